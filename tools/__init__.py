@@ -11,7 +11,7 @@ DATA = Path(os.environ.get("HARNESS_REAL_DATA") or ROOT.parent / "shared" / "dat
 
 def show(rows: Sequence[Mapping[str, Any]]) -> None:
     """Print rows as a Markdown table with a column for each key."""
-    heads = list(dict.fromkeys(head for row in rows for head in row))
-    print("| " + " | ".join(heads) + " |\n|" + " --- |" * len(heads))
+    headings = list(dict.fromkeys(heading for row in rows for heading in row))
+    print("| " + " | ".join(headings) + " |\n|" + " --- |" * len(headings))
     for row in rows:
-        print("| " + " | ".join(str(row.get(head, "")) for head in heads) + " |")
+        print("| " + " | ".join(str(row.get(heading, "")) for heading in headings) + " |")

@@ -1,13 +1,13 @@
 """Error rates of tests at 5 % and coverage of 95 % intervals, by simulation: `python -m tools.calibration`.
 
-The null hypothesis holds: an item has a latent quality, which raters see with noise and rate from 1 to 5. A metric is
-the quality, noise that both metrics share, and noise of its own of the same size:
+The null hypothesis is true: each item has a latent quality, which raters perceive with noise and rate from 1 to 5. A
+metric is the sum of the quality, noise that both metrics share, and individual noise of the same size:
 
-    rating   mean over raters of round(3 + 0.8 (quality + noise)), at least 1 and at most 5
+    rating   mean over raters of round(3 + 0.8 (quality + noise)), clipped to 1 to 5
     metric   quality + shared + individual,     each normal with variance 1
 
-For power, the second metric has twice the variance of individual noise; or it is 0 below 1, else its exponential, so
-that its scores are skewed and many are equal. A monotone transformation, the exponential, does not change ranks.
+For power, the second metric has twice the variance of individual noise; or values below 1 become 0 and others their
+exponential, so that its scores are skewed and many are equal. A monotone transformation does not change ranks.
 
 With shared contexts, five consecutive items share half of the variance of quality, shared and individual noise, so
 that rows are dependent. The true value of each statistic is measured once on TRUTH independent rows; contexts do not
@@ -42,11 +42,11 @@ from tools import show
 ALPHA, BLOCK, TRUTH, SEED = 0.05, 50, 2_000_000, 20261121
 RESAMPLED = ("pearson", "spearman")
 DESIGNS = {"mean of three ratings": (3, 1), "one rating, 1 to 5": (1, 1), "mean of three, five items a context": (3, 5)}
-"""Raters per item, and items per context."""
+"""Number of raters per item and of items per context."""
 DATASETS, METRICS = 4, 15
 
 Checks = Iterator[tuple[str, bool | None]]
-"""Results of a repetition: a false finding, or an interval that holds the truth; None without p or interval."""
+"""Checks of a repetition: whether a test finds a difference, or an interval covers the truth; None if undefined."""
 
 
 def main() -> None:
@@ -67,7 +67,7 @@ def main() -> None:
             for check in {check for check, _ in counts}:
                 rows.setdefault(check, {"": check})[f"n = {items}"] = rate(counts[check, True], counts[check, False])
         print(f"\n{design}, {arguments.repetitions} repetitions: false findings at a nominal {100 * ALPHA:g} %, and "
-              f"{100 * (1 - ALPHA):g} % intervals that hold the truth ({truth}), in %\n")
+              f"{100 * (1 - ALPHA):g} % intervals that cover the truth ({truth}), in %\n")
         show([rows[check] for check in sorted(rows)])
 
 
@@ -86,7 +86,7 @@ def block(design: str, items: int, draws: int, truth: dict[str, float], number: 
 
 
 def simulated(design: tuple[int, int], items: int, metrics: int, rng: np.random.Generator) -> tuple[Any, Any, Any]:
-    """Return ratings, scores (metrics, items) and contexts of metrics that agree with people equally well."""
+    """Return ratings, scores (metrics, items) and contexts for metrics that agree with people equally well."""
     raters, per_context = design
     quality, shared, *individual = (normal(per_context, items, rng) for _ in range(metrics + 2))
     human = np.clip(np.rint(3 + 0.8 * (quality[:, None] + rng.normal(size=(items, raters)))), 1, 5).mean(axis=1)
@@ -94,7 +94,7 @@ def simulated(design: tuple[int, int], items: int, metrics: int, rng: np.random.
 
 
 def normal(per_context: int, items: int, rng: np.random.Generator) -> Any:
-    """Draw normal numbers of variance 1, half of it the context's where several items share one."""
+    """Draw normal numbers of variance 1; if several items share a context, half of the variance is the context's."""
     if per_context == 1:
         return rng.normal(size=items)
     contexts = np.repeat(rng.normal(size=-(-items // per_context)), per_context)[:items]
@@ -114,7 +114,7 @@ def one_dataset(first: Panel, second: Panel, truth: dict[str, float], draws: int
         for test, function in FORMULAS.items():
             yield f"{name}, test: {test}", significant(function(r[0, 1], r[0, 2], r[1, 2], first.n)[1])
         formula = estimate(first, name)
-        yield f"{name}, interval: formula", holds(formula.low, formula.high, truth[name])
+        yield f"{name}, interval: formula", covers(formula.low, formula.high, truth[name])
     contexts = {"row": np.arange(first.n), **({"context": first.context} if len(set(first.context)) < first.n else {})}
     for name in RESAMPLED:
         robust = all_pairs_by_context(first.human, scores, first.context, name)
@@ -124,27 +124,27 @@ def one_dataset(first: Panel, second: Panel, truth: dict[str, float], draws: int
         yield f"{name}, test: PERM-BOTH by {by}", significant(all_pairs([parts], np.ones(1)).p[0, 1])
         permuted = all_pairs_by_permutation(replace(first, context=context), scores, name, draws, rng=rng)
         yield f"{name}, test: PERM-BOTH on standardised scores by {by}", significant(permuted.p[0, 1])
-        drawn = paired_bootstrap(replace(first, context=context), scores, name, rng, draws)
-        yield f"{name}, test: paired bootstrap by {by}", significant(drawn.p[0, 1])
+        paired = paired_bootstrap(replace(first, context=context), scores, name, rng, draws)
+        yield f"{name}, test: paired bootstrap by {by}", significant(paired.p[0, 1])
         resampled = bootstrap(replace(first, context=context), name, rng, draws)
-        yield f"{name}, interval: BCa by {by}", holds(resampled.low, resampled.high, truth[name])
+        yield f"{name}, interval: BCa by {by}", covers(resampled.low, resampled.high, truth[name])
 
 
 def pooled(board: Sequence[tuple[Panel, Panel]], draws: int, rng: np.random.Generator) -> Checks:
-    """Test the mean difference over all datasets, and its interval on one and on all."""
+    """Check the test of the mean difference over all datasets, and the interval on one dataset and on all."""
     seed = int(rng.integers(2**32))
     parts = [swapped(TargetScores(str(number), first.human, np.stack([first.metric, second.metric]), first.context),
                      seed, draws) for number, (first, second) in enumerate(board)]
     weight = np.full(len(parts), 1 / len(parts))
     tests = all_pairs(parts, weight)
     yield f"spearman, test: PERM-BOTH over {len(parts)}", significant(tests.p[0, 1])
-    for size, whole in ((1, np.ones(1)), (len(parts), weight)):
-        interval = difference(parts[:size], whole, 0, 1, 1.0)
-        yield f"spearman, interval: difference over {size}", holds(interval.low, interval.high, 0)
+    for size, weights in ((1, np.ones(1)), (len(parts), weight)):
+        interval = difference(parts[:size], weights, 0, 1, 1.0)
+        yield f"spearman, interval: difference over {size}", covers(interval.low, interval.high, 0)
 
 
 def family(design: tuple[int, int], items: int, draws: int, rng: np.random.Generator) -> Checks:
-    """Test if any two of METRICS equal metrics are told apart, and the first two of as many worse ones."""
+    """Test if any two of METRICS equal metrics differ significantly; also the first two, among as many worse ones."""
     human, scores, context = simulated(design, items, METRICS, rng)
     worse = np.vstack([scores, scores + 3 * rng.normal(size=scores.shape)])
     parts = swapped(TargetScores("", human, worse, context), int(rng.integers(2**32)), draws)
@@ -158,7 +158,7 @@ def family(design: tuple[int, int], items: int, draws: int, rng: np.random.Gener
 
 
 def power(design: tuple[int, int], items: int, draws: int, rng: np.random.Generator) -> Checks:
-    """Test differences in noise and in shape, and a monotone transformation, by whole contexts."""
+    """Test differences in noise and in shape, and a monotone transformation, with whole contexts."""
     human, (first, second, third), context = simulated(design, items, 3, rng)
     noisier = second + normal(design[1], items, rng)
     for name, other in (("twice the noise", noisier), ("skewed", np.where(second < 1, 0, np.exp(second))),
@@ -171,20 +171,20 @@ def power(design: tuple[int, int], items: int, draws: int, rng: np.random.Genera
         yield f"spearman, {name}: PERM-BOTH on standardised scores", significant(permuted.p[0, 1])
         robust = all_pairs_by_context(human, scores, context, "spearman")
         yield f"spearman, {name}: Williams by context", significant(robust.p[0, 1])
-        drawn = paired_bootstrap(people(human, context), scores, "spearman", rng, draws)
-        yield f"spearman, {name}: paired bootstrap", significant(drawn.p[0, 1])
+        paired = paired_bootstrap(people(human, context), scores, "spearman", rng, draws)
+        yield f"spearman, {name}: paired bootstrap", significant(paired.p[0, 1])
 
 
 def significant(p: Any) -> bool | None:
     return None if math.isnan(p) else bool(p < ALPHA)
 
 
-def holds(low: float, high: float, value: float) -> bool | None:
+def covers(low: float, high: float, value: float) -> bool | None:
     return None if math.isnan(low) or math.isnan(high) else bool(low <= value <= high)
 
 
 def rate(hits: int, misses: int) -> str:
-    """Format a share in percent with its Monte-Carlo 95 % interval (Wilson 1927)."""
+    """Format a share in percent with its 95 % interval for Monte-Carlo error (Wilson 1927)."""
     low, high = stats.binomtest(hits, hits + misses).proportion_ci(method="wilson")
     return f"{100 * hits / (hits + misses):.1f} ({100 * low:.1f} to {100 * high:.1f})"
 

@@ -1,9 +1,9 @@
-"""Seconds and memory of `harness` commands, each run as a process: `python -m tools.commands [--real] [--items N ...]`.
+"""Time and memory of `harness` commands, each run as a process: `python -m tools.commands [--real] [--items N ...]`.
 
-Without --items: from nothing to the first board, the same again, one more metric, and the commands that answer from
-results; --real adds the ten real datasets. With --items: one run of five metrics without models on the sample grown to
-N items. Each of the 19 datasets grows by copies of its items with other ids, one word changed in each text and votes
-that differ a little; shared contexts stay shared. Memory is that of all processes of a command together.
+Without --items: a first run up to its board, a repeated run, one more metric, and the commands that use its results;
+--real adds the ten real datasets. With --items: a run of five metrics without models on the sample enlarged to N items.
+Each of the 19 datasets is enlarged by copies of its items with new ids, one changed word per text and slightly
+different votes; shared contexts remain shared. Memory is the total of all processes of a command.
 """
 
 import argparse
@@ -29,7 +29,7 @@ from harness.scoring.progress import LOG
 from tools import DATA, ROOT, show
 
 RUNS = 3
-"""Repetitions of commands that repeat; the fastest counts."""
+"""How often repeatable commands are run; the fastest run counts."""
 METRICS = ("length", "distinct", "repetition", "context-overlap", "random")
 WORDS = ("again", "also", "always", "blue", "book", "early", "friend", "garden", "happy", "house", "later", "maybe",
          "music", "never", "often", "paper", "quiet", "rain", "river", "school", "slowly", "story", "sunday", "table",
@@ -42,12 +42,12 @@ def main() -> None:
     parser.add_argument("--items", type=int, nargs="+")
     arguments = parser.parse_args()
     with TemporaryDirectory() as folder:
-        show([grown_run(Path(folder) / str(items), items) for items in arguments.items]
-             if arguments.items else list(waiting(Path(folder), arguments.real)))
+        show([enlarged_run(Path(folder) / str(items), items) for items in arguments.items]
+             if arguments.items else list(first_session(Path(folder), arguments.real)))
 
 
 def measured(argv: list[str], log: Path, **environment: str) -> dict[str, float]:
-    """Run a command to its end; return wall and CPU seconds, and the peak memory of its processes (PSS)."""
+    """Run a command; return its wall and CPU seconds and the peak memory of its processes (PSS, in MiB)."""
     start, peak = time.perf_counter(), 0.0
     with log.open("wb") as stream:
         child = psutil.Popen([sys.executable, "-m", "dialogue_harness", *argv], stdout=stream, stderr=stream, cwd=ROOT,
@@ -56,24 +56,24 @@ def measured(argv: list[str], log: Path, **environment: str) -> dict[str, float]
         process, status, used = os.wait4(child.pid, os.WNOHANG)
         if process:
             break
-        if tick % 10 == 0:  # reading the memory slows the processes
-            peak = max(peak, sum(map(held, [child, *child.children(recursive=True)])))
+        if tick % 10 == 0:  # measuring memory slows the processes down
+            peak = max(peak, sum(map(memory, [child, *child.children(recursive=True)])))
         time.sleep(0.01)
     if code := os.waitstatus_to_exitcode(status):
-        raise SystemExit(f"harness {' '.join(argv)} ended with {code}:\n{log.read_text()[-3000:]}")
+        raise SystemExit(f"harness {' '.join(argv)} exited with {code}:\n{log.read_text()[-3000:]}")
     return {"seconds": round(time.perf_counter() - start, 2), "cpu": round(used.ru_utime + used.ru_stime, 2),
             "peak MiB": round(max(peak, used.ru_maxrss / 1024))}
 
 
-def held(process: psutil.Process) -> float:
+def memory(process: psutil.Process) -> float:
     try:
         return float(process.memory_full_info().pss) / (1 << 20)
-    except psutil.Error:  # it has ended
+    except psutil.Error:  # the process has exited
         return 0.0
 
 
-def waiting(folder: Path, real: bool) -> Iterator[dict[str, Any]]:
-    """Measure every command of a first session."""
+def first_session(folder: Path, real: bool) -> Iterator[dict[str, Any]]:
+    """Measure every command of a user's first session."""
     (exclaims,) = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
     plugin, out = folder / "exclaims.py", str(folder / "sample")
     plugin.write_text(exclaims)
@@ -102,14 +102,14 @@ def waiting(folder: Path, real: bool) -> Iterator[dict[str, Any]]:
         yield from board("real", str(folder / "real-results"), "real")
 
 
-def grown_run(folder: Path, items: int) -> dict[str, Any]:
-    """Grow the sample, and measure one run on it with its files."""
+def enlarged_run(folder: Path, items: int) -> dict[str, Any]:
+    """Enlarge the sample, and measure a run on it and the size of its files."""
     home, out = folder / "home", folder / "results"
-    growing = multiprocessing.get_context("spawn").Process(target=grow, args=(home, items))
-    growing.start()
-    growing.join()
-    if growing.exitcode:
-        raise SystemExit(f"{home}: the datasets could not be grown")
+    process = multiprocessing.get_context("spawn").Process(target=enlarge, args=(home, items))
+    process.start()
+    process.join()
+    if process.exitcode:
+        raise SystemExit(f"{home}: the datasets could not be enlarged")
     metrics = [word for name in METRICS for word in ("--metric", name)]
     cost = measured(["run", *metrics, "--home", str(home), "--data", "real", "--out", str(out)], folder / "run.log",
                     OMP_NUM_THREADS="1")
@@ -123,17 +123,17 @@ def mebibytes(*paths: Path) -> float:
     return round(sum(path.stat().st_size for path in paths) / (1 << 20), 2)
 
 
-def grow(home: Path, items: int) -> None:
-    """Store the sample's datasets, grown by the same factor to `items` items in all."""
+def enlarge(home: Path, items: int) -> None:
+    """Store the sample's datasets, enlarged by the same factor to `items` items in total."""
     samples = [registry.sample(card) for card in registry.cards().values()]
     total, end = sum(len(dataset.items) for dataset in samples), 0
     for dataset in samples:
         start, end = end, end + len(dataset.items)
-        store.save(grown(dataset, items * end // total - items * start // total), home)
+        store.save(enlarged(dataset, items * end // total - items * start // total), home)
 
 
-def grown(dataset: Dataset, size: int) -> Dataset:
-    """Return a dataset of `size` items: copies of all its items, one copy after the other."""
+def enlarged(dataset: Dataset, size: int) -> Dataset:
+    """Return a dataset of `size` items: repeated copies of all its items."""
     items = tuple(islice((copied(item, copy) for copy in count() for item in dataset.items), size))
     ids = {item.id for item in items}
     ratings = (rated(rating, copy, dataset.card) for copy in range(-(-size // len(dataset.items)))
@@ -147,7 +147,7 @@ def copied(item: Item, copy: int) -> Item:
 
 
 def rated(rating: Rating, copy: int, card: DatasetCard) -> Rating:
-    """Copy a rating; some votes move by one where the scale is known and has room."""
+    """Copy a rating; some votes move by one if the scale is known and allows it."""
     quality, votes = card.quality(rating.quality), rating.votes
     if quality and None not in (quality.low, quality.high):
         moved = [vote + (0, 0, 1, 0, -1)[(copy + index) % 5] for index, vote in enumerate(votes)]
@@ -156,7 +156,7 @@ def rated(rating: Rating, copy: int, card: DatasetCard) -> Rating:
 
 
 def reworded(turn: Utterance, copy: int) -> Utterance:
-    """Replace one word; the first copy is unchanged."""
+    """Replace one word, except in the first copy."""
     words = turn.text.split()
     if not copy or not words:
         return turn

@@ -1,9 +1,9 @@
 """Coverage of estimated mean ratings on real ratings: `python -m tools.coverage RESULTS... > coverage.csv`.
 
-A dataset stands for all items like its own: each draw takes as many of its contexts as it has, with replacement, and
-keeps the ratings of 30, 50 or 100 items, or of whole contexts with at least so many. The truth is the mean of all
-ratings. Scores are those of the column that correlates best with the ratings. Draws whose ratings are all equal, which
-have no interval, are counted apart. Prints a row per target, number of ratings and way of drawing.
+Each dataset is treated as the population: each draw resamples its contexts with replacement and keeps the ratings of
+30, 50 or 100 items, or of whole contexts with at least that many items. The truth is the mean of all ratings. The
+scores are those of the column that correlates best with the ratings. Draws without an interval, because all their
+ratings are equal, are counted separately. Prints a row per target, number of ratings and sampling unit.
 """
 
 import argparse
@@ -49,31 +49,32 @@ def covered(target: TargetData, draws: int) -> Iterator[Sequence[object]]:
     unit = np.unique(target.units[rows], return_inverse=True)[1].ravel()
     members = [np.flatnonzero(unit == number) for number in range(int(unit.max()) + 1)]
     for size in SIZES if len(members) >= FEWEST else ():
-        for way in ("items", "contexts"):
+        for sampling_unit in ("items", "contexts"):
             rng = np.random.default_rng(SEED)
-            held, widths = [], []
+            covers, widths = [], []
             for _ in range(draws):
-                items, units, chosen = drawn(members, size, way, rng)
+                items, units, chosen = drawn(members, size, sampling_unit, rng)
                 ratings, system = np.where(chosen, human[items], np.nan), np.zeros(len(items), dtype=np.int64)
                 ends = np.array([means(ratings, values, system, units).intervals for values in (scores[items], None)])
                 ends = ends[:, :, 0]
                 if np.ptp(human[items][chosen]) > 0 and np.isfinite(ends).all():
-                    held.append((ends[:, 0] <= human.mean()) & (human.mean() <= ends[:, 1]))
+                    covers.append((ends[:, 0] <= human.mean()) & (human.mean() <= ends[:, 1]))
                     widths.append(ends[:, 1] - ends[:, 0])
-            if held:
-                both, alone = np.mean(held, axis=0)
+            if covers:
+                with_scores, ratings_only = np.mean(covers, axis=0)
                 width = np.mean(widths, axis=0)
-                yield (*target.key, "/".join(target.names[best]), f"{r[best]:.3f}", size, way, draws - len(held),
-                       f"{both:.3f}", f"{alone:.3f}", f"{width[0] / width[1]:.3f}")
+                yield (*target.key, "/".join(target.names[best]), f"{r[best]:.3f}", size, sampling_unit,
+                       draws - len(covers), f"{with_scores:.3f}", f"{ratings_only:.3f}", f"{width[0] / width[1]:.3f}")
 
 
-def drawn(members: Sequence[Codes], size: int, way: str, rng: np.random.Generator) -> tuple[Codes, Codes, Mask]:
-    """Draw contexts; return their items, the context of each, and which of them are rated."""
+def drawn(members: Sequence[Codes], size: int, sampling_unit: str, rng: np.random.Generator,
+          ) -> tuple[Codes, Codes, Mask]:
+    """Draw contexts; return their items, each item's context, and a mask of the rated items."""
     sample = rng.integers(len(members), size=len(members))
     lengths = [len(members[number]) for number in sample]
     ends = np.cumsum(lengths)
     chosen = np.zeros(ends[-1], dtype=np.bool_)
-    if way == "items":
+    if sampling_unit == "items":
         chosen[rng.permutation(len(chosen))[:size]] = True
     else:
         chosen[:ends[min(int(np.searchsorted(ends, size)), len(ends) - 1)]] = True

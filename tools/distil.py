@@ -1,12 +1,12 @@
-"""A corpus labelled by the panel, to train a small network in its place (docs/judges.md).
+"""A corpus labelled by the panel, for training a small network that replaces it (docs/judges.md).
 
-    python -m tools.distil label LABELS       appends what the panel's inputs score eight replies to each context
+    python -m tools.distil label LABELS       appends the scores of the panel's inputs for eight replies per context
     python -m tools.distil join LABELS FILE   writes contexts and replies with their mean ranks
 
-The replies are the true one, whole and damaged, another of the same dialogue, a random and a similar one of other
-dialogues (or an adversarial one), two by SmolLM2 and one by dialogue-lm. LABELS has a line per context: its dialogue,
-the replies that were written, and the scores of all. An interrupted `label` continues. The home needs the corpora and
-the models of the panel.
+The replies are the true one, intact and corrupted, another from the same dialogue, a random and a similar (or an
+adversarial) one from other dialogues, two by SmolLM2 and one by dialogue-lm. LABELS has a line per context: its
+dialogue, the generated replies, and the scores of all replies. An interrupted `label` can be resumed. The home needs
+the corpora and the models of the panel.
 """
 
 import argparse
@@ -32,14 +32,14 @@ from metrics.training.examples import FIVE, answered, drawn, exchanges
 SOURCES = (*FIVE, "dailydialog_pp", "self_dialogue")
 CONTEXTS = 1_400
 RANKED = "rated_responses"
-"""Label of a context: [[response, its rank from 0 to 1], ...]."""
+"""Key of the ranked replies to a context: [[response, rank from 0 to 1], ...]."""
 TURNS, WORDS = 6, 120
-"""Most utterances and words of a context."""
+"""Maximum utterances and words of a context."""
 SAMPLED = {"do_sample": True, "temperature": 0.9, "top_k": 50, "max_new_tokens": 32}
-WRITTEN_AFTER = 3
-"""Utterances that SmolLM2 reads."""
-AT_ONCE = 40
-"""Contexts that are rated at a time."""
+PROMPT_TURNS = 3
+"""Number of utterances in the prompt of SmolLM2."""
+BATCH = 40
+"""Number of contexts that are labelled at a time."""
 Row = dict[str, Any]
 
 
@@ -55,7 +55,7 @@ def main() -> None:
     rows = [rows[index] for index in rng.permutation(len(rows))]
     labels = list(map(json.loads, options.labels.open())) if options.labels.exists() else []
     if any(label["dialogue"] != row["dialogue"] for label, row in zip(labels, rows, strict=False)):
-        raise SystemExit(f"{options.labels}: labels of other corpora than those in {options.home}")
+        raise SystemExit(f"{options.labels}: its contexts differ from those of the corpora in {options.home}")
     if options.stage == "label":
         label(rows, len(labels), options.labels, options.home)
     else:
@@ -69,9 +69,9 @@ def label(rows: Sequence[Row], done: int, file: Path, home: Path) -> None:
         small_lm.expand(Models(home).checkpoint(small_lm.NAME), Path(folder))
         writers = [Writer(small_lm.SHOWN, folder, turns_before, 1),
                    Writer("smollm2", str(home / "models" / "smollm2-135m"), script, 2)]
-    for start in range(done, len(rows), AT_ONCE):
+    for start in range(done, len(rows), BATCH):
         began = time.monotonic()
-        part = rows[start:start + AT_ONCE]
+        part = rows[start:start + BATCH]
         written = [[text for texts in replies for text in texts]
                    for replies in zip(*(writer.write(part, start) for writer in writers), strict=True)]
         items = [{"context": row["context"], "response": text} for row, more in zip(part, written, strict=True)
@@ -86,7 +86,7 @@ def label(rows: Sequence[Row], done: int, file: Path, home: Path) -> None:
 
 
 def join(rows: Sequence[Row], labels: Sequence[Row], file: Path) -> None:
-    """Write the labelled contexts as a corpus, with the mean rank of each reply under the inputs, from 0 to 1."""
+    """Write the labelled contexts as a corpus, with each reply's mean rank over the inputs, from 0 to 1."""
     scores = np.array([reply for label in labels for reply in label["scores"]])
     ranks = iter(np.round((rankdata(scores, axis=0).mean(axis=1) - 0.5) / len(scores), 4).tolist())
     with gzip.open(file, "wt") as output:
@@ -99,7 +99,7 @@ def join(rows: Sequence[Row], labels: Sequence[Row], file: Path) -> None:
 
 
 def of_corpus(name: str, home: Path, count: int, rng: np.random.Generator) -> Iterator[Row]:
-    """Yield contexts of a corpus with the replies that need no model."""
+    """Yield contexts of a corpus with the replies that are made without a model."""
     dialogues = corpora.load(name, home).dialogues
     judged = {row.turns: row.hard for row in answered(dialogues) if row.hard}
     found = [(number, before[-TURNS:], reply) for number, before, reply in exchanges(dialogues)
@@ -111,9 +111,9 @@ def of_corpus(name: str, home: Path, count: int, rng: np.random.Generator) -> It
         similar = [found[hit][2] for hit in hits if hit >= 0 and found[hit][0] != number] or [other]
         hard = judged.get(tuple(before), similar)
         same = [turn.text for turn in dialogues[number].utterances if turn.text not in (*before[-1:], reply)] or [other]
-        damage = drawn((negatives.reordered, negatives.dropped, negatives.repeated, truncated), rng)
+        corrupt = drawn((negatives.reordered, negatives.dropped, negatives.repeated, truncated), rng)
         yield {"dialogue": dialogues[number].id, "context": before,
-               "replies": (reply, drawn(same, rng), other, drawn(hard, rng), damage(reply, rng))}
+               "replies": (reply, drawn(same, rng), other, drawn(hard, rng), corrupt(reply, rng))}
 
 
 def truncated(text: str, rng: np.random.Generator) -> str:
@@ -121,18 +121,18 @@ def truncated(text: str, rng: np.random.Generator) -> str:
     return " ".join(words[: max(1, int(rng.integers(len(words) // 4, 1 + 3 * len(words) // 4)))])
 
 
-def script(said: Sequence[str]) -> str:
-    """Return the end of a conversation with a speaker before each line, up to the next one to speak."""
-    lines = [f"{'AB'[index % 2]}: {text}" for index, text in enumerate(reversed(said[-WRITTEN_AFTER:]), 1)]
+def script(turns: Sequence[str]) -> str:
+    """Return the last turns as a script with speaker labels, ending with the label of the next speaker."""
+    lines = [f"{'AB'[index % 2]}: {text}" for index, text in enumerate(reversed(turns[-PROMPT_TURNS:]), 1)]
     return "\n".join([*reversed(lines), "A:"])
 
 
-def turns_before(said: Sequence[str]) -> str:
-    return small_lm.END.join([*said, ""])
+def turns_before(turns: Sequence[str]) -> str:
+    return small_lm.END.join([*turns, ""])
 
 
 class Writer:
-    """A language model that answers each context so many times."""
+    """A language model that generates `each` replies per context."""
 
     def __init__(self, name: str, folder: str, prompt: Callable[[Sequence[str]], str], each: int) -> None:
         import torch
@@ -144,7 +144,7 @@ class Writer:
         self.network = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32)
 
     def write(self, rows: Sequence[Row], seed: int) -> list[list[str]]:
-        """Return answers to each context, up to the end of the turn."""
+        """Return replies to each context, truncated at the end of the turn."""
         import torch
 
         torch.manual_seed(seed)
@@ -155,8 +155,8 @@ class Writer:
         texts = self.tokenizer.batch_decode(tokens[:, inputs["input_ids"].shape[1]:], skip_special_tokens=False)
         if self.name == small_lm.SHOWN:
             texts = [text.replace(" ", "").replace(small_lm.SPACE, " ") for text in texts]
-        said = [text.split(self.tokenizer.eos_token)[0].strip().split("\n")[0].strip() or "..." for text in texts]
-        return [said[first:first + self.each] for first in range(0, len(said), self.each)]
+        replies = [text.split(self.tokenizer.eos_token)[0].strip().split("\n")[0].strip() or "..." for text in texts]
+        return [replies[first:first + self.each] for first in range(0, len(replies), self.each)]
 
 
 if __name__ == "__main__":

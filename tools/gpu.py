@@ -1,9 +1,9 @@
 """Speed and agreement of real models on a machine with a GPU: `python -m tools.gpu --minutes 20 --out results/gpu`.
 
-Measures shares of the device's matrix rate, trainings, and metrics on the real datasets, in a fixed order until the
-time is over. Each step appends a line to OUT/steps.jsonl, and each metric writes its scores to OUT/scores; finished
-steps are skipped, so that the same command continues. Neither `datasets` nor `evaluate` is needed. Without a GPU the
-processor does the same, more slowly.
+Measures the speed of models as a share of the device's matrix rate, training runs, and metrics on the real datasets, in
+a fixed order until the time is up. Each step appends a line to OUT/steps.jsonl, and each metric writes its scores to
+OUT/scores. Finished steps are skipped, so running the same command again resumes. Neither `datasets` nor `evaluate` is
+needed. Without a GPU, the CPU does the same, more slowly.
 """
 
 import argparse
@@ -39,7 +39,7 @@ SIZES = {"cuda": 8192, "cpu": 2048}
 TRAINED = (("deb", "pretrain"), ("grade[nodes=,tagger=lists]", "paper"), ("mme-rm", "paper"))
 """Trainables and recipes that train from tokens."""
 EVERY = 20
-"""Steps between two validations."""
+"""Number of steps between validations."""
 
 Step = Callable[[], dict[str, Any]]
 
@@ -77,7 +77,8 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--lm", default="smollm2-135m")
     parser.add_argument("--judge", default="qwen2.5-coder-1.5b")
     parser.add_argument("--limit", type=int, help="only the first N items of each dataset")
-    parser.add_argument("--train-seconds", type=float, default=20.0, help="time of each training until it validates")
+    parser.add_argument("--train-seconds", type=float, default=20.0,
+                        help="time after which each training run stops, once it has validated")
     options = parser.parse_args(argv)
     end = time.monotonic() + 60 * options.minutes
     sets = [official.parse(path, datasets.card(path.name.removesuffix("_eval.json")))
@@ -92,7 +93,7 @@ def main(argv: list[str] | None = None) -> int:
         if name in work.done:
             continue
         if time.monotonic() > end:
-            say(f"time is over before {name}; the same command goes on")
+            say(f"time is up before {name}; run the same command again to resume")
             break
         start = time.monotonic()
         try:
@@ -116,7 +117,7 @@ def say(line: str) -> None:
 def device(work: Work) -> str:
     import torch
 
-    name = torch.cuda.get_device_name() if work.models.machine.kind == "cuda" else "processor"
+    name = torch.cuda.get_device_name() if work.models.machine.kind == "cuda" else "CPU"
     return f"{name}, {work.models.machine.precision}"
 
 
@@ -135,7 +136,7 @@ def steps(work: Work) -> Iterator[tuple[str, Step]]:
 
 
 def matrix_rate(work: Work) -> dict[str, Any]:
-    """Multiply square matrices in the precision of the run for two seconds."""
+    """Multiply square matrices in the run's precision for two seconds."""
     import torch
 
     machine = work.models.machine
@@ -188,7 +189,7 @@ def training(work: Work, metric: str, recipe: str) -> dict[str, Any]:
 def speed(work: Work, model: str, tokens: int, seconds: float) -> dict[str, Any]:
     """Return tokens per second, and a lower bound of the share of the matrix rate.
 
-    Only products with the weights count, neither attention nor embeddings; trainings count tokens twice.
+    Only products with the weights count, not attention or embeddings; training runs count each token twice.
     """
     parameters = 0
     for path in weights.check_files(model, weights.find(model, work.models.home).folder):

@@ -1,4 +1,4 @@
-"""Run docs/notebook.ipynb in an empty folder and store what its cells show: `python -m tools.notebook`."""
+"""Run docs/notebook.ipynb in an empty folder and store the output of its cells: `python -m tools.notebook`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ NOTEBOOK = Path(__file__).parent.parent / "docs" / "notebook.ipynb"
 
 
 def value_of(source: str, names: dict[str, Any]) -> Any:
-    """Run a cell and return the value of its last line, None if that is a statement."""
+    """Run a cell and return the value of its last line; None if that is a statement."""
     tree = ast.parse(source)
     last = tree.body.pop() if isinstance(tree.body[-1], ast.Expr) else None
     exec(compile(tree, "cell", "exec"), names)  # noqa: S102 - our own notebook

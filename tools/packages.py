@@ -1,12 +1,12 @@
-"""Speed of metrics beside the packages they equal: `python -m tools.packages [CASE ...]`.
+"""Compare the speed of metrics with packages that compute the same values: `python -m tools.packages [CASE ...]`.
 
 lexical      sacreBLEU, rouge-score and NLTK, called item by item on DSTC7
 bert-score   the bert-score package on DSTC7
 encoding     SentenceTransformer.encode on the utterances of the turn-level datasets, and on the distinct ones
 likelihood   the loss of transformers, pair by pair: responses after contexts, and follow-ups of FED
 
-Packages are imported and models loaded before the clock starts. Both sides take turns, in alternating order and with
-empty caches; the fastest turn counts. The exit status is 1 if values differ. Without real data the lexical metrics
+Packages are imported and models loaded before the timer starts. The two sides run in alternating order with empty
+caches; the fastest run of each counts. The exit status is 1 if values differ. Without real data, the lexical metrics
 and BERTScore are measured on the bundled sample.
 """
 
@@ -42,14 +42,14 @@ LEXICAL = ("bleu", "chrf", "delta-bleu", "distinct", "meteor", "rouge-l")
 
 Rows = Iterator[dict[str, Any]]
 Prepare = Callable[[], Callable[[], Any]]
-"""Get ready for a turn, and return the function that is timed."""
+"""Prepare a run, and return the function to be timed."""
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("cases", nargs="*", default=list(CASES), metavar="CASE")
     parser.add_argument("--items", type=int, help="limit the items or texts of every case")
-    parser.add_argument("--repeat", type=int, default=3, help="turns of each side")
+    parser.add_argument("--repeat", type=int, default=3, help="runs of each side")
     parser.add_argument("--lm", default="", help="the language model of likelihood (default: the bundled one)")
     arguments = parser.parse_args()
     rows = [row for case in arguments.cases for row in CASES[case](arguments)]
@@ -59,7 +59,7 @@ def main() -> None:
 
 
 def race(repeat: int, **sides: Prepare) -> tuple[dict[str, float], dict[str, Any]]:
-    """Return the fastest time of each side, and its values."""
+    """Return the fastest time and the values of each side."""
     seconds, values = dict.fromkeys(sides, float("inf")), {}
     for turn in range(repeat):
         for side in list(sides)[::-1 if turn % 2 else 1]:
@@ -105,10 +105,10 @@ def lexical(arguments: argparse.Namespace) -> Rows:
         available = [metric for metric in available if metric.card.name != "meteor"]
 
     def prepared(score: Callable[[Sequence[Item]], Any]) -> Prepare:
-        score(items[:1])  # load what is loaded on first use
+        score(items[:1])  # trigger lazy loading
 
         def prepare() -> Callable[[], Any]:
-            forget(models)
+            clear_caches(models)
             return lambda: score(items)
 
         return prepare
@@ -129,7 +129,7 @@ def lexical(arguments: argparse.Namespace) -> Rows:
 
 
 def lexical_packages(models: Models | None) -> Iterator[tuple[str, Callable[[str, list[str]], float]]]:
-    """Yield each metric with its package's function of one response; METEOR only with models for its WordNet."""
+    """Yield each metric with its package's function for one response; METEOR only with models for its WordNet."""
     from rouge_score.rouge_scorer import RougeScorer
     from sacrebleu.metrics.bleu import BLEU
     from sacrebleu.metrics.chrf import CHRF
@@ -151,8 +151,7 @@ def lexical_packages(models: Models | None) -> Iterator[tuple[str, Callable[[str
                                                              split(response).split())
 
 
-def forget(models: Models) -> None:
-    """Empty the caches of both sides."""
+def clear_caches(models: Models) -> None:
     from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
     from sacrebleu.tokenizers.tokenizer_re import TokenizerRegexp
 
@@ -164,7 +163,7 @@ def forget(models: Models) -> None:
 
 
 def fresh() -> Models:
-    """Return models with empty caches, and the bundled encoder warm."""
+    """Return models with empty caches, and the bundled encoder warmed up."""
     models = Models(DATA / "no-home")
     models.encoder().sentences(["warm"])
     return models
@@ -189,7 +188,7 @@ def bert_score(arguments: argparse.Namespace) -> Rows:
 
     seconds, values = race(arguments.repeat, package=lambda: lambda: package(items), ours=ours)
     differs = np.flatnonzero(np.abs(values["package"] - values["ours"]) > 1e-4)
-    if differs.size:  # the package treats the longest texts of a batch differently: repeat them beside a longer one
+    if differs.size:  # the package treats the longest texts of a batch differently: rerun them with a longer one
         longer = Item("longer", (), Utterance("system", "a " * 300), (Reference("a " * 300),))
         values["package"][differs] = package([*(items[index] for index in differs), longer])[:-1]
     yield row("bert-score", len(items), seconds["package"], seconds["ours"],
@@ -243,14 +242,14 @@ def likelihood(arguments: argparse.Namespace) -> Rows:
 
 
 def language_model(name: str) -> LanguageModel:
-    """Return a language model with empty caches, and warm."""
+    """Return a warmed-up language model with empty caches."""
     model = Models(HOME, Choice(lm=name)).lm()
     model.log_likelihoods([("a", "b")])
     return model
 
 
 def losses(name: str, pairs: list[tuple[str, str]]) -> Prepare:
-    """Likelihoods as users of transformers compute them: the loss of one pair after the other."""
+    """Compute likelihoods as users of transformers do: the loss of one pair at a time."""
 
     def prepare() -> Callable[[], Any]:
         import torch

@@ -27,15 +27,15 @@ COMMON_FLAGS = {"-h", "--home"}
 
 METRICS = """# Metrics
 
-Higher is better for every column; a score that cannot be given is missing, never 0. Options stand behind the name:
-`--metric "bleu[references=max,lowercase=true]"`; the default of an option is its first value. `encoder`, `lm` and
+Higher is better for every column; a score that cannot be computed is missing, never 0. Options follow the name in
+brackets: `--metric "bleu[references=max,lowercase=true]"`; the first value listed is the default. `encoder`, `lm` and
 `vectors` are the models of the run unless one is named. [metrics.md](../metrics.md) has formulas and departures.
 """
 
 DATASETS = """# Datasets
 
-How to get them is in [data.md](../data.md). Behind a quality stands, in brackets, the dimension under which it shares a
-board with the same quality of other datasets, where the two names differ.
+[data.md](../data.md) explains how to get them. A quality shares a board with the same quality of other datasets under
+the dimension in brackets, if that has a different name.
 
 | name | title | split, level | items | qualities with their scales | licence |
 | --- | --- | --- | --- | --- | --- |"""
@@ -44,7 +44,7 @@ WORDS = ((r"npt\.NDArray\[np\.(\w+)\]", r"array of \1"),
          (r"(?:tuple|Sequence)\[(\w+)(?:, \.\.\.)?\]", r"list of \1"),
          (r"Mapping\[(.+), (.+)\]", r"\2 by \1"), (r"tuple\[(\w+), (\w+)\]", r"(\1, \2)"), (r" \| None", " or null"),
          (r"\bfloat\b", "number"), (r"\bint\b", "whole number"), (r"\bstr\b", "text"), (r"\bAny\b", "anything"))
-"""Types and their names on the page of the results."""
+"""Types and how the page on results describes them."""
 
 LICENCES = """# Licences
 
@@ -56,14 +56,14 @@ Code, pages, prompts and the bundled sample: Apache-2.0. [Datasets](reference/da
 | `benchmarks/corpora/overlap.npz` | digests of contexts of ten evaluation sets and DailyDialog++ | contains no text |
 | `metrics/text/keyword_counts.tsv.gz` | number of utterances in five corpora that contain a word | contains no text |
 | `metrics/text/wordnet.zip` | words and forms of WordNet 3.0 | its licence, in the file |
-| `harness/published/*.csv` | numbers printed in the cited papers | facts |
+| `harness/published/*.csv` | numbers published in the cited papers | facts |
 | `metrics/checkpoints/*/evidence.json` | correlations with the ratings of ten evaluation sets | facts |
 
 ## Trained weights
 
 The weights in `metrics/checkpoints` are a separate package, `dialogue-harness-weights`, which Apache-2.0 does not
 cover. Whether weights inherit the terms of their training corpora is not settled, so use them only for non-commercial
-research. With `harness train` you can train weights on corpora that you may use.
+research. With `harness train` you can train weights on corpora that you are allowed to use.
 
 | weights | corpora | their terms |
 | --- | --- | --- |"""
@@ -91,7 +91,7 @@ def licences() -> Iterator[str]:
 
 
 def commands() -> Iterator[str]:
-    """Yield every command with its flags; flags of `harness run` are described only there."""
+    """Yield every command with its flags; those of `harness run` are described only there."""
     yield from ("# Commands", "", paragraphs(cli.__doc__, 1), "")
     parsers = subparsers(cli.parser())
     of_run = {flag(action) for action in parsers["run"]._actions}
@@ -169,7 +169,7 @@ def option(name: str, default: object, kind: Any) -> str:
 
 
 def remarks(name: str) -> str:
-    """Return formula, notes, departures from the paper, and training corpora."""
+    """Return the metric's formula, notes, departures from the paper, and training corpora."""
     card: MetricCard = metrics.card(name)
     kind = metrics.metric_class(name)
     source = Path(inspect.getfile(kind)).relative_to(ROOT)
@@ -227,7 +227,7 @@ def paragraphs(text: str | None, start: int = 0) -> str:
 
 
 def sentence(text: str) -> str:
-    """Add a full stop, and a capital unless the text begins with a name or a formula."""
+    """Add a full stop, and a capital letter unless the text begins with a name or a formula."""
     if not text:
         return ""
     first = text.split()[0]

@@ -1,7 +1,7 @@
-"""Write metrics/text/wordnet.zip, the part of WordNet that METEOR reads: `python -m tools.wordnet FOLDER`.
+"""Write metrics/text/wordnet.zip, the part of WordNet that METEOR uses: `python -m tools.wordnet FOLDER`.
 
-FOLDER has the files of WordNet 3.0, such as /usr/share/wordnet of Debian's wordnet-base. The files keep their layout,
-but index lines hold only offsets, and lines of synsets only words; without glosses, relations and compounds.
+FOLDER contains the files of WordNet 3.0, such as /usr/share/wordnet from Debian's wordnet-base. The files keep their
+layout, but index lines have only offsets, and synset lines only words; glosses, relations and compounds are left out.
 """
 
 import argparse
@@ -13,7 +13,7 @@ from metrics.lexical.meteor import ENDINGS
 from metrics.models.resources import SHIPPED_WORDNET
 
 LICENCE_LINES = slice(0, 29)
-"""The lines of a WordNet file that hold its licence, each after its number."""
+"""The lines of a WordNet file that contain its licence, each after a line number."""
 
 
 def main() -> None:

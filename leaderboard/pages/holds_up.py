@@ -68,10 +68,10 @@ def build(results: Results) -> tuple[Page, ...]:
                      (row(*pair) for pair in shown.items()), index.data())
     both = [pair for column, pair in shown.items() if not is_control(index, column)
             and all(len(mean.sources) > 1 for mean in pair)]
-    then = [now for then, now in both if then.positive]
-    lead = (f"Of {plural(len(both), 'metric')} with values on several sources of each era, {len(then) or 'none'} agree "
-            "with people on chatbots up to 2021: the 95 % interval of the mean lies above 0. On today’s models, "
-            f"{sum(now.positive for now in then) or 'none'} of these do.")
+    now_if_then = [now for then, now in both if then.positive]
+    lead = (f"Of {plural(len(both), 'metric')} with values on several sources of each era, "
+            f"{len(now_if_then) or 'none'} agree with people on chatbots up to 2021: the 95 % interval of the mean "
+            f"lies above 0. On today’s models, {sum(now.positive for now in now_if_then) or 'none'} of these do.")
     known = {column: pair for column, pair in shown.items() if all(math.isfinite(mean.value) for mean in pair)}
     best = {column for era in (0, 1) for column in sorted(known, key=lambda name: -known[name][era].value)[:MEANS]}
     dots = [Dot(column_cell(index, column), then.value, then.low, then.high, now.value, now.low, now.high)

@@ -31,7 +31,7 @@ from metrics.metric import Columns, MetricCard
 from metrics.models.service import Choice, Models
 from metrics.registry import Chosen
 from tests.conftest import Invoke, make_item
-from tools.commands import grown
+from tools.commands import enlarged
 
 
 def items(contexts: int, *, shared: bool) -> list[Item]:
@@ -101,7 +101,7 @@ def alive() -> Counter[type]:
 def test_one_dataset_is_in_memory_at_a_time(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     names = ("persona-zhao", "convai2-grade", "dailydialog-grade")
     for name in names:
-        store.save(grown(registry.sample(registry.card(name)), 90), home)
+        store.save(enlarged(registry.sample(registry.card(name)), 90), home)
     before, during = alive(), []
 
     def watched(*arguments: Any) -> Dataset | None:
