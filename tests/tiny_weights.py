@@ -84,7 +84,7 @@ def train(requested: str, models: Models, **changes: Any) -> list[Fitted]:
                     TrainingData({"toy": corpus()}, models, seed=0, recipe=recipe, part=part))
             fitted = fit(objective, recipe, models.machine, seed=0)
         identity = models.encoder().weights.identity
-        checkpoint.save(checkpoint.place(learner.weights, identity, models.home), fitted.weights,
+        checkpoint.save(checkpoint.user_folder(learner.weights, identity, models.home), fitted.weights,
                         {"architecture": recipe.architecture, "network": dict(objective.config),
                          "encoder": {"name": "tiny", "identity": identity}},
                         {"name": learner.weights, "losses": [look.loss for look in fitted.curve]})

@@ -67,7 +67,7 @@ def label(rows: Sequence[Row], done: int, file: Path, home: Path) -> None:
     members = [row.chosen.requested for row in Panel().made_of()]
     with tempfile.TemporaryDirectory() as folder:
         small_lm.expand(Models(home).checkpoint(small_lm.NAME), Path(folder))
-        writers = [Writer(small_lm.SHOWN, folder, turns_before, 1),
+        writers = [Writer(small_lm.DISPLAY_NAME, folder, turns_before, 1),
                    Writer("smollm2", str(home / "models" / "smollm2-135m"), script, 2)]
     for start in range(done, len(rows), BATCH):
         began = time.monotonic()
@@ -153,7 +153,7 @@ class Writer:
         tokens = self.network.generate(**inputs, **SAMPLED, num_return_sequences=self.each,
                                        pad_token_id=self.tokenizer.pad_token_id)
         texts = self.tokenizer.batch_decode(tokens[:, inputs["input_ids"].shape[1]:], skip_special_tokens=False)
-        if self.name == small_lm.SHOWN:
+        if self.name == small_lm.DISPLAY_NAME:
             texts = [text.replace(" ", "").replace(small_lm.SPACE, " ") for text in texts]
         replies = [text.split(self.tokenizer.eos_token)[0].strip().split("\n")[0].strip() or "..." for text in texts]
         return [replies[first:first + self.each] for first in range(0, len(replies), self.each)]

@@ -64,7 +64,7 @@ def _metrics(_home: Path) -> Iterator[str]:
 
 def _models(home: Path) -> Iterator[str]:
     """List the models that can be downloaded, the shipped one, then any others available here."""
-    available = {model.name: model.origin for model in weights.here(home)}
+    available = {model.name: model.origin for model in weights.installed(home)}
     yield f"{'name':<22} {'kind':<8} parameters   to fetch  {'licence':<18} location, or how to get it"
     for name, card in catalogue.cards().items():
         origin = available.pop(name, "") or ("home" if catalogue.folder(card, home).is_dir() else card.how)
@@ -74,7 +74,7 @@ def _models(home: Path) -> Iterator[str]:
         origin = small_lm.weights(checkpoint.find(small_lm.NAME, "", home)).origin
     except MissingResource as error:
         origin = str(error)
-    yield f"{small_lm.SHOWN:<22} {'lm':<8} {3:>8} M {'':>10}  {'Apache-2.0':<18} {origin}"
+    yield f"{small_lm.DISPLAY_NAME:<22} {'lm':<8} {3:>8} M {'':>10}  {'Apache-2.0':<18} {origin}"
     yield from (f"{name:<22} {origin}" for name, origin in available.items())
     yield "kind: use with --encoder, --lm or --vectors; judges need an lm with a chat template"
 

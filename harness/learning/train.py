@@ -155,8 +155,8 @@ def plan(name: str, request: Request, home: Path, load: Callable[[str], Corpus],
     models = Models(home, Choice(encoder=request.encoder, lm=request.lm, device=request.device,
                                  precision=request.precision, download=not request.offline))
     encoder = "" if learner.trainable.encoder is None else models.encoder(learner.trainable.encoder).weights.identity
-    folder = out or checkpoint.place(learner.weights, encoder, home)
-    checkpoint.check_place(folder)
+    folder = out or checkpoint.user_folder(learner.weights, encoder, home)
+    checkpoint.check_replaceable(folder)
     flags = {{"corpora": "corpus", "settings": "set"}.get(field.name, field.name): value
              for field in dataclasses.fields(request) if (value := getattr(request, field.name)) != field.default}
     command = command_line("train", registry.without_folders(name), flags=flags)

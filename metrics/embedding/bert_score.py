@@ -109,7 +109,7 @@ class _Reader:
         from transformers import GPT2Tokenizer, RobertaTokenizer
 
         self._encoder = encoder
-        whole = encoder.tokenizer.whole
+        whole = encoder.tokenizer.wrapped
         self._before = " " if isinstance(whole, (GPT2Tokenizer, RobertaTokenizer)) else ""
         self._weights: dict[int | None, float] = {whole.cls_token_id: 0.0, whole.sep_token_id: 0.0}
         self._other = 1.0

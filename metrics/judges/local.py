@@ -24,7 +24,7 @@ from metrics.errors import BadOption, CannotScore
 from metrics.judges import prompt as prompts
 from metrics.judges.prompt import JudgedQuality, Prompted
 from metrics.metric import Columns, MetricCard
-from metrics.models.causal import Asked, LanguageModel
+from metrics.models.causal import LanguageModel, Question
 from metrics.models.service import Models
 
 OTHER = "\ue000"
@@ -57,7 +57,7 @@ class LocalJudge(Prompted):
     def depends(self, models: Models) -> Mapping[str, str]:
         return {"prompt": f"{self.prompt.name}@{self.prompt.digest}"}
 
-    def _questions(self, item: Item, model: LanguageModel) -> Asked:
+    def _questions(self, item: Item, model: LanguageModel) -> Question:
         """Return a text per quality, and the same for another response, to find the part before the response.
 
         The first turns of a dialogue that is too long for the model are left out.

@@ -1,10 +1,10 @@
-"""Low-rank adapters, which are trained in place of an encoder's own weights, and the head of the masked model.
+"""Low-rank adapters, trained in place of an encoder's own weights, and the head of the masked language model.
 
 An adapted layer computes W·x + b + U·(D·x), with W frozen, D of shape (rank, in) and U of shape (out, rank), which
-begins at zero (LoRA, Hu et al. 2022). Once trained, U·D is added to W, so that reading costs no more. The head is
-BERT's: LayerNorm(GELU(dense(state))), times the encoder's own frozen input embeddings, plus a bias for each token.
+starts at zero (LoRA, Hu et al. 2022). Once trained, U·D is merged into W, so inference costs nothing extra. The head is
+BERT's: LayerNorm(GELU(dense(state))), times the encoder's own frozen input embeddings, plus a bias per token.
 
-The encoder is an argument and no part of the network, so that its weights are neither trained nor saved.
+The encoder is passed as an argument rather than being a submodule, so its weights are neither trained nor saved.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from torch.nn import functional
 
 
 class Adapters(torch.nn.Module):
-    """Low-rank changes to linear layers; `linears` holds name, inputs and outputs of each layer."""
+    """Low-rank changes to linear layers; `linears` holds the name, input size and output size of each."""
 
     def __init__(self, rank: int, linears: Sequence[tuple[str, int, int]]) -> None:
         super().__init__()
@@ -27,8 +27,8 @@ class Adapters(torch.nn.Module):
         self.up = torch.nn.ParameterList(torch.zeros(outputs, rank) for _, _, outputs in linears)
 
     @contextlib.contextmanager
-    def over(self, encoder: Any) -> Iterator[None]:
-        """Apply the adapters to the encoder within the block."""
+    def applied_to(self, encoder: Any) -> Iterator[None]:
+        """Apply the adapters to the encoder inside the `with` block."""
         layers = dict(encoder.named_modules())
         hooks = [layers[name].register_forward_hook(_adapter(down, up))
                  for name, down, up in zip(self.names, self.down, self.up, strict=True)]
@@ -46,7 +46,7 @@ class Adapters(torch.nn.Module):
 
 
 class Adapted(Adapters):
-    """The adapters, an addend to the mask's embedding, and the head that predicts masked words."""
+    """The adapters, a learned offset to the mask token's embedding, and the head that predicts masked tokens."""
 
     def __init__(self, width: int, vocabulary: int, rank: int, linears: Sequence[tuple[str, int, int]]) -> None:
         super().__init__(rank, linears)
@@ -55,24 +55,24 @@ class Adapted(Adapters):
         self.norm = torch.nn.LayerNorm(width)
         self.bias = torch.nn.Parameter(torch.zeros(vocabulary))
 
-    def expect(self, frequencies: Any) -> None:
-        """Initialise the bias with the log frequencies of tokens."""
+    def initialise_bias(self, frequencies: Any) -> None:
+        """Initialise the bias with the log frequencies of the tokens."""
         with torch.no_grad():
             self.bias.copy_(torch.from_numpy(frequencies).log())
 
     def logits(self, states: Any, table: Any) -> Any:
-        """Return the scores over the vocabulary of each state: (places, width) to (places, vocabulary)."""
+        """Return the vocabulary logits of each state: (positions, width) to (positions, vocabulary)."""
         return functional.linear(self.norm(functional.gelu(self.dense(states))), table, self.bias)
 
     @contextlib.contextmanager
     def masking(self, encoder: Any, mask: int) -> Iterator[None]:
-        """Apply the adapters and the embedding of the token `mask` to the encoder within the block."""
-        def marked(_: Any, ids: Any, embedded: Any) -> Any:
+        """Apply the adapters and the offset of token id `mask` to the encoder inside the `with` block."""
+        def add_offset(_: Any, ids: Any, embedded: Any) -> Any:
             return embedded + (ids[0] == mask)[..., None] * self.mask
 
-        hook = encoder.get_input_embeddings().register_forward_hook(marked) if self.names else None
+        hook = encoder.get_input_embeddings().register_forward_hook(add_offset) if self.names else None
         try:
-            with self.over(encoder):
+            with self.applied_to(encoder):
                 yield
         finally:
             if hook:
@@ -87,7 +87,7 @@ def _adapter(down: Any, up: Any) -> Any:
 
 
 def linears(encoder: Any) -> list[tuple[str, int, int]]:
-    """Return name, inputs and outputs of the linear layers that token states pass."""
+    """Return name, input size and output size of all linear layers except the pooler's."""
     return [(name, module.in_features, module.out_features) for name, module in encoder.named_modules()
             if isinstance(module, torch.nn.Linear) and not name.startswith("pooler")]
 
@@ -95,7 +95,7 @@ def linears(encoder: Any) -> list[tuple[str, int, int]]:
 class Merged(torch.nn.Module):
     """The encoder with its adapters merged, and the head.
 
-    The last layer of a BERT is apart: behind its attention only the states of the masked tokens are computed.
+    The last layer of a BERT runs separately: after its attention, only the masked positions are computed.
     """
 
     def __init__(self, adapted: Adapted, encoder: Any, mask: int) -> None:
@@ -111,14 +111,14 @@ class Merged(torch.nn.Module):
         kind = encoder.config.model_type, encoder.config._attn_implementation
         self.last = encoder.encoder.layer.pop(-1) if kind == ("bert", "sdpa") else None
 
-    def forward(self, rows: Any, places: Any, **inputs: Any) -> Any:
-        """Return the states that `decoder` scores, at these places of these rows: (places, width)."""
+    def forward(self, rows: Any, positions: Any, **inputs: Any) -> Any:
+        """Return the input of `decoder` at the given rows and positions: (positions, width)."""
         states = self.encoder(**inputs).last_hidden_state
         if self.last is None:
-            states = states[rows, places]
+            states = states[rows, positions]
         else:
-            seen = inputs.get("attention_mask")
-            attended, _ = self.last.attention.self(states, None if seen is None else seen[:, None, None].bool())
-            masked = self.last.attention.output(attended[rows, places], states[rows, places])
+            mask = inputs.get("attention_mask")
+            attended, _ = self.last.attention.self(states, None if mask is None else mask[:, None, None].bool())
+            masked = self.last.attention.output(attended[rows, positions], states[rows, positions])
             states = self.last.output(self.last.intermediate(masked), masked)
         return self.norm(functional.gelu(self.dense(states)))

@@ -1,7 +1,7 @@
-"""Batches of texts of similar length, within a budget of tokens that counts padding; results in the order of the texts.
+"""Batches of texts of similar length, within a budget of tokens that includes padding; results keep the texts' order.
 
-Longest texts first, so that too little memory shows at once; then the budget is halved and the rest is batched anew.
-On the processor a batch holds texts of one length and every core reads batches of its own: nothing is padded, and no
+The longest texts come first, so that a lack of memory shows at once; the budget is then halved and the rest rebatched.
+On a CPU, all texts of a batch have the same length and every core processes its own batches: nothing is padded, and no
 core waits for another within a layer (docs/decisions/0009).
 """
 
@@ -24,16 +24,16 @@ from metrics.models.reading import READING
 Positions = npt.NDArray[np.intp]
 Result = TypeVar("Result")
 Forward = Callable[[Positions], Sequence[Result]]
-"""Computes one result for each text at these positions."""
+"""Computes one result for each of the texts at the given positions."""
 
 _OUT_OF_MEMORY = ("out of memory", "can't allocate memory", "not enough memory", "ALLOC_FAILED")
-"""Messages of MPS, the processor (two of them) and cuBLAS."""
+"""Parts of error messages of MPS, the CPU (two) and cuBLAS."""
 
 
 def cut(lengths: Sequence[int] | npt.NDArray[np.intp], budget: int, even: bool = False) -> list[Positions]:
-    """Return positions in batches, longest texts first; a batch of several holds at most `budget` tokens with padding.
+    """Return batches of positions, longest texts first: one text each, or at most `budget` tokens including padding.
 
-    `even` batches hold texts of one length.
+    The texts of an `even` batch all have the same length.
     """
     sizes = np.asarray(lengths, dtype=np.intp)
     order = np.argsort(-sizes, kind="stable")
@@ -48,7 +48,7 @@ def cut(lengths: Sequence[int] | npt.NDArray[np.intp], budget: int, even: bool =
 
 
 class Batches:
-    """Runs texts through one forward function per worker, and remembers the budget that the memory allows."""
+    """Runs batches on one forward function per worker; the budget stays halved after running out of memory."""
 
     def __init__(self, budget: int, even: bool = False) -> None:
         self.budget = budget
@@ -56,7 +56,7 @@ class Batches:
         self._lock = threading.Lock()
 
     def run(self, lengths: Sequence[int], forwards: Sequence[Forward[Result]]) -> list[Result]:
-        """Return one result per text, in the order of `lengths`."""
+        """Return one result per text, in the order of `lengths`; CannotScore if a single text exceeds the memory."""
         results: list[Result | None] = [None] * len(lengths)
         waiting = deque(cut(lengths, self.budget, self.even))
         READING.requested += sum(lengths)
@@ -93,7 +93,7 @@ class Batches:
             return waiting.popleft() if waiting else None
 
     def _halve(self, batch: Positions, lengths: Sequence[int], waiting: deque[Positions]) -> None:
-        """Batch the rest, with this batch, anew by half the tokens of this batch."""
+        """Set the budget to half of this batch, and rebatch it with all waiting texts."""
         if batch.size == 1:
             raise CannotScore(f"out of memory with a single text of {lengths[batch[0]]} tokens")
         if (torch := sys.modules.get("torch")) and torch.cuda.is_available():
@@ -107,7 +107,7 @@ class Batches:
 
 
 def _computed(forward: Forward[Result], batch: Positions) -> Sequence[Result] | None:
-    """Return the results of a batch, None where memory ran out; the error is then gone, with the tensors it held."""
+    """Return the results of a batch, or None if memory ran out; keeping the error would keep its tensors."""
     try:
         return forward(batch)
     except (MemoryError, RuntimeError) as error:
@@ -117,6 +117,6 @@ def _computed(forward: Forward[Result], batch: Positions) -> Sequence[Result] | 
 
 
 def out_of_memory(error: Exception) -> bool:
-    """Return True if memory ran out: torch raises a class of its own on CUDA, and a message elsewhere."""
+    """Return True if memory ran out; torch has an exception class for this on CUDA, elsewhere only a message."""
     return (isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError"
             or any(words in str(error) for words in _OUT_OF_MEMORY))

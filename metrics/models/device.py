@@ -1,7 +1,7 @@
 """Device and precision, from `--device` and `--precision`.
 
-`auto` is the first CUDA device, else Apple's, else the processor; on CUDA it computes in bf16, elsewhere in fp32.
-torch is loaded only where an accelerator may be present.
+`auto` is the first CUDA device, else Apple's GPU, else the CPU; in bf16 on CUDA, in fp32 elsewhere.
+torch is imported only if there may be an accelerator.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ PRECISIONS = ("auto", "fp32", "bf16", "fp16")
 DEVICE = re.compile(r"auto|mps|cpu(,cpu)*|cuda(:\d+)?(,cuda:\d+)*")
 
 TOKENS = {"cpu": 2_048, "mps": 8_192, "cuda": 65_536}
-"""Default limit of tokens in a batch, padding included."""
+"""Default maximum of tokens in a batch, including padding."""
 
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """The devices of one kind that networks run on, and their precision."""
+    """One or more devices of the same kind on which networks run, and their precision."""
 
     devices: tuple[str, ...] = ("cpu",)
     precision: str = "fp32"
@@ -46,17 +46,17 @@ class Machine:
 
 
 def machine(device: str = "auto", precision: str = "auto", tokens: int | None = None) -> Machine:
-    """Return the requested devices and precision, `auto` resolved; MetricError if this machine lacks them."""
+    """Resolve `auto` and return the machine; raise MetricError for what is invalid or unavailable."""
     if not DEVICE.fullmatch(device):
-        raise MetricError(f"--device should be auto, cpu, cuda, cuda:N, cuda:N,cuda:M or mps, not {device!r}")
+        raise MetricError(f"--device must be auto, cpu, cuda, cuda:N, cuda:N,cuda:M or mps, not {device!r}")
     if precision not in PRECISIONS:
-        raise MetricError(f"precision should be one of {', '.join(PRECISIONS)}, not {precision!r}")
+        raise MetricError(f"precision must be one of {', '.join(PRECISIONS)}, not {precision!r}")
     if tokens is not None and tokens < 1:
-        raise MetricError(f"a batch should hold 1 token or more, not {tokens}")
+        raise MetricError(f"a batch must hold at least 1 token, not {tokens}")
     devices = (_best(),) if device == "auto" else tuple(device.split(","))
     kind = devices[0].partition(":")[0]
     if kind == "cuda" and len(set(devices)) < len(devices):
-        raise MetricError(f"--device {device}: lists a device twice")
+        raise MetricError(f"--device {device} lists a device twice")
     if precision == "auto":
         precision = "bf16" if kind == "cuda" else "fp32"
     for name in devices:
@@ -66,7 +66,7 @@ def machine(device: str = "auto", precision: str = "auto", tokens: int | None = 
 
 @contextlib.contextmanager
 def on_one_core() -> Iterator[None]:
-    """Let torch use one thread within the block, since the threads of a small network mostly wait for each other."""
+    """Limit torch to one thread inside the `with` block; threads of a small network mostly wait for each other."""
     import torch
 
     cores = torch.get_num_threads()
@@ -91,7 +91,7 @@ def _check(device: str) -> None:
 
 
 def _best() -> str:
-    """Return the device of `auto`, without importing torch on Linux if there is no driver of an accelerator."""
+    """Return the device for `auto`; on Linux without an accelerator's driver, torch is not imported."""
     drivers = ("/dev/nvidiactl", "/dev/dxg", "/dev/kfd")
     if platform.system() == "Linux" and not any(Path(driver).exists() for driver in drivers):
         return "cpu"

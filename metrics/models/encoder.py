@@ -1,8 +1,8 @@
 """An encoder: texts to vectors.
 
-Distinct texts are read once in a run, in batches of bounded size (batches.py); the states of their tokens are kept in a
-memory of bounded size (memory.py), from which every pooling is made. States include the special tokens around a text,
-since sentence-transformers takes its means over them too. A text without a token has the zero vector.
+Each distinct text is encoded once per run, in batches of bounded size (batches.py). The states of its tokens stay in a
+cache of bounded size (memory.py), so that other poolings can reuse them. States include the special tokens, since
+sentence-transformers averages over them too. A text without tokens has the zero vector.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ _POOLINGS: dict[str, Callable[[Vectors], Vectors]] = {
 _COUNT_FROM_PAD = {
     "camembert", "longformer", "mpnet", "roberta", "roberta-prelayernorm", "xlm-roberta", "xlm-roberta-xl",
 }
-"""Networks whose first position is the one after the padding's."""
-Thing = TypeVar("Thing")
+"""Model types whose positions start after the padding id."""
+Element = TypeVar("Element")
 BLOCK = 1 << 18
-"""Characters read at a time where only pooled vectors are kept: some four thousand utterances."""
+"""Characters to encode at a time if only pooled vectors are kept: about four thousand utterances."""
 
 
 class Encoder:
-    """A transformer that reads texts; `layer` n is its n-th, 0 its last."""
+    """A transformer that encodes texts; `layer` counts from 1, 0 is the last."""
 
     def __init__(self, weights: Weights, machine: Machine, memory: Memory, layer: int = 0) -> None:
         self.weights = weights
@@ -57,7 +57,7 @@ class Encoder:
     def networks(self) -> list[Any]:
         loaded = networks.transformer("AutoModel", self.weights, self.machine, self.layer or None)
         if loaded[0].config.is_encoder_decoder:
-            raise BadOption(f"encoder {self.name}: has an encoder and a decoder; only encoders are read here")
+            raise BadOption(f"encoder {self.name} has an encoder and a decoder; --encoder needs an encoder-only model")
         return loaded
 
     @cached_property
@@ -72,23 +72,23 @@ class Encoder:
         return int(self.networks[0].config.hidden_size)
 
     def states(self, readings: Sequence[Reading], limit: int | None = None) -> list[Vectors]:
-        """Return the state of every token of each reading, special tokens included: (tokens, width)."""
+        """Return the states of the tokens of each reading, including special tokens: (tokens, width)."""
         separator = int(self.networks[0].config.vocab_size) - 1
-        return self._memory.through((self.weights.identity, self.layer, limit), readings, lambda missing: self._forward(
+        return self._memory.get_all((self.weights.identity, self.layer, limit), readings, lambda missing: self._forward(
             self.tokenizer.readings(missing, separator, limit)))
 
     def sentences(self, texts: Sequence[str], pooling: Pooling = "mean") -> Vectors:
-        """Return one vector per text: (texts, width); zeros for a text without a token."""
+        """Return one vector per text: (texts, width); zeros for a text without tokens."""
         return self.readings(texts, pooling)
 
     def means_and_maxima(self, texts: Sequence[str]) -> Vectors:
-        """Return the mean and the maximum of each text's states side by side: (texts, 2 · width)."""
+        """Return the mean and the maximum of each text's states, concatenated: (texts, 2 · width)."""
         return self.readings(texts, "mean and max")
 
     def readings(self, readings: Sequence[Reading], pooling: Pooling, limit: int | None = None) -> Vectors:
-        """Return one vector per reading, each read as one sequence of up to `limit` tokens: (readings, width).
+        """Return one vector per reading, each encoded as one sequence of up to `limit` tokens: (readings, width).
 
-        Between the utterances of a dialogue stands the vocabulary's last token.
+        Each utterance of a dialogue ends with the vocabulary's last token.
         """
         specials = sum(self.tokenizer.frame) if readings and isinstance(readings[0], str) else 0
 
@@ -99,7 +99,7 @@ class Encoder:
         key = self.weights.identity, self.layer, limit, pooling
         known: dict[Reading, Vectors] = {}
         for block in blocks(dict.fromkeys(readings), length):
-            known |= zip(block, self._memory.through(key, block, pooled), strict=True)
+            known |= zip(block, self._memory.get_all(key, block, pooled), strict=True)
         width = self.width * (2 if pooling == "mean and max" else 1)
         return np.stack([known[reading] for reading in readings]) if readings else np.zeros((0, width), np.float32)
 
@@ -108,9 +108,9 @@ class Encoder:
         return table
 
     def _forward(self, rows: Sequence[Tokenized]) -> list[Vectors]:
-        read = [row for row in rows if row.ids]  # without special tokens an empty text has no token
-        forwards = [self._on(*worker, read) for worker in networks.workers(self.networks, self.machine)]
-        states = iter(self._batches.run([len(row.ids) for row in read], forwards))
+        nonempty = [row for row in rows if row.ids]  # without special tokens, an empty text has no tokens
+        forwards = [self._on(*worker, nonempty) for worker in networks.workers(self.networks, self.machine)]
+        states = iter(self._batches.run([len(row.ids) for row in nonempty], forwards))
         return [next(states) if row.ids else np.zeros((0, self.width), np.float32) for row in rows]
 
     def _on(self, network: Any, device: str, rows: Sequence[Tokenized]) -> Forward[Vectors]:
@@ -120,14 +120,14 @@ class Encoder:
             inputs = padded([rows[position] for position in batch], self.tokenizer.pad)
             with torch.inference_mode():
                 states = network(**{name: torch.from_numpy(array).to(device) for name, array in inputs.items()})
-                read = states.last_hidden_state.float().cpu().numpy()
-            return [read[row, : len(rows[position].ids)].copy() for row, position in enumerate(batch)]
+                arrays = states.last_hidden_state.float().cpu().numpy()
+            return [arrays[row, : len(rows[position].ids)].copy() for row, position in enumerate(batch)]
 
         return forward
 
 
 def padded(rows: Sequence[Tokenized], pad: int) -> dict[str, npt.NDArray[np.int64]]:
-    """Return a batch as arrays (rows, longest), without a mask where nothing is padded, which is faster."""
+    """Return a batch as arrays (rows, longest); for speed, without a mask if nothing is padded."""
     sizes = np.array([len(row.ids) for row in rows])
     ids = np.full((len(rows), int(sizes.max())), pad, dtype=np.int64)
     types = np.zeros_like(ids)
@@ -143,13 +143,13 @@ def padded(rows: Sequence[Tokenized], pad: int) -> dict[str, npt.NDArray[np.int6
     return inputs
 
 
-def blocks(things: Iterable[Thing], length: Callable[[Thing], int]) -> Iterator[list[Thing]]:
-    """Yield the things in blocks of about BLOCK characters."""
-    block: list[Thing] = []
+def blocks(elements: Iterable[Element], length: Callable[[Element], int]) -> Iterator[list[Element]]:
+    """Yield the elements in blocks of about BLOCK characters."""
+    block: list[Element] = []
     characters = 0
-    for thing in things:
-        block.append(thing)
-        characters += length(thing)
+    for element in elements:
+        block.append(element)
+        characters += length(element)
         if characters >= BLOCK:
             yield block
             block, characters = [], 0

@@ -1,6 +1,6 @@
-"""Models of the Hugging Face hub: finding those in its cache, which programs share, and fetching others.
+"""Models of the Hugging Face hub: finding them in its cache, which other programs share, and downloading others.
 
-Only the files at the top of a repository that hold weights as safetensors, configuration or vocabulary are fetched.
+Only top-level files of a repository are downloaded: safetensors weights, configuration and vocabulary.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 from metrics.errors import MissingResource, in_one_line
 
 PATIENCE = 10.0
-"""Timeout of the first request to the hub in seconds; later requests have none."""
+"""Timeout of the first request to the hub, in seconds; later requests have none."""
 
 _FILES: dict[str, Any] = {
     "allow_patterns": ["*.safetensors", "*.safetensors.index.json", "*.json", "*.txt", "*.model"],
@@ -25,8 +25,8 @@ _REFUSALS = {
     "HFValidationError": "it is neither a local folder nor a valid name on the hub",
     "OfflineModeIsEnabled": "access to the hub is disabled by HF_HUB_OFFLINE",
     "GatedRepoError": "its licence must be accepted on the hub first, and HF_TOKEN set",
-    "RepositoryNotFoundError": "the hub has no model of that name, or it is private and HF_TOKEN must be set",
-    "RevisionNotFoundError": "the hub has the model, but no such revision of it",
+    "RepositoryNotFoundError": "no model of that name is on the hub, or it is private and HF_TOKEN must be set",
+    "RevisionNotFoundError": "the model is on the hub, but not this revision",
 }
 
 
@@ -56,12 +56,12 @@ def snapshot(name: str, revision: str) -> Path:
     except LocalEntryNotFoundError as error:
         if partial := getattr(error, "snapshot_path", None):
             return Path(partial)
-        raise MissingResource(f"model {name!r} is not on this machine; a run with network access would fetch it"
+        raise MissingResource(f"model {name!r} is not on this machine; a run without --offline downloads it"
                               ) from error
 
 
 def fetch(name: str, revision: str) -> Path:
-    """Fetch a model from the hub and return its folder; MissingResource with the reason if that fails."""
+    """Download a model from the hub and return its folder; raise MissingResource if that fails."""
     from huggingface_hub import HfApi, snapshot_download
 
     try:
@@ -72,13 +72,13 @@ def fetch(name: str, revision: str) -> Path:
     except Exception as error:  # from the hub, the network or the disk
         reason = _REFUSALS.get(type(error).__name__) or in_one_line(error)
         raise MissingResource(f"model {name!r} could not be fetched: {reason}") from error
-    raise MissingResource(f"model {name!r}: has no safetensors on the hub, and pickles are not read because they can "
+    raise MissingResource(f"model {name!r} has no safetensors on the hub, and pickles are not loaded because they can "
                           "run code; name a revision with safetensors (NAME@REVISION, often refs/pr/N), or convert it")
 
 
 @contextlib.contextmanager
 def quiet() -> Iterator[None]:
-    """Silence the progress bars and warnings of transformers within the block."""
+    """Silence the progress bars and warnings of transformers inside the `with` block."""
     from transformers.utils import logging
 
     level, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()

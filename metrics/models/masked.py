@@ -1,13 +1,13 @@
 """A masked language model: the likelihood of each token of a text given all the others.
 
-Each token is masked in turn and predicted from the others (pseudo-log-likelihood, Salazar et al. 2020), after a
-context or alone; only tokens of the text itself are masked. In a text of more than `copies` tokens several are masked
-at a time, `copies` tokens apart, so that it is read `copies` times. By default a text is read 2 to 8 times, more than
-twice only if no more than `READ` tokens are read with its context, so that the cost grows with the length and not with
-its square (docs/metrics.md compares them).
+Each token is masked in turn and predicted from the others (pseudo-log-likelihood, Salazar et al. 2020), after a context
+or alone; only tokens of the text itself are masked. If a text has more than `copies` tokens, every `copies`-th token is
+masked at the same time, so that `copies` copies suffice. The default is 2 to 8 copies, more than two only if together,
+including the context, they have at most `TOKENS` tokens; the cost then grows linearly with the length instead of
+quadratically (docs/metrics.md compares them).
 
-All likelihoods are natural logarithms. A text that is too long loses its end, a context its beginning
-(tokens.py). Weights are the checkpoint `mlm` (metrics/training/backbones), merged into a copy of the encoder.
+All likelihoods are natural logarithms. A text that is too long loses its end, a context its beginning (tokens.py).
+The weights are the checkpoint `mlm` (metrics/training/backbones), merged into a copy of the encoder.
 """
 
 from __future__ import annotations
@@ -34,18 +34,18 @@ if TYPE_CHECKING:
     from metrics.models.adapters import Adapted
 
 BY_LENGTH = 0
-"""Read short texts more often than long ones."""
-FEWEST, MOST, READ = 2, 8, 64
-"""Masked copies of a text by length, and the tokens of all copies where there are more than the fewest; of eight
-copies, one token in eight is masked, close to the share in training."""
+"""Value of `copies` with which short texts have more copies than long ones."""
+FEWEST, MOST, TOKENS = 2, 8, 64
+"""Limits of the copies of a text, and of their tokens if there are more than the fewest; with eight copies, one token
+in eight is masked, close to the share in training."""
 
 BOUNDED = ("Long replies are read twice, half of their tokens masked at a time, shorter ones up to eight times within "
-           f"{READ} tokens.")
-"""The departure of metrics that use these likelihoods."""
+           f"{TOKENS} tokens.")
+"""The departure from the papers of the metrics that use these likelihoods."""
 
 Pair = tuple[str, str]
 Copy = tuple[int, int]
-"""The index of a text, and the first of its tokens that is masked."""
+"""The index of a text, and of its first masked token."""
 
 
 class MaskedModel:
@@ -71,14 +71,14 @@ class MaskedModel:
             return networks.placed(Merged(self._head, body, self.mask), machine)
 
     def log_likelihoods(self, pairs: Sequence[Pair], copies: int = BY_LENGTH) -> list[Vectors]:
-        """Return log p of every token of each second text given the rest of it and the first text, if any: (tokens,).
+        """Return log p of each token of each pair's second text, given its other tokens and the first text: (tokens,).
 
-        Fewer `copies` are faster and less exact.
+        Fewer `copies` are faster but less accurate.
         """
         if copies < 0:
-            raise BadOption(f"copies={copies}: a text is read once or more often, or by its length (copies=0)")
+            raise BadOption(f"copies={copies}: must be at least 1, or 0 to choose by length")
         key = (self.encoder.weights.identity, self._weights, "masked", copies)
-        return self._memory.through(key, pairs, lambda missing: self._read(self._tokenized(missing), copies))
+        return self._memory.get_all(key, pairs, lambda missing: self._read(self._tokenized(missing), copies))
 
     @cached_property
     def _batches(self) -> Batches:
@@ -95,8 +95,8 @@ class MaskedModel:
         return [next(after if context else single) for context, _ in pairs]
 
     def _read(self, texts: Sequence[Tokenized], copies: int) -> list[Vectors]:
-        """Return log p of every own token of each text; every copy is a row of a batch."""
-        counts = [copies or max(FEWEST, min(MOST, READ // len(tokens.ids))) for tokens in texts]
+        """Return log p of each token of each text, special tokens and context excluded; each copy is one row."""
+        counts = [copies or max(FEWEST, min(MOST, TOKENS // len(tokens.ids))) for tokens in texts]
         rows = [(text, first) for text, (tokens, count) in enumerate(zip(texts, counts, strict=True))
                 for first in range(min(count, len(tokens.positions)))]
         forwards = [self._on(*worker, texts, rows, counts)
@@ -114,39 +114,39 @@ class MaskedModel:
         def forward(batch: Positions) -> list[Vectors]:
             chosen = [rows[position] for position in batch]
             inputs = padded([texts[text] for text, _ in chosen], self.encoder.tokenizer.pad)
-            places = [np.asarray(texts[text].positions[first::copies[text]]) for text, first in chosen]
-            inputs["rows"] = np.repeat(np.arange(len(chosen)), list(map(len, places)))
-            inputs["places"] = np.concatenate(places)
-            masked = inputs["rows"], inputs["places"]
+            positions = [np.asarray(texts[text].positions[first::copies[text]]) for text, first in chosen]
+            inputs["rows"] = np.repeat(np.arange(len(chosen)), list(map(len, positions)))
+            inputs["positions"] = np.concatenate(positions)
+            masked = inputs["rows"], inputs["positions"]
             targets = inputs["input_ids"][masked]
             inputs["input_ids"][masked] = self.mask
             with torch.inference_mode():
                 states = network(**{name: torch.from_numpy(array).to(device) for name, array in inputs.items()})
                 values = networks.log_likelihoods(network.decoder, states, torch.arange(len(targets), device=device),
                                                   torch.from_numpy(targets).to(device)).cpu().numpy()
-            return [part.copy() for part in np.split(values, np.cumsum(list(map(len, places)))[:-1])]
+            return [part.copy() for part in np.split(values, np.cumsum(list(map(len, positions)))[:-1])]
 
         return forward
 
 
 def mask_of(encoder: Encoder) -> int:
-    """Return the token id of an encoder's mask, or raise BadOption."""
-    token = encoder.tokenizer.whole.mask_token_id
+    """Return the id of an encoder's mask token, or raise BadOption if it has none."""
+    token = encoder.tokenizer.wrapped.mask_token_id
     if token is None:
-        raise BadOption(f"encoder {encoder.name}: its tokenizer has no mask, so it cannot be a masked language model; "
-                        "take an encoder that was trained as one")
+        raise BadOption(f"encoder {encoder.name} cannot be used as a masked language model: its tokenizer has no mask "
+                        "token; choose an encoder that was trained as one")
     return int(token)
 
 
 def log_likelihoods(items: Sequence[Item], model: MaskedModel, context: Literal["none", "last"] = "none",
                     copies: int = BY_LENGTH) -> list[Vectors]:
-    """Return log p of every token of each response, alone or after the last utterance of its context, if any."""
+    """Return log p of each token of each response, alone or after the last utterance of its context, if any."""
     before = [item.context[-1].text.strip() if context == "last" and item.context else "" for item in items]
-    return model.log_likelihoods([(said, reply(item).strip()) for said, item in zip(before, items, strict=True)],
-                                 copies)
+    pairs = [(text, reply(item).strip()) for text, item in zip(before, items, strict=True)]
+    return model.log_likelihoods(pairs, copies)
 
 
 def mean_log_likelihoods(items: Sequence[Item], model: MaskedModel) -> Column:
-    """Return the mean log p per token of each response after the last utterance, at most 0; NaN without a token."""
+    """Return the mean log p per token of each response after the last utterance, at most 0; NaN without tokens."""
     return np.array([values.mean(dtype=np.float64) if values.size else np.nan
                      for values in log_likelihoods(items, model, "last")], dtype=np.float64)

@@ -1,6 +1,6 @@
-"""Arrays computed in this run, by key, in bounded memory; the least recently used are dropped first.
+"""A cache of arrays in bounded memory; the least recently used are dropped first.
 
-With each array stand the seconds it took, which count as saved when a metric first reuses it (reading.py).
+Each array is stored with the seconds it took, which count as saved when a metric first reuses it (reading.py).
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ Text = TypeVar("Text", bound=Hashable)
 
 MEBIBYTE = 1 << 20
 ENTRY = 200
-"""Bytes that an entry takes besides its numbers."""
+"""Bytes of overhead per entry."""
 
 
 class Memory:
-    """A dictionary of arrays that never holds more than its bytes."""
+    """A dictionary of arrays that never holds more than `capacity` bytes."""
 
     def __init__(self, capacity: int) -> None:
         self.capacity = capacity
@@ -34,7 +34,7 @@ class Memory:
         self._reused = 0.0
 
     def begin(self) -> None:
-        """Count savings anew, for another metric."""
+        """Start counting savings for the next metric."""
         self._counted.clear()
 
     def get(self, key: Hashable) -> Vectors | None:
@@ -47,16 +47,16 @@ class Memory:
             self._counted.add(key)
         return array
 
-    def through(self, key: tuple[Hashable, ...], texts: Sequence[Text],
-                read: Callable[[list[Text]], Sequence[Vectors]]) -> list[Vectors]:
-        """Return the array of each text; each text that is not in memory is read once.
+    def get_all(self, key: tuple[Hashable, ...], texts: Sequence[Text],
+                compute: Callable[[list[Text]], Sequence[Vectors]]) -> list[Vectors]:
+        """Return the array of each text, computing each missing one once.
 
-        The seconds of reading are attributed to texts by length, including reused arrays but not the loading of models.
+        The time is attributed to texts by length; it includes that of reused arrays but not the loading of models.
         """
         arrays = {text: self.get((*key, text)) for text in dict.fromkeys(texts)}
         if missing := [text for text, array in arrays.items() if array is None]:
             start = self._clock()
-            computed = read(missing)
+            computed = compute(missing)
             pace = (self._clock() - start) / sum(map(length, missing))
             for text, array in zip(missing, computed, strict=True):
                 arrays[text] = array
@@ -67,7 +67,7 @@ class Memory:
         return time.perf_counter() - READING.loading + self._reused
 
     def put(self, key: Hashable, array: Vectors, seconds: float = 0.0) -> None:
-        """Store an array, which becomes read-only and must not be a view of a larger one."""
+        """Store an array and make it read-only; it must not be a view of a larger array."""
         array.flags.writeable = False
         if key in self._entries:
             self.held -= self._entries.pop(key)[0].nbytes + ENTRY
@@ -81,5 +81,5 @@ class Memory:
 
 
 def length(text: object) -> int:
-    """Return the length of a text or of a tuple of texts, at least 1."""
+    """Return 1 + the characters of a text, or 1 + the lengths of the members of a tuple."""
     return 1 + (len(text) if isinstance(text, str) else sum(map(length, text)) if isinstance(text, tuple) else 0)

@@ -1,4 +1,4 @@
-"""Loading of networks, from transformers or this project, onto the machine's devices and in its precision."""
+"""Load networks, from transformers or this project, onto the machine's devices and in its precision."""
 
 from __future__ import annotations
 
@@ -16,28 +16,28 @@ from metrics.models.reading import READING
 from metrics.models.weights import Weights
 
 ROUNDING = 0.01
-"""Largest difference of scores that is attributed to rounding."""
+"""Largest difference between logits that is attributed to rounding."""
 
 PRIMITIVES = "64"
-"""Capacity of oneDNN's cache of kernels; each shape of batch needs one, and most shapes are rare."""
+"""Capacity of oneDNN's kernel cache; each batch shape needs a kernel, and most shapes are rare."""
 
 BODY, ADAPTERS, HEAD = "body.", "adapters.", "head."
-"""Prefixes of a checkpoint's weights: of the transformer, of adapters to it, of the head behind it."""
+"""Prefixes of the weights of the transformer, its adapters, and the head in a checkpoint."""
 MASKED = "down.", "up."
 """Prefixes of the adapters in the checkpoint of the masked language model."""
 
 _NOT_NEEDED = ("pooler", "position_ids")
-"""Parts of a network that its files may lack, because no output depends on them."""
+"""Parts of a network that may be missing from its files, because no output depends on them."""
 
 
 def transformer(kind: str, weights: Weights, machine: Machine, layers: int | None = None) -> list[Any]:
-    """Return the network (`AutoModel`, ...) of these weights once per device, cut to its first `layers` if set."""
+    """Return one copy per device of the network (`AutoModel`, ...), reduced to its first `layers` if given."""
     with READING.loads():
         return placed(loaded(kind, weights, machine, layers), machine)
 
 
 def loaded(kind: str, weights: Weights, machine: Machine, layers: int | None = None) -> Any:
-    """Return the network of these weights as plain PyTorch, to be trained or changed before it is placed."""
+    """Load the network as plain PyTorch, for training or for changes before `placed`."""
     os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", PRIMITIVES)
     import transformers
 
@@ -62,7 +62,7 @@ def loaded(kind: str, weights: Weights, machine: Machine, layers: int | None = N
     absent += [key for key, *_ in info["mismatched_keys"]]
     if absent:
         _check_causal(weights, config, kind)
-        raise MissingResource(f"model {weights.name}: its weights lack {len(absent)} of the network's parts "
+        raise MissingResource(f"model {weights.name}: the files lack {len(absent)} of the network's tensors "
                               f"({sorted(absent)[0]:.80}); they belong to another kind of model")
     if any(key.startswith("pooler") for key in info["missing_keys"]):
         network.pooler = None  # its weights would be random
@@ -70,15 +70,15 @@ def loaded(kind: str, weights: Weights, machine: Machine, layers: int | None = N
 
 
 def _check_causal(weights: Weights, config: Any, kind: str) -> None:
-    """Raise MissingResource if a causal language model is needed and the configuration names another architecture."""
+    """Raise MissingResource if `kind` is a causal language model but the configuration names another architecture."""
     name = next(iter(getattr(config, "architectures", None) or ()), "")
     if kind == "AutoModelForCausalLM" and name and not ("Causal" in name or "LMHead" in name):
-        raise MissingResource(f"model {weights.name}: it is a {name}; --lm takes a causal language model, and an "
-                              "encoder is for --encoder")
+        raise MissingResource(f"model {weights.name} is a {name}; --lm needs a causal language model (encoders are "
+                              "for --encoder)")
 
 
 def placed(network: Any, machine: Machine) -> list[Any]:
-    """Return the network once per device, with packed linear layers on a CPU; the argument is modified."""
+    """Return one copy of the network per device, with packed linear layers on a CPU; modifies the argument."""
     network.eval().requires_grad_(False)
     copies = [network, *(copy.deepcopy(network) for _ in machine.devices[1:])]
     if machine.kind == "cpu" and machine.precision in packed.PRECISIONS and packed.available():
@@ -92,13 +92,13 @@ def _check_depth(weights: Weights, config: Any, layers: int) -> None:
 
 
 def positions(config: Any) -> int:
-    """Return the number of positions of a network; 0 or less in a configuration means unlimited."""
+    """Return the maximum number of positions; 0 or less in the configuration means unlimited."""
     stated = int(getattr(config, "max_position_embeddings", 0) or 0)
     return stated if stated > 0 else 1 << 20
 
 
 def is_causal(network: Any, device: str) -> bool:
-    """Return True if a token's scores do not depend on the tokens after it."""
+    """Return True if a token's logits do not depend on later tokens."""
     import torch
 
     with torch.inference_mode():
@@ -107,7 +107,7 @@ def is_causal(network: Any, device: str) -> bool:
 
 
 def workers(networks: list[Any], machine: Machine) -> list[tuple[Any, str]]:
-    """Return a network and device per worker: one for each device, or one for each core of the processor."""
+    """Return the network and device of each worker: one per device, or one per CPU core."""
     pairs = list(zip(networks, machine.devices, strict=True))
     if machine.devices != ("cpu",):
         return pairs
@@ -125,20 +125,20 @@ def from_checkpoint(kind: Callable[..., Any], checkpoint: Checkpoint, machine: M
         stored = checkpoint.weights()
         head = {name.removeprefix(HEAD): tensor for name, tensor in stored.items() if name.startswith(HEAD)}
         missing, foreign = network.load_state_dict(head or stored, strict=False)
-    except (TypeError, SafetensorError, RuntimeError) as error:  # of arguments, the file, or shapes
+    except (TypeError, SafetensorError, RuntimeError) as error:  # wrong arguments, broken file, wrong shapes
         raise _mismatch(checkpoint, " ".join(str(error).split())) from error
     if unmatched := sorted({*foreign, *(set(missing) & learned(network).keys())}):
-        raise _mismatch(checkpoint, f"{len(unmatched)} names such as {unmatched[0]} do not match")
+        raise _mismatch(checkpoint, f"{len(unmatched)} tensors do not match, such as {unmatched[0]}")
     return network.to(machine.devices[0]).requires_grad_(False).eval()
 
 
 def initialise(network: Any, checkpoint: Checkpoint) -> None:
-    """Initialise a network with the weights of a checkpoint that have the same name and shape."""
+    """Initialise a network with those weights of a checkpoint that match in name and shape."""
     trainable = learned(network)
     shared = {name: tensor for name, tensor in checkpoint.weights().items()
               if name in trainable and trainable[name].shape == tensor.shape}
     if not shared:
-        raise _mismatch(checkpoint, "none of its weights fits the network to be trained")
+        raise _mismatch(checkpoint, "none of its weights match the network to be trained")
     network.load_state_dict(shared, strict=False)
 
 
@@ -160,12 +160,12 @@ def tuned(network: Any, checkpoint: Checkpoint) -> Any:
             adapters.load_state_dict(changes)
             adapters.to(network.dtype).merge(network)
     except (KeyError, RuntimeError) as error:
-        raise _mismatch(checkpoint, "it holds neither weights nor adapters of this transformer") from error
+        raise _mismatch(checkpoint, "it contains neither weights nor adapters for this transformer") from error
     return network
 
 
 def pretraining_heads(weights: Weights) -> dict[str, Any]:
-    """Return BERT's pretraining heads, `seq_relationship.*` and `predictions.*`, if the files hold them."""
+    """Return BERT's pretraining heads, `seq_relationship.*` and `predictions.*`, if the files contain them."""
     from safetensors import safe_open
 
     file = weights.folder / "model.safetensors"
@@ -174,11 +174,11 @@ def pretraining_heads(weights: Weights) -> dict[str, Any]:
     with safe_open(file, "pt") as stored:
         return {name.removeprefix("cls.").replace("LayerNorm.gamma", "LayerNorm.weight").replace(
             "LayerNorm.beta", "LayerNorm.bias"): stored.get_tensor(name)
-            for name in stored.keys() if name.startswith("cls.")}  # noqa: SIM118, it is not a dictionary
+            for name in stored.keys() if name.startswith("cls.")}  # noqa: SIM118 - not a dictionary
 
 
 def separated(network: Any) -> Any:
-    """Add a token that separates utterances to a transformer, initialised with the mean of the others."""
+    """Add a token that separates utterances, initialised with the mean of the other embeddings."""
     import torch
 
     network.resize_token_embeddings(network.config.vocab_size + 1, mean_resizing=False)
@@ -189,11 +189,11 @@ def separated(network: Any) -> Any:
 
 
 def log_likelihoods(output: Any, states: Any, rows: Any, tokens: Any) -> Any:
-    """Return log p of each token, by the layer `output` from the state in its row: (tokens,)."""
+    """Return log p of each token, where `output` maps the state in the token's row to logits: (tokens,)."""
     scores = output(states).float()  # (states, vocabulary)
     return scores[rows, tokens] - scores.logsumexp(-1)[rows]
 
 
 def _mismatch(checkpoint: Checkpoint, problem: str) -> MissingResource:
     return MissingResource(f"weights {checkpoint.name}: {checkpoint.folder} does not fit the network "
-                           f"({problem:.200}); train them anew with `{command(checkpoint.name)} --fresh`")
+                           f"({problem:.200}); retrain with `{command(checkpoint.name)} --fresh`")

@@ -1,7 +1,7 @@
-"""Linear layers for the processor with weights packed in advance for oneDNN's kernels (docs/decisions/0011).
+"""Linear layers for the CPU, with weights packed in advance for oneDNN's kernels (docs/decisions/0011).
 
-PyTorch's own layer packs the weights at each call and adds the bias in a separate pass. The kernel used here, bias and
-GELU included, is the one that `torch.compile` would choose; it needs no compiler.
+PyTorch's own layer packs the weights at each call and adds the bias in a separate pass. The kernel used here, with
+fused bias and GELU, is the one that `torch.compile` would choose; it needs no compiler.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 PRECISIONS = ("fp32", "bf16")
-"""The precisions with such kernels."""
+"""The precisions that have such kernels."""
 
 ROWS = 2_048
 """The number of rows that the layout is optimised for."""
@@ -23,9 +23,9 @@ def available() -> bool:
 
 
 def pack(network: Any) -> Any:
-    """Return the network with every linear layer packed and the GELU behind a layer fused into it.
+    """Pack every linear layer of the network in place, fusing a GELU that follows it.
 
-    An output layer in bf16 is left alone, since rows of it are read in fp32.
+    A bf16 output layer is left alone, since rows of it are used in fp32.
     """
     import torch
 
@@ -33,7 +33,7 @@ def pack(network: Any) -> Any:
     for module in list(network.modules()):
         for name, child in list(module.named_children()):
             if type(child) is torch.nn.Linear and not (child is output and child.weight.dtype == torch.bfloat16):
-                after = _BETWEEN.get(name, "")
+                after = _ACTIVATIONS.get(name, "")
                 gelu = _gelu(getattr(module, after, None))
                 setattr(module, name, _packed(child, gelu))
                 if gelu:
@@ -41,12 +41,12 @@ def pack(network: Any) -> Any:
     return network
 
 
-_BETWEEN = {"dense": "intermediate_act_fn", "dense_h_to_4h": "act"}
-"""Layers of BERT and GPT-NeoX that an activation follows, and the attribute that holds it."""
+_ACTIVATIONS = {"dense": "intermediate_act_fn", "dense_h_to_4h": "act"}
+"""Layers of BERT and GPT-NeoX that are followed by an activation, and the attribute that holds it."""
 
 
 def _gelu(activation: Any) -> str:
-    """Return the approximation of a GELU, `none` or `tanh`; empty for any other activation."""
+    """Return how a GELU is approximated, `none` or `tanh`; empty for other activations."""
     import torch
 
     if isinstance(activation, torch.nn.GELU):

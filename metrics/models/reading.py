@@ -1,7 +1,7 @@
-"""Counters of the networks' work in this process, for progress and costs; no score depends on them.
+"""Counters of the work of networks in this process, for progress and costs; scores do not depend on them.
 
-The first metric of a run loads models and reads texts that later metrics find in memory. So that the cost of a metric
-does not depend on the order, `loading` is subtracted from it and `saved`, the time that cached texts took, is added.
+The first metric of a run loads models and encodes texts that later metrics find in memory. To make the cost of a metric
+independent of the order, `loading` is subtracted from it, and `saved`, the time that cached texts took, is added.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from dataclasses import dataclass
 
 @dataclass(slots=True)
 class Reading:
-    """Tokens read and steps trained in this process, tokens `done` of those `requested` since the last restart, and the
-    seconds of loading and seconds saved.
+    """Tokens processed in scoring (`tokens`) and training (`trained`), tokens `done` of those `requested` since
+    `restart`, and seconds of `loading` and `saved`.
     """
 
     tokens: int = 0
@@ -28,7 +28,7 @@ class Reading:
 
     @contextlib.contextmanager
     def loads(self) -> Iterator[None]:
-        """Count the seconds of the block as loading, only once if such blocks are nested."""
+        """Count the time of the `with` block as loading; nested blocks count once."""
         if self._within:
             yield
             return
@@ -41,7 +41,7 @@ class Reading:
 
     @property
     def excluded(self) -> float:
-        """Seconds to subtract from a metric's time: those of loading minus those saved."""
+        """Seconds to subtract from a metric's time: loading minus saved."""
         return self.loading - self.saved
 
     def restart(self) -> None:
@@ -53,7 +53,7 @@ class Reading:
 
     @property
     def share(self) -> float:
-        """Return the share of the requested tokens that has been read; 0 if none is requested."""
+        """The share of the requested tokens that is done; 0 if none are requested."""
         return self.done / self.requested if self.requested else 0.0
 
 

@@ -1,4 +1,4 @@
-"""Readings: the texts, pairs and dialogues that a scorer reads, made from items."""
+"""Readings: the texts, pairs and dialogues that are inputs of a scorer, made from items."""
 
 from __future__ import annotations
 
@@ -47,9 +47,9 @@ def dialogues(items: Sequence[Item]) -> list[Dialogue | None]:
 
 def by_reference(items: Sequence[Item], references: Aggregation,
                  score: Callable[[Sequence[tuple[int, str, str]]], Column]) -> Column:
-    """Return the mean or the best over an item's references of `score`; NaN without a reference.
+    """Return the mean or best `score` over each item's references; NaN without references.
 
-    `score` takes rows of items with a reference and the response; `standard` is `max`.
+    `score` takes tuples of the item's index, a reference and the response; `standard` means `max`.
     """
     rows = [(row, reference.text, response)
             for shared, members in sharing(items, "max" if references == "standard" else references)

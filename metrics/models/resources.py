@@ -1,4 +1,4 @@
-"""Resources by name: the files that metrics read besides models, such as WordNet; and digests of files."""
+"""Resources that metrics need besides models, such as WordNet, and digests of files."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from benchmarks.storage import resources
 from metrics.errors import MissingResource
 
 SHIPPED_WORDNET = Path(__file__).parents[1] / "text" / "wordnet.zip"
-"""The words and forms of WordNet 3.0, without senses, glosses and relations."""
+"""The words and inflected forms of WordNet 3.0, without senses, glosses and relations."""
 
 
 @dataclass(frozen=True, slots=True)
 class Resource:
-    """A file or folder that a metric reads, and the sha256 of its content."""
+    """A file or folder that a metric uses, and the sha256 of its content."""
 
     name: str
     path: Path
@@ -31,7 +31,7 @@ def find(name: str, home: Path) -> Resource:
     for path in LOCATIONS[name](home):
         if path.exists():
             return Resource(name, path, digest_of(path, path.iterdir()) if path.is_dir() else sha256(path))
-    raise MissingResource(f"{name} is not on this machine: `harness fetch {name}`, or `harness import` a copy")
+    raise MissingResource(f"{name} is not on this machine; run `harness fetch {name}`, or `harness import` a copy")
 
 
 def _wordnet(home: Path) -> list[Path]:
@@ -49,13 +49,13 @@ LOCATIONS: dict[str, Callable[[Path], list[Path]]] = {
 
 
 def sha256(path: Path) -> str:
-    """Return the sha256 of a file, computed once until the file changes."""
+    """Return the sha256 of a file, cached until the file changes."""
     state = path.stat()
     return _digest(path, (state.st_ino, state.st_size, state.st_mtime_ns, state.st_ctime_ns))
 
 
 def digest_of(root: Path, paths: Iterable[Path]) -> str:
-    """Return the sha256 over the names and contents of files below a folder."""
+    """Return the sha256 of the names and contents of files below a folder."""
     lines = sorted(f"{path.relative_to(root).as_posix()} {sha256(path)}\n" for path in paths if path.is_file())
     return hashlib.sha256("".join(lines).encode(errors="surrogateescape")).hexdigest()
 

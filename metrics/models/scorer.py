@@ -1,4 +1,4 @@
-"""A scorer: a trained network of any architecture, as metrics use it."""
+"""A scorer: the interface through which metrics use a trained network of any architecture."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ def find(name: str) -> type[Architecture]:
 
 
 class Scorer:
-    """Scores readings by the network of a checkpoint."""
+    """Scores readings with the network of a checkpoint."""
 
     def __init__(self, network: Any, encoder: Encoder) -> None:
         self.network, self.encoder = network, encoder
 
     def logits(self, readings: Sequence[Any]) -> Column:
-        """Return the logit of each reading, NaN for None; (readings, outputs) of a network with several outputs."""
+        """Return the logit of each reading, NaN for None: (readings,), or (readings, outputs) for several outputs."""
         rows = [row for row, reading in enumerate(readings) if reading is not None]
         outputs = self.network.outputs
         column = np.full((len(readings), outputs) if outputs > 1 else len(readings), np.nan)
@@ -48,5 +48,5 @@ class Scorer:
 
 
 def probabilities(logits: Column) -> Column:
-    """Return 1 / (1 + e^−x)."""
+    """Return 1 / (1 + e^−logit)."""
     return np.asarray(0.5 * (1 + np.tanh(logits / 2)))

@@ -1,14 +1,14 @@
-"""The Models service: every network, word vector and resource that a metric takes from outside its own file.
+"""The Models service: all networks, word vectors and resources that a metric does not define itself.
 
     models.encoder(name)          texts to vectors             metrics/models/encoder.py
     models.lm(name)               likelihoods of texts         metrics/models/causal.py
     models.vectors(name)          words to vectors             metrics/models/vectors.py
     models.scorer(name)           scores of a checkpoint       metrics/models/scorer.py
     models.trained(name, kind)    a network trained here       metrics/models/checkpoint.py
-    models.masked(encoder)        each token from the others   metrics/models/masked.py
+    models.masked(encoder)        likelihoods of tokens        metrics/models/masked.py
     models.resource(name)         data such as WordNet         metrics/models/resources.py
 
-An empty name stands for the model of the run (`--encoder`, `--lm`, `--vectors`), else for the embedded default. Each
+An empty name means the model chosen for the run (`--encoder`, `--lm`, `--vectors`), or else the embedded default. Each
 model is loaded once, on first use.
 """
 
@@ -44,9 +44,9 @@ Loaded = TypeVar("Loaded")
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """The models of a run, for metrics that name none, and how to run them.
+    """The models of a run, for metrics whose options do not name one, and how to run them.
 
-    `price` is that of a million tokens of prompts and of answers; the limits on judges' requests are 0 for none.
+    `price` is per million tokens of prompts and of answers; `max_cost` and `max_requests` limit judges, 0 for no limit.
     """
 
     encoder: str = ""
@@ -63,7 +63,7 @@ class Choice:
 
 @dataclass
 class Models:
-    """Finds and loads the models that metrics need, on the chosen device; `requested` notes their kinds and names."""
+    """Finds and loads the models that metrics need, on the chosen device; `requested` records their kinds and names."""
 
     home: Path
     choice: Choice = field(default_factory=Choice)
@@ -89,14 +89,14 @@ class Models:
         weights = self._weights_of("lm", name)
 
         def load() -> LanguageModel:
-            if weights.name == small_lm.SHOWN:
+            if weights.name == small_lm.DISPLAY_NAME:
                 return small_lm.load(self._small_lm(), self.machine, self.memory)
             return LanguageModel(weights, self._machine("lm", name), self.memory)
 
         return self.once(("lm", weights.identity), load)
 
     def vectors(self, name: str = "") -> WordVectors:
-        """Return the word vectors in a file, or the encoder's input embeddings if neither metric nor run names one."""
+        """Return word vectors from a file, or the encoder's input embeddings if neither metric nor run names a file."""
         self.requested.add(("vectors", name))
         from metrics.models.vectors import from_encoder, from_file
 
@@ -105,7 +105,7 @@ class Models:
                          from_encoder(self._encoder("")))
 
     def trained(self, name: str, kind: Callable[..., Loaded], encoder: str = "") -> Loaded:
-        """Return the network `kind(**config)` with the weights of that name for this encoder."""
+        """Return the network `kind(**config)` with the weights `name` for this encoder."""
         from metrics.models import networks
 
         self.requested.add(("checkpoint", name))
@@ -115,7 +115,7 @@ class Models:
         return network
 
     def scorer(self, name: str, encoder: str = "") -> Scorer:
-        """Load the weights of that name into the architecture that they name."""
+        """Return a scorer with the weights `name`, of the architecture that their config names."""
         from metrics.models import scorer
 
         architecture = str(self.checkpoint(name, encoder).config.get("architecture", ""))
@@ -123,14 +123,14 @@ class Models:
         return scorer.Scorer(network, self.encoder(network.encoder_name(encoder, name), network.depth))
 
     def masked(self, encoder: str = "") -> MaskedModel:
-        """Return the masked language model over this encoder, with the weights of the checkpoint `mlm`."""
+        """Return the masked language model on this encoder, with the weights of the checkpoint `mlm`."""
         from metrics.models.adapters import Adapted
         from metrics.models.masked import MaskedModel
 
-        read, head = self.encoder(encoder), self.trained("mlm", Adapted, encoder)
+        body, head = self.encoder(encoder), self.trained("mlm", Adapted, encoder)
         trained = self.checkpoint("mlm", encoder)
         return self.once(("masked", trained.folder),
-                          lambda: MaskedModel(read, head.to(self.machine.dtype()), trained.identity, self.memory))
+                          lambda: MaskedModel(body, head.to(self.machine.dtype()), trained.identity, self.memory))
 
     def checkpoint(self, name: str, encoder: str = "") -> Checkpoint:
         no_encoder = None
@@ -147,7 +147,7 @@ class Models:
         return resources.find(name, self.home)
 
     def identity(self, kind: str, name: str = "") -> str:
-        """Return all that a score depends on when it uses this model: name, digests, precision."""
+        """Return the model's part of a signature: name, digests and precision."""
         if kind == "vectors" and (name or self.choice.vectors):
             file = self._vector_file(name or self.choice.vectors)
             return f"{file.name}@{file.digest[:12]}"
@@ -158,7 +158,7 @@ class Models:
         return " ".join(parts)
 
     def display_name(self, kind: str, name: str = "") -> str:
-        """Return the model's name for a page, with a precision other than fp32; empty if the model is missing."""
+        """Return the model's name for pages, with its precision unless fp32; empty if the model is missing."""
         try:
             identity = self.identity(kind, name)
         except MissingResource:
@@ -167,7 +167,7 @@ class Models:
         return " ".join([name, *rest.split()[1:]])
 
     def parameters(self, kind: str, name: str = "") -> int:
-        """Return the number of parameters; 0 for word vectors in a file, and for a missing model."""
+        """Return the number of parameters; 0 for word vectors in a file or a missing model."""
         if kind == "vectors" and (name or self.choice.vectors):
             return 0
         try:
@@ -177,7 +177,7 @@ class Models:
         return files.parameters(weights.folder, "word_embeddings" if kind == "vectors" else "")
 
     def once(self, key: tuple[Any, ...], load: Callable[[], Loaded]) -> Loaded:
-        """Return the value under a key, loaded on first use."""
+        """Return the value for a key, loading it on first use."""
         if key not in self._loaded:
             with READING.loads():
                 self._loaded[key] = load()
@@ -185,7 +185,7 @@ class Models:
         return loaded
 
     def _machine(self, kind: str, name: str) -> Machine:
-        """Return the machine for one model, whose card may name the precision of `auto` on a processor."""
+        """Return the machine for a model, whose card may say what precision `auto` means on a CPU."""
         card = catalogue.cards().get(name or self.choice.lm) if kind == "lm" else None
         if card is None or self.choice.precision != "auto" or self.machine.kind != "cpu":
             return self.machine
@@ -199,13 +199,13 @@ class Models:
                           lambda: Encoder(weights, self.machine, self.memory, layer))
 
     def _weights_of(self, kind: str, name: str) -> Weights:
-        """Return the files of a model; word vectors without a name are taken from the run's encoder.
+        """Return the files of a model; those of the run's encoder for word vectors.
 
-        The encoder `NAME+CHECKPOINT` has trained weights on top; with an empty NAME it is the encoder of the run.
+        The encoder `NAME+CHECKPOINT` is fine-tuned by a checkpoint; an empty NAME means the encoder of the run.
         """
         if kind == "lm":
-            model = name or self.choice.lm or small_lm.SHOWN
-            return small_lm.weights(self._small_lm()) if model == small_lm.SHOWN else self._weights(model, "lm")
+            model = name or self.choice.lm or small_lm.DISPLAY_NAME
+            return small_lm.weights(self._small_lm()) if model == small_lm.DISPLAY_NAME else self._weights(model, "lm")
         name = name if kind == "encoder" else ""
         if not name or name.startswith("+"):
             name = f"{self.choice.encoder or files.EMBEDDED}{name}"
@@ -219,7 +219,7 @@ class Models:
         catalogue.check_kind(name, kind)
         self.once(("installed",), _check_installed)
 
-        def find() -> Weights | str:  # failures are kept too, since asking the hub can take long
+        def find() -> Weights | str:  # failures are cached too, since asking the hub can take long
             try:
                 return files.find(name, self.home, download=self.choice.download)
             except MissingResource as error:
@@ -238,26 +238,25 @@ class Models:
         try:
             return self._checkpoint(small_lm.NAME, "")
         except MissingResource as error:
-            raise MissingResource(f"{error}; or name another language model by --lm (gpt2, microsoft/DialoGPT-small, "
-                                  "a folder)") from error
+            raise MissingResource(f"{error}; or choose another language model with --lm (such as gpt2, "
+                                  "microsoft/DialoGPT-small or a folder)") from error
 
     def _vector_file(self, name: str) -> Resource:
         if card := catalogue.cards().get(name):
             catalogue.check_kind(name, "vectors")
             path = catalogue.folder(card, self.home) / next(iter(card.files))
             if not path.is_file():
-                raise MissingResource(f"word vectors {name!r} are not here; `harness fetch {name}` brings them "
+                raise MissingResource(f"word vectors {name!r} are not on this machine; run `harness fetch {name}` "
                                       f"({card.size / 1e6:.0f} MB)")
             self.once(("vector file", path), lambda: catalogue.check_digests(card, path.parent, "home"))
             return Resource(name, path, resources.sha256(path))
         for path in (Path(name).expanduser(), self.home / "vectors" / name):
             if path.is_file():
                 return Resource(path.name, path, resources.sha256(path))
-        raise MissingResource(f"word vectors {name!r}: no such file, neither here nor in {self.home / 'vectors'}: "
-                              "put it there")
+        raise MissingResource(f"word vectors {name!r}: no such file, nor is there one in {self.home / 'vectors'}")
 
 
 def _check_installed() -> None:
     for package in ("torch", "transformers"):
         if importlib.util.find_spec(package) is None:
-            raise MissingResource(f"{package} is not installed; the extra [neural] brings it")
+            raise MissingResource(f"{package} is not installed; install the extra [neural]")

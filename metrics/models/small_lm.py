@@ -1,11 +1,11 @@
 """The language model that comes with this package, a GPT-NeoX with tied embeddings.
 
 A checkpoint holds its matrices in eight bits (checkpoint.py), and in its config the tokenizer's pieces. To load it, it
-is expanded into a temporary folder that transformers reads.
+is expanded into a temporary folder in the format of transformers.
 
-Corpora write the same words in different ways: `don ’ t`, `do n't`, `Don't`, with or without spaces before marks. These
-spellings are made equal first; 70 characters are left: lower-case letters, digits, ASCII punctuation, ▁ for a space and
-\ufffd for any other character. Words are cut into pieces by byte-pair encoding (Sennrich et al., 2016).
+Corpora spell the same words differently: `don ’ t`, `do n't`, `Don't`, with or without spaces before punctuation. Text
+is normalised first, to 70 characters: lower-case letters, digits, ASCII punctuation, ▁ for a space and \ufffd for any
+other character. Words are then split into pieces by byte-pair encoding (Sennrich et al., 2016).
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ from metrics.models.weights import Weights
 if TYPE_CHECKING:
     from metrics.models.causal import LanguageModel
 
-NAME, SHOWN = "lm", "dialogue-lm"
+NAME, DISPLAY_NAME = "lm", "dialogue-lm"
 """The names of the checkpoint, and of the model in signatures and on pages."""
 
 END = "<|endoftext|>"
-"""The token that ends a turn; two stand between dialogues, and one before a text without a context."""
+"""The token that ends a turn; two separate dialogues, and one precedes a text without a context."""
 
 SPACE, OTHER = "▁", "\ufffd"
-SIGNS = "".join(sign for sign in map(chr, range(33, 127)) if sign == sign.lower()) + SPACE + OTHER
+CHARACTERS = "".join(char for char in map(chr, range(33, 127)) if char == char.lower()) + SPACE + OTHER
 
 _ENDINGS = "s|t|m|d|re|ve|ll"
 _REPLACED = (
     ("[‘’ʼ`´′]", "'"), ("[“”«»]", '"'), ("[–—]", "-"), ("…", "..."), (r"\s+", " "), ("[^ -~]+", OTHER),
-    (r" (?=[.,!?;:')])", ""),                     # a space before a mark
+    (r" (?=[.,!?;:')])", ""),                     # a space before punctuation
     (rf"(?<=[a-z]') (?=(?:{_ENDINGS})\b)", ""),   # i' m
     (r" (?=n't\b)", ""),                          # do n't
 )
@@ -48,18 +48,18 @@ _WORDS = rf"{SPACE}?[a-z]+|'(?:{_ENDINGS})(?![a-z])|{SPACE}?[0-9]|{SPACE}?[^{SPA
 
 @dataclass(frozen=True, slots=True)
 class Pieces:
-    """The merges that a tokenizer has learned, in order: pairs of pieces that become one."""
+    """The merges of a byte-pair tokenizer, in the order in which they were learned."""
 
     merges: tuple[tuple[str, str], ...] = ()
 
     @classmethod
     def learned(cls, texts: Sequence[str], size: int) -> Pieces:
-        """Learn `size` pieces from texts, the characters and the end token included."""
+        """Learn `size` pieces from texts, including single characters and the end token."""
         from tokenizers import trainers
 
         tokenizer = cls().tokenizer()
         tokenizer.train_from_iterator(texts, trainers.BpeTrainer(
-            vocab_size=size, special_tokens=[END], initial_alphabet=list(SIGNS), show_progress=False))
+            vocab_size=size, special_tokens=[END], initial_alphabet=list(CHARACTERS), show_progress=False))
         merges = json.loads(tokenizer.to_str())["model"]["merges"]
         return cls(tuple((str(first), str(second)) for first, second in merges))
 
@@ -68,19 +68,19 @@ class Pieces:
         pairs = [line.partition(" ") for line in text.splitlines()]
         return cls(tuple((first, second) for first, _, second in pairs))
 
-    def written(self) -> str:
+    def to_text(self) -> str:
         return "\n".join(f"{first} {second}" for first, second in self.merges)
 
     @property
-    def numbers(self) -> dict[str, int]:
-        """The id of every piece; END is 0."""
-        pieces = dict.fromkeys([END, *SIGNS, *(first + second for first, second in self.merges)])
+    def ids(self) -> dict[str, int]:
+        """The id of each piece; END is 0."""
+        pieces = dict.fromkeys([END, *CHARACTERS, *(first + second for first, second in self.merges)])
         return {piece: number for number, piece in enumerate(pieces)}
 
     def tokenizer(self) -> Any:
         from tokenizers import AddedToken, Regex, Tokenizer, models, normalizers, pre_tokenizers
 
-        tokenizer = Tokenizer(models.BPE(self.numbers, list(self.merges)))
+        tokenizer = Tokenizer(models.BPE(self.ids, list(self.merges)))
         tokenizer.normalizer = normalizers.Sequence([
             normalizers.NFKD(), normalizers.Lowercase(), normalizers.StripAccents(),
             *(normalizers.Replace(Regex(old), new) for old, new in _REPLACED),
@@ -93,7 +93,7 @@ class Pieces:
 def weights(checkpoint: Checkpoint) -> Weights:
     digests = checkpoint.card["sha256"]
     origin = "this package" if checkpoint.folder.is_relative_to(SHIPPED) else "home"
-    return Weights(SHOWN, checkpoint.folder, digests[WEIGHTS], digests[CONFIG], origin)
+    return Weights(DISPLAY_NAME, checkpoint.folder, digests[WEIGHTS], digests[CONFIG], origin)
 
 
 def load(checkpoint: Checkpoint, machine: Machine, memory: Memory) -> LanguageModel:
@@ -109,7 +109,7 @@ def load(checkpoint: Checkpoint, machine: Machine, memory: Memory) -> LanguageMo
 
 
 def expand(checkpoint: Checkpoint, folder: Path) -> None:
-    """Write a checkpoint as config.json, tokenizer and weights in float32 for transformers."""
+    """Write a checkpoint in the format of transformers: config.json, tokenizer, and weights in float32."""
     import safetensors
     from safetensors.torch import save_file
     from transformers import PreTrainedTokenizerFast
@@ -117,13 +117,13 @@ def expand(checkpoint: Checkpoint, folder: Path) -> None:
     try:
         sizes = dict(checkpoint.config["network"])
         pieces = Pieces.read(sizes.pop("pieces"))
-        configuration(vocabulary=len(pieces.numbers), **sizes).save_pretrained(folder)
+        configuration(vocabulary=len(pieces.ids), **sizes).save_pretrained(folder)
         PreTrainedTokenizerFast(tokenizer_object=pieces.tokenizer(), bos_token=END, eos_token=END,
                                 model_max_length=sizes["positions"]).save_pretrained(folder)
         stored = checkpoint.weights()
     except (KeyError, TypeError, ValueError, safetensors.SafetensorError) as error:
-        raise MissingResource(f"weights {checkpoint.name}: {checkpoint.folder} holds no language model "
-                              f"({error!s:.120}); train it anew with `harness train {NAME} --fresh`") from error
+        raise MissingResource(f"weights {checkpoint.name}: {checkpoint.folder} does not hold a language model "
+                              f"({error!s:.120}); retrain with `harness train {NAME} --fresh`") from error
     save_file(stored, folder / WEIGHTS, {"format": "pt"})
 
 

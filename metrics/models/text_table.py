@@ -1,7 +1,7 @@
-"""Vectors of texts by a frozen encoder, the mean and the maximum of a text's token states side by side.
+"""Vectors of texts from a frozen encoder: the mean and the maximum of a text's token states, concatenated.
 
-    TextTable        those of a training or a scoring, by row
-    PooledVectors    those of very many texts, kept on disk as float16; several processes may write at once
+    TextTable        vectors in memory, for one training run or scoring
+    PooledVectors    vectors of very many texts, on disk as float16; several processes may write at once
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from metrics.models.encoder import Encoder
 from metrics.models.memory import Vectors
 
 BLOCK = 32_768
-"""Number of texts that are sorted by length, encoded and stored at a time."""
+"""Number of texts that are encoded and stored at a time."""
 Rows: TypeAlias = npt.NDArray[np.intp]
 
 
@@ -42,7 +42,7 @@ class TextTable:
 
     @property
     def width(self) -> int:
-        """The width of the encoder: half the length of a row."""
+        """The width of the encoder, half the length of a row."""
         return int(self.vectors.shape[1]) // 2
 
     def add(self, texts: Iterable[str]) -> None:
@@ -55,27 +55,27 @@ class TextTable:
         return np.array([self._rows.get(text, 0) for text in texts], dtype=np.intp)
 
     def spoken(self, texts: Iterable[str]) -> Rows:
-        """Return the rows of the texts in which the encoder reads something."""
+        """Return the rows of the texts whose vectors are not zero: those with tokens."""
         rows = self.rows(texts)
         return rows[self.vectors[rows].any(axis=1)]
 
     def tensor(self, rows: Rows) -> Any:
-        """Return the vectors of the rows as a tensor of floats: (*rows, 2 · width)."""
+        """Return the vectors of the rows as a float32 tensor: (*rows.shape, 2 · width)."""
         import torch
 
         return torch.from_numpy(self.vectors[rows].astype(np.float32))
 
 
 def padded(rows: Sequence[Rows]) -> Rows:
-    """Return rows of several texts each as one array (len(rows), most texts), padded with 0."""
-    filled = np.zeros((len(rows), max(map(len, rows), default=1) or 1), dtype=np.intp)
-    for row, texts in enumerate(rows):
-        filled[row, : len(texts)] = texts
-    return filled
+    """Stack arrays of different lengths into one, padded with 0: (len(rows), longest)."""
+    stacked = np.zeros((len(rows), max(map(len, rows), default=1) or 1), dtype=np.intp)
+    for index, row in enumerate(rows):
+        stacked[index, : len(row)] = row
+    return stacked
 
 
 class PooledVectors:
-    """Pooled token states of texts; `report` receives the texts read, the texts to read, and the seconds so far."""
+    """A cache of pooled vectors; `report` receives the number of texts encoded, their total, and the seconds so far."""
 
     def __init__(self, root: Path, encoder: Encoder,
                  report: Callable[[int, int, float], None] = lambda done, total, seconds: None) -> None:
@@ -92,7 +92,7 @@ class PooledVectors:
                 self._open(name)
 
     def __call__(self, texts: Sequence[str]) -> Vectors:
-        """Return the vectors of the texts, float16: (texts, 2 · width); a killed run loses only its current block."""
+        """Return the vectors as float16: (texts, 2 · width); an interrupted run loses only its current block."""
         keys = {text: _key(text) for text in texts}
         missing, start = [text for text, key in keys.items() if key not in self._rows], time.perf_counter()
         for first in range(0, len(missing), BLOCK):
@@ -106,13 +106,13 @@ class PooledVectors:
         return pooled  # type: ignore[return-value]
 
     def _put(self, keys: Sequence[bytes], vectors: Vectors) -> None:
-        """Write a file of new rows; MetricError if the disk is full or a number exceeds float16."""
+        """Write new rows to a file; raise MetricError if that fails or a value exceeds float16."""
         rows = np.empty(len(keys), self._row)
         rows["key"] = np.array(keys, "V16")
         with np.errstate(over="ignore"):
             rows["vectors"] = vectors
         if np.isinf(rows["vectors"]).any():
-            raise MetricError(f"embeddings cannot be stored: {np.abs(vectors).max():.3g} is more than float16 holds")
+            raise MetricError(f"embeddings cannot be stored: {np.abs(vectors).max():.3g} exceeds the range of float16")
         try:
             name = self._store.put(f"{digest(b''.join(keys))}.rows", rows.tobytes())
         except OSError as error:

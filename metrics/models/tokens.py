@@ -1,7 +1,7 @@
 """Texts as token ids: one text, a pair of context and response, or a dialogue.
 
-A text that is too long keeps its beginning; of a pair the context keeps its end, since the response answers the last
-utterance. Half of a surrogate pair is read as the replacement character (U+FFFD).
+A text that is too long keeps its beginning; in a pair, the context keeps its end, since the response answers the last
+utterance. Lone surrogates become the replacement character (U+FFFD).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _UNBOUNDED = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class Tokenized:
-    """The token ids of a text, and the types of a pair's tokens; `positions` are the positions of its (second) text."""
+    """The token ids of a text or pair, and the types of a pair's tokens; `positions` are those of the (second) text."""
 
     ids: list[int]
     types: list[int] | None = None
@@ -29,33 +29,33 @@ class Tokenized:
 
 
 class Tokenizer:
-    """A model's fast tokenizer, with the special tokens where the model expects them."""
+    """A model's fast tokenizer, which adds special tokens where the model expects them."""
 
     def __init__(self, weights: Weights, longest: int) -> None:
-        """`longest` is the number of the model's positions."""
+        """`longest` is the model's number of positions."""
         from transformers import AutoTokenizer
 
         try:
-            self.whole: Any = AutoTokenizer.from_pretrained(str(weights.folder), local_files_only=True)
-            self._fast: Any = self.whole.backend_tokenizer
+            self.wrapped: Any = AutoTokenizer.from_pretrained(str(weights.folder), local_files_only=True)
+            self._fast: Any = self.wrapped.backend_tokenizer
         except Exception as error:  # each kind of broken tokenizer raises a different exception
-            raise MissingResource(f"model {weights.name}: {weights.folder} holds no tokenizer that can be used "
+            raise MissingResource(f"model {weights.name}: the tokenizer in {weights.folder} cannot be loaded "
                                   f"({in_one_line(error)})") from error
         self._fast.no_padding()
         self._fast.no_truncation()
-        self.limit = min(longest, self.whole.model_max_length or _UNBOUNDED, _sentence_limit(weights.folder))
+        self.limit = min(longest, self.wrapped.model_max_length or _UNBOUNDED, _sentence_limit(weights.folder))
         self._single, self._pair = self._template("a"), self._template("a", "a")
-        if len(self._single) != 2 or len(self._pair) != 3:  # it has no token for the letter a
-            raise MissingResource(f"model {weights.name}: the tokenizer in {weights.folder} reads no text")
+        if len(self._single) != 2 or len(self._pair) != 3:  # no token for the letter a
+            raise MissingResource(f"model {weights.name}: the tokenizer in {weights.folder} finds no tokens in a text")
 
     @property
     def pad(self) -> int:
-        token = self.whole.pad_token_id
-        return int(token if token is not None else self.whole.eos_token_id or 0)
+        token = self.wrapped.pad_token_id
+        return int(token if token is not None else self.wrapped.eos_token_id or 0)
 
     @property
     def specials(self) -> frozenset[int]:
-        return frozenset(self.whole.all_special_ids)
+        return frozenset(self.wrapped.all_special_ids)
 
     @property
     def frame(self) -> tuple[int, int]:
@@ -63,21 +63,21 @@ class Tokenizer:
         return len(self._single[0]), len(self._single[-1])
 
     def plain(self, texts: Sequence[str]) -> list[list[int]]:
-        """Return the token ids of each text without special tokens, of any length."""
-        encodings = self._fast.encode_batch_fast([sound(text) for text in texts], add_special_tokens=False)
+        """Return the token ids of each text, without special tokens and not truncated."""
+        encodings = self._fast.encode_batch_fast([well_formed(text) for text in texts], add_special_tokens=False)
         return [encoding.ids for encoding in encodings]
 
     def texts(self, texts: Sequence[str], limit: int | None = None) -> list[Tokenized]:
-        """Return each text between its special tokens, cut at its end."""
+        """Return each text with its special tokens, truncated at the end."""
         before, after = self._single
         room = max(0, min(limit or self.limit, self.limit) - sum(self.frame))
         return [Tokenized([*before, *ids[:room], *after], positions=range(len(before), len(before) + len(ids[:room])))
                 for ids in self.plain(texts)]
 
     def pairs(self, pairs: Sequence[tuple[str, str]], limit: int | None = None) -> list[Tokenized]:
-        """Return each context and response as one sequence; if both are long, each keeps half of the positions.
+        """Return each context and response as one sequence, truncated to the limit.
 
-        The context loses its beginning first, then the response its end.
+        The context loses its beginning first, then the response its end; if both are long, each keeps half.
         """
         before, between, after = self._pair
         room = max(0, min(limit or self.limit, self.limit) - len(before) - len(between) - len(after))
@@ -92,7 +92,7 @@ class Tokenizer:
         return rows
 
     def readings(self, readings: Sequence[Any], separator: int, limit: int | None = None) -> list[Tokenized]:
-        """Return texts, pairs or dialogues as sequences; an utterance of a dialogue ends with `separator`."""
+        """Return texts, pairs or dialogues as sequences; each utterance of a dialogue ends with `separator`."""
         if isinstance(readings[0], str):
             return self.texts(readings, limit)
         if isinstance(readings[0], Pair):
@@ -101,20 +101,20 @@ class Tokenizer:
 
     def dialogues(self, dialogues: Sequence[Sequence[str]], separator: int,
                   limit: int | None = None) -> list[Tokenized]:
-        """Return each dialogue as one sequence, `separator` behind every utterance; it loses its beginning."""
+        """Return each dialogue as one sequence with `separator` after every utterance, truncated at the beginning."""
         before, after = self._single
         room = max(0, min(limit or self.limit, self.limit) - sum(self.frame))
         ids = iter(self.plain([text for texts in dialogues for text in texts]))
-        whole = [[number for _ in texts for number in (*next(ids), separator)] for texts in dialogues]
-        return [Tokenized([*before, *row[max(0, len(row) - room):], *after]) for row in whole]
+        rows = [[number for _ in texts for number in (*next(ids), separator)] for texts in dialogues]
+        return [Tokenized([*before, *row[max(0, len(row) - room):], *after]) for row in rows]
 
     def _types_of(self, first: int, second: int) -> list[int] | None:
-        if "token_type_ids" not in self.whole.model_input_names or not any(self._types):
+        if "token_type_ids" not in self.wrapped.model_input_names or not any(self._types):
             return None
         return [self._types[0]] * first + [self._types[1]] * second
 
     def _template(self, *parts: str) -> list[list[int]]:
-        """Return the special tokens before, between and after the parts of an example."""
+        """Return the special tokens before, between and after `parts`."""
         encoding = self._fast.encode(*parts)
         runs: list[list[int]] = [[]]
         last: int | None = None
@@ -131,8 +131,8 @@ class Tokenizer:
         return runs
 
 
-def sound(text: str) -> str:
-    """Return the text with every half of a surrogate pair joined to its other half, or replaced."""
+def well_formed(text: str) -> str:
+    """Return the text with surrogate pairs joined and lone surrogates replaced."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -141,7 +141,7 @@ def sound(text: str) -> str:
 
 
 def _sentence_limit(folder: Path) -> int:
-    """Return the most tokens that a sentence encoder was made for, as its folder says."""
+    """Return the maximum number of tokens according to sentence_bert_config.json, if the folder has one."""
     try:
         return int(json.loads((folder / "sentence_bert_config.json").read_text(encoding="utf-8"))["max_seq_length"])
     except (OSError, ValueError, KeyError, TypeError):

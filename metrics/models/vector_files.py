@@ -1,8 +1,8 @@
-"""Files of word vectors: word2vec's text and binary, GloVe's text, gzipped or not; NumPy arrays with a separate index.
+"""Files of word vectors: word2vec (text or binary) and GloVe, optionally gzipped; NumPy arrays with a separate index.
 
-word2vec writes `COUNT WIDTH` in the first line, GloVe does not. A vector is the last `width` fields of its line, since
-words of the GloVe files hold spaces. A word that is not UTF-8 is never looked up; blank lines are skipped. Any other
-deviation is refused with file and line.
+word2vec files start with a line `COUNT WIDTH`, GloVe files do not. A vector is the last `width` fields of its line, as
+some words in GloVe files contain spaces. Words that are not UTF-8 are accepted but never found, and blank lines are
+skipped. Anything else is refused with file and line.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _GZIPPED = b"\x1f\x8b"
 
 
 def entries(path: Path) -> Entries:
-    """Yield the words and vectors of a file in any of the formats; MissingResource for other content."""
+    """Yield the words and vectors of a file in any of the formats; raise MissingResource for other content."""
     if path.suffix == ".npy":
         yield from _rows(path)
         return
@@ -41,12 +41,12 @@ def entries(path: Path) -> Entries:
         fields = first.split()
         if len(fields) != 2 or not all(field.isdigit() for field in fields):
             if _CONTROL.search(first) or not _width(fields):
-                raise _refused(path, "line 1", "neither word2vec nor GloVe; no pickle, zip or fastText .bin is read")
+                raise _refused(path, "line 1", "neither word2vec nor GloVe (pickle, zip, fastText .bin: unsupported)")
             yield from _text(itertools.chain([first], stream), 1, _width(fields), path)
             return
         count, width = map(int, fields)
         if not (count and 0 < width <= _WIDEST):
-            raise _refused(path, "line 1", f"{count} vectors of {width} numbers are not possible")
+            raise _refused(path, "line 1", f"{count} vectors of {width} numbers are impossible")
         if ".bin" in path.suffixes or _CONTROL.search(stream.peek(4096)):
             yield from _binary(stream, count, width, path)
             return
@@ -55,12 +55,12 @@ def entries(path: Path) -> Entries:
             number += 1
             yield entry
         if number != count:
-            raise _refused(path, "line 1", f"it announces {count} vectors and holds {number}; fetch it again, or mend "
-                                           "the line")
+            raise _refused(path, "line 1", f"announces {count} vectors, but the file holds {number}; fetch it again, "
+                                           "or correct the line")
 
 
 def _rows(path: Path) -> Entries:
-    """Yield the rows of a NumPy file; its words are a column of the only Parquet file in the same folder."""
+    """Yield the rows of a NumPy file; the words are the first column of the only Parquet file in its folder."""
     import pyarrow.parquet
 
     indices = list(path.parent.glob("*.parquet"))
@@ -70,7 +70,7 @@ def _rows(path: Path) -> Entries:
     except (ValueError, OSError, EOFError) as error:  # Arrow's errors are subclasses
         raise _refused(path, "with its index", f"cannot be read ({' '.join(str(error).split()):.120})") from error
     if table.ndim != 2 or len(words) != len(table):
-        raise _refused(path, "with its index", f"{table.shape} numbers, and {len(words)} words in the .parquet beside")
+        raise _refused(path, "with its index", f"shape {table.shape}, but {len(words)} words in the .parquet file")
     for word, vector in zip(words, table, strict=True):
         yield str(word).encode(), np.array(vector, dtype=np.float32)
 
@@ -85,28 +85,28 @@ def _text(lines: Iterable[bytes], start: int, width: int, path: Path) -> Entries
         except ValueError as error:
             raise _refused(path, f"line {number}", str(error)) from error
         if len(fields) != width or _width(word.split()) or not np.isfinite(vector).all():
-            raise _refused(path, f"line {number}", f"not a word and {width} finite numbers")
+            raise _refused(path, f"line {number}", f"expected a word and {width} finite numbers")
         yield word, vector
 
 
 def _binary(stream: IO[bytes], count: int, width: int, path: Path) -> Entries:
-    """Yield words up to a space and the vectors behind them; word2vec, unlike gensim, writes a line feed in between."""
+    """Yield words, which end with a space, and the vectors after them; word2vec, unlike gensim, adds line feeds."""
     for number in range(1, count + 1):
-        signs = iter(lambda: stream.read(1) or b" ", b" ")
-        word, content = b"".join(signs).lstrip(b"\n"), stream.read(4 * width)
+        characters = iter(lambda: stream.read(1) or b" ", b" ")
+        word, content = b"".join(characters).lstrip(b"\n"), stream.read(4 * width)
         if len(content) < 4 * width:
-            raise _refused(path, f"word {number} of {count}", "cut short; fetch it again")
+            raise _refused(path, f"word {number} of {count}", "truncated; fetch the file again")
         vector = np.frombuffer(content, "<f4")
         if _CONTROL.search(word) or not np.isfinite(vector).all():
             raise _refused(path, f"word {number} of {count}",
-                           "is not a word with finite numbers; does the word contain a space?")
+                           "expected a word and finite numbers; does the word contain a space?")
         yield word, vector
     if stream.read(_CHUNK).strip(b"\n"):
-        raise _refused(path, f"word {count} of {count}", "the file goes on after its last word; fetch it again")
+        raise _refused(path, f"word {count} of {count}", "the file continues after its last word; fetch it again")
 
 
 def _width(fields: list[bytes]) -> int:
-    """Return how many numbers end a line that begins with a word."""
+    """Return how many numbers the fields end with, the first field excluded."""
     width = 0
     for field in reversed(fields[1:]):
         try:

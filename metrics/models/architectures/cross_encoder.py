@@ -1,7 +1,6 @@
-"""A classifier behind a transformer that reads a text, a pair or a dialogue as one sequence.
+"""A classifier on top of a transformer that encodes a text, a pair or a dialogue as one sequence.
 
-The transformer's weights, or adapters to them, are trained too: the checkpoint makes of an encoder another one,
-`ENCODER+CHECKPOINT`.
+The transformer's weights, or adapters to them, are trained too: the fine-tuned encoder is named `ENCODER+CHECKPOINT`.
 """
 
 from __future__ import annotations
@@ -17,15 +16,15 @@ from metrics.models.architectures.base import Architecture
 from metrics.models.encoder import Encoder, Pooling
 from metrics.models.readings import Pair, Reading
 
-READ = 512
-"""Tokens of a dialogue that are read to score it: the last ones."""
+DIALOGUE_LIMIT = 512
+"""Tokens of a dialogue that are used to score it: the last ones."""
 
 
 class TokenArchitecture(Architecture):
-    """A head on the pooled states of a transformer that is trained with it.
+    """A head on the pooled states of a transformer that is trained along with it.
 
-    `length` is in tokens, `layers` are read of the transformer (0 for all), with `token_dropout` on their states in
-    training; `separator` puts a token of its own between the utterances of a dialogue.
+    `length` is the token limit in training and of pairs in scoring, `layers` the number of layers used (0 for all), and
+    `token_dropout` applies to their states. With `separator`, an extra token ends each utterance of a dialogue.
     """
 
     def __init__(self, pooling: Pooling = "cls", length: int = 128, layers: int = 0, token_dropout: float = 0.0,
@@ -39,17 +38,17 @@ class TokenArchitecture(Architecture):
         return f"{encoder}+{weights}"
 
     def reading(self, reading: Any) -> Reading:
-        """Return what the transformer reads of a reading."""
+        """Return the text, pair or dialogue that the transformer encodes."""
         return cast(Reading, reading)
 
     def extra_inputs(self, readings: Sequence[Any]) -> tuple[Any, ...]:
-        """Return what `forward` takes besides the pooled states."""
+        """Return the inputs of `forward` other than the pooled states."""
         return ()
 
     def scores(self, readings: Sequence[Any], encoder: Encoder) -> Column:
-        whole = [self.reading(reading) for reading in readings]
-        limit = None if isinstance(whole[0], str) else self.length if isinstance(whole[0], Pair) else READ
-        vectors = encoder.readings(whole, self.pooling, limit)
+        inputs = [self.reading(reading) for reading in readings]
+        limit = None if isinstance(inputs[0], str) else self.length if isinstance(inputs[0], Pair) else DIALOGUE_LIMIT
+        vectors = encoder.readings(inputs, self.pooling, limit)
         device = next(self.parameters()).device
         return self.by_block(readings, lambda rows: self(
             torch.from_numpy(vectors[rows]).to(device),
@@ -57,14 +56,14 @@ class TokenArchitecture(Architecture):
 
 
 class BiEncoder(TokenArchitecture, name="bi-encoder"):
-    """A transformer whose pooled states are compared by cosine; it has no head and becomes an encoder of its own."""
+    """A transformer trained so that its pooled states can be compared by cosine; it has no head."""
 
     def __init__(self, width: int, length: int = 64) -> None:
         super().__init__("mean", length)
 
 
 class CrossEncoder(TokenArchitecture, name="cross-encoder"):
-    """A linear layer on the pooled state, behind a hidden layer with a tanh unless `hidden` is 0.
+    """A linear layer on the pooled state, preceded by a tanh hidden layer unless `hidden` is 0.
 
     `low` and `high` are quartiles of the negative log-likelihood of replies (USL-H).
     """

@@ -1,6 +1,6 @@
-"""Heads on whole utterances and dialogues, on top of a frozen encoder; and RUBER's network on its input embeddings.
+"""Heads for single utterances and whole dialogues on a frozen encoder, and RUBER's network on its input embeddings.
 
-Vectors are those of heads.py.
+heads.py describes the vectors.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from metrics.models.memory import Vectors
 from metrics.models.readings import Dialogue, Pair
 from metrics.models.text_table import TextTable, padded
 
-BEFORE = 2
-"""Number of preceding utterances whose cosines with an utterance are inputs."""
+PREVIOUS = 2
+"""Number of preceding utterances whose cosine with an utterance is an input."""
 CONTEXT, RESPONSE = 40, 30
-"""Numbers of tokens that RUBER reads: the last of a context, the first of a response."""
+"""Tokens that RUBER uses: the last ones of a context, the first ones of a response."""
 
 
 class UtteranceHead(Architecture, name="utterance-head"):
-    """A net of one hidden layer over the mean of an utterance's states, their maximum, or both.
+    """A network with one hidden layer on the mean of an utterance's states, their maximum, or both.
 
     `low` and `high` are quartiles of the negative log-likelihood of replies (USL-H).
     """
@@ -77,25 +77,25 @@ class DialogueReader(nn.Module):
     def __init__(self, width: int, size: int, hidden: int, dropout: float) -> None:
         super().__init__()
         self.down = nn.Linear(2 * width, size)
-        self.first = nn.Linear(3 * (2 * size + BEFORE), hidden)
+        self.first = nn.Linear(3 * (2 * size + PREVIOUS), hidden)
         self.second = nn.Linear(3 * hidden, hidden)
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, dialogues: Any) -> Any:
-        """Read utterances (B, T, 2 · width) in order, padded with zeros: (B, hidden)."""
+        """Encode the utterances of dialogues, padded with zeros: (B, T, 2 · width) to (B, hidden)."""
         present = (dialogues != 0).any(-1, keepdim=True)  # (B, T, 1)
-        small = torch.tanh(self.down(standard(dialogues))) * present  # (B, T, size)
-        product = small * earlier(small, 1) * small.shape[-1] ** 0.5
+        reduced = torch.tanh(self.down(standard(dialogues))) * present  # (B, T, size)
+        product = reduced * earlier(reduced, 1) * reduced.shape[-1] ** 0.5
         units = means(dialogues)
-        cosines = torch.stack([(units * earlier(units, back)).sum(-1) for back in range(1, BEFORE + 1)], -1)
-        read = self.dropout(torch.cat([small, product, cosines], -1))  # (B, T, 2 · size + BEFORE)
-        states = functional.gelu(self.first(neighbours(read))) * present  # (B, T, hidden)
+        cosines = torch.stack([(units * earlier(units, back)).sum(-1) for back in range(1, PREVIOUS + 1)], -1)
+        features = self.dropout(torch.cat([reduced, product, cosines], -1))  # (B, T, 2 · size + PREVIOUS)
+        states = functional.gelu(self.first(neighbours(features))) * present  # (B, T, hidden)
         states = states + functional.gelu(self.second(neighbours(self.dropout(states)))) * present
         return states.sum(1) / present.sum(1).clamp_min(1)
 
 
 class DialogueConvolution(Architecture, name="dialogue-convolution"):
-    """FineD-Eval's small network: a DialogueReader and a logit per output."""
+    """FineD-Eval's small network: a DialogueReader followed by a linear layer."""
 
     def __init__(self, width: int, outputs: int = 1, size: int = 64, hidden: int = 64, dropout: float = 0.2) -> None:
         super().__init__()
@@ -127,7 +127,7 @@ def neighbours(utterances: Any) -> Any:
 
 
 class TokenTable:
-    """The tokens of texts, and the encoder's input embeddings."""
+    """The token ids of texts, and the encoder's input embeddings."""
 
     def __init__(self, encoder: Encoder) -> None:
         self._tokenizer = encoder.tokenizer
@@ -149,9 +149,9 @@ class TokenTable:
 
 
 class Recurrent(Architecture, name="recurrent"):
-    """RUBER's unreferenced part: GRUs read the context and the response; a net scores [q ; r ; qᵀMr].
+    """RUBER's unreferenced part: GRUs encode context and response, and a network scores [q ; r ; qᵀMr].
 
-    Words are frozen input embeddings of the encoder (B, T, width), projected to a smaller size; `lengths` (B,) are ≥ 1.
+    Words are the encoder's frozen input embeddings (B, T, width), projected to `size`; lengths (B,) are at least 1.
     """
 
     def __init__(self, width: int, size: int = 128, hidden: int = 64, layers: int = 1, dropout: float = 0.1) -> None:
@@ -161,13 +161,13 @@ class Recurrent(Architecture, name="recurrent"):
             nn.GRU(size, hidden, layers, batch_first=True, dropout=dropout if layers > 1 else 0.0)
             for _ in ("forwards", "backwards")) for _ in ("context", "reply"))
         for name, weight in (*self.context.named_parameters(), *self.reply.named_parameters()):
-            if "weight" in name:  # by default the biases drown out the input, above all in a second layer
+            if "weight" in name:  # PyTorch's default biases drown out the input, above all in a second layer
                 nn.init.orthogonal_(weight)
             else:
                 nn.init.zeros_(weight)
         self.bilinear = nn.Linear(2 * hidden, 2 * hidden, bias=False)
         nn.init.eye_(self.bilinear.weight)
-        self.scale = nn.LayerNorm(2 * hidden)  # initial states are too small for a hinge behind a sigmoid
+        self.scale = nn.LayerNorm(2 * hidden)  # initial states are too small for a sigmoid with a hinge loss
         self.layers = nn.Sequential(nn.Dropout(dropout), nn.Linear(4 * hidden + 1, 2 * hidden), nn.Tanh(),
                                     nn.Linear(2 * hidden, 1))
 
@@ -184,16 +184,16 @@ class Recurrent(Architecture, name="recurrent"):
         replies = [table.tokens[pair.response][:RESPONSE] for pair in readings]
         return *table.tensors(queries), *table.tensors(replies)
 
-    def read(self, readers: Any, words: Any, lengths: Any) -> Any:
-        """Return the last states of both directions: (B, 2 · hidden)."""
-        small = torch.tanh(self.down(functional.layer_norm(words, words.shape[-1:])))  # (B, T, size)
+    def read(self, grus: Any, words: Any, lengths: Any) -> Any:
+        """Return the final states of both directions: (B, 2 · hidden)."""
+        reduced = torch.tanh(self.down(functional.layer_norm(words, words.shape[-1:])))  # (B, T, size)
         last = lengths.unsqueeze(1) - 1
         steps = torch.arange(words.shape[1], device=words.device)
-        turned = torch.where(steps <= last, last - steps, steps)  # each row from its end to its beginning
-        backwards = small.gather(1, turned.unsqueeze(-1).expand_as(small))
+        order = torch.where(steps <= last, last - steps, steps)  # each row reversed, padding left in place
+        backwards = reduced.gather(1, order.unsqueeze(-1).expand_as(reduced))
         rows = torch.arange(len(words), device=words.device)
-        return self.scale(torch.cat([reader(read)[0][rows, last[:, 0]]
-                                     for reader, read in zip(readers, (small, backwards), strict=True)], dim=-1))
+        return self.scale(torch.cat([gru(sequence)[0][rows, last[:, 0]]
+                                     for gru, sequence in zip(grus, (reduced, backwards), strict=True)], dim=-1))
 
     def forward(self, context: Any, context_lengths: Any, reply: Any, reply_lengths: Any) -> Any:
         query = self.read(self.context, context, context_lengths)

@@ -1,7 +1,7 @@
-"""Heads on the vectors of a frozen encoder, which reads each text alone, for pairs of context and response.
+"""Heads for pairs of context and response, on the vectors of a frozen encoder that encodes each text separately.
 
-An utterance is (B, 2 · width): the mean and the maximum of its token states, side by side; a context is
-(B, turns, 2 · width), the last utterance first. A missing utterance is zeros, and stays zeros when standardised.
+An utterance is (B, 2 · width), the mean and the maximum of its token states, concatenated. A context is
+(B, turns, 2 · width), the last utterance first. A missing utterance is all zeros, also when standardised.
 """
 
 from __future__ import annotations
@@ -19,39 +19,39 @@ from metrics.models.readings import Pair
 from metrics.models.text_table import TextTable, padded
 
 TURNS = 3
-"""Utterances of a context that most heads read."""
+"""Most heads use this many utterances of a context, the latest ones."""
 
 
 def standard(vectors: Any) -> Any:
-    """Bring each of the two halves to mean 0 and variance 1, so that every encoder has the same scale."""
+    """Standardise each of the two halves, so that all encoders have the same scale."""
     halves = vectors.unflatten(-1, (2, -1))
     return functional.layer_norm(halves, halves.shape[-1:]).flatten(-2)
 
 
 def means(vectors: Any) -> Any:
-    """Return the mean of the token states as a unit vector, for cosines."""
+    """Return the mean of the token states as a unit vector."""
     return functional.normalize(vectors[..., : vectors.shape[-1] // 2], dim=-1)
 
 
 def cosines(context: Any, reply: Any) -> Any:
-    """Return the pre-trained cosines of a reply with each utterance before it: (B, turns)."""
+    """Return the encoder's cosines of a reply with each utterance of its context: (B, turns)."""
     return torch.einsum("btw,bw->bt", means(context), means(reply))
 
 
 def last_turns(texts: Iterable[str], turns: int = TURNS) -> list[str]:
-    """Return the last texts that are not blank, the last one first, padded with empty ones."""
+    """Return the last texts that are not blank, the latest first, padded with empty strings."""
     spoken = [text for text in texts if text.strip()][: -turns - 1 : -1]
     return spoken + [""] * (turns - len(spoken))
 
 
 class PairHead(Architecture):
-    """A head on context and response; `whole` contexts are read as one text."""
+    """A head on context and response; with `whole`, the utterances of a context are joined into one text."""
 
     turns = TURNS
     whole = False
 
     def before(self, pair: Pair) -> list[str]:
-        """Return the texts of the context that are read, the last one first."""
+        """Return the texts of the context that are used, the latest first."""
         return [" ".join(pair.context)] if self.whole else last_turns(pair.context, self.turns)
 
     def texts(self, reading: Pair) -> Iterable[str]:
@@ -75,25 +75,25 @@ class Match(PairHead, name="match"):
         self.dropout = nn.Dropout(dropout)
 
     def heads(self, context: Any, reply: Any) -> tuple[Any, Any]:
-        """Return both sides in the space where they are compared: (B, size) each."""
+        """Return context and reply, projected into a common space: (B, size) each."""
         return (self.context(self.dropout(standard(context)).flatten(-2)) / self.context.out_features ** 0.5,
                 self.reply(self.dropout(standard(reply))))
 
     def forward(self, context: Any, reply: Any) -> Any:
-        return self.joined(*self.heads(context, reply), cosines(context, reply))
+        return self.combine(*self.heads(context, reply), cosines(context, reply))
 
-    def joined(self, left: Any, right: Any, cosines: Any) -> Any:
-        """Return the logit of both sides and their cosines: (B,)."""
+    def combine(self, left: Any, right: Any, cosines: Any) -> Any:
+        """Return the logits of projected contexts and replies: (B,)."""
         return (left * right).sum(-1) + cosines @ self.alike + self.bias
 
     def matrix(self, context: Any, reply: Any) -> Any:
-        """Return the logit of every context with every reply: (B, B)."""
+        """Return the logits of every context with every reply: (B, B)."""
         left, right = self.heads(context, reply)
         return left @ right.T + torch.einsum("btw,kw->bkt", means(context), means(reply)) @ self.alike + self.bias
 
 
 class CalibratedMatch(Match, name="calibrated-match"):
-    """A match, scaled so that its sigmoid is the probability of a true reply against one false one."""
+    """A match, scaled so that its sigmoid is the probability of a true reply if half of all replies are true."""
 
     def __init__(self, width: int, **sizes: Any) -> None:
         super().__init__(width, **sizes)
@@ -105,7 +105,7 @@ class CalibratedMatch(Match, name="calibrated-match"):
 
 
 class FactMatch(Match, name="fact-match"):
-    """A match of each fact, the pair's context, with the response: the log of the mean of their exponentials."""
+    """A match of the response with each fact in the pair's context, combined by log-mean-exp."""
 
     def __init__(self, width: int, size: int = 48, dropout: float = 0.1) -> None:
         super().__init__(width, 1, size, dropout)
@@ -124,14 +124,14 @@ class FactMatch(Match, name="fact-match"):
 
 
 def log_mean_exp(values: Any, present: Any) -> Any:
-    """Return the log of the mean of e^value along the second axis, over the present values; 0 without any."""
+    """Return the log of the mean of e^value along the second axis, over the present values; 0 if none is present."""
     masked = torch.where(present, values, torch.finfo(values.dtype).min)
     counts = present.sum(1).clamp_min(1).to(values.dtype)
     return torch.where(present.any(1), torch.logsumexp(masked, 1) - counts.log(), 0.0)
 
 
 class NextResponse(PairHead, name="next-response"):
-    """A match, and a net of one hidden layer over both sides and their cosines."""
+    """A match, plus a network with one hidden layer on the two projections and their cosines."""
 
     def __init__(self, width: int, turns: int = TURNS, size: int = 128, hidden: int = 64, dropout: float = 0.3) -> None:
         super().__init__()
@@ -143,18 +143,18 @@ class NextResponse(PairHead, name="next-response"):
 
     def forward(self, context: Any, reply: Any) -> Any:
         left, right = self.match.heads(context, reply)  # (B, size) each
-        alike = cosines(context, reply)  # (B, turns)
-        matched = self.scale * self.match.joined(left, right, alike)  # (B,)
-        return matched + self.layers(torch.cat([left * right, (left - right).abs(), alike], dim=-1)).squeeze(-1)
+        similarity = cosines(context, reply)  # (B, turns)
+        matched = self.scale * self.match.combine(left, right, similarity)  # (B,)
+        return matched + self.layers(torch.cat([left * right, (left - right).abs(), similarity], dim=-1)).squeeze(-1)
 
     def matrix(self, context: Any, reply: Any) -> Any:
         return self.match.matrix(context, reply)
 
 
 class Relatedness(PairHead, name="relatedness"):
-    """BERT-RUBER's unreferenced part: [q ; r ; qᵀMr ; cos(c_t, r)] into a net of one hidden layer.
+    """BERT-RUBER's unreferenced part: a network with one hidden layer on [q ; r ; qᵀMr ; cos(c_t, r)].
 
-    q is a weighted sum of the context's utterances; M is of rank `rank`.
+    q is a weighted sum of the context's utterances; M has rank `rank`.
     """
 
     def __init__(self, width: int, turns: int = TURNS, rank: int = 32, hidden: int = 128, dropout: float = 0.2) -> None:
@@ -175,7 +175,7 @@ class Relatedness(PairHead, name="relatedness"):
 
 
 class Stack(PairHead, name="stack"):
-    """BERT+DNN: three layers over [v_c ; v_r], the largest token states of the context and of the response."""
+    """BERT+DNN: three layers on [v_c ; v_r], the maxima of the token states of context and response."""
 
     def __init__(self, width: int, hidden: int = 256, second: int = 128, dropout: float = 0.2) -> None:
         super().__init__()
@@ -185,19 +185,19 @@ class Stack(PairHead, name="stack"):
 
     def forward(self, context: Any, reply: Any) -> Any:
         width = reply.shape[-1] // 2
-        largest = context[..., width:]  # (B, turns, width)
-        present = (largest != 0).any(-1, keepdim=True)
-        masked = largest.masked_fill(~present, torch.finfo(largest.dtype).min)
-        whole = masked.amax(-2) * present.any(-2)  # the maximum over all turns' tokens
-        read = functional.layer_norm(torch.stack([whole, reply[..., width:]], -2), (width,))
-        return self.layers(read.flatten(-2)).squeeze(-1)
+        maxima = context[..., width:]  # (B, turns, width)
+        present = (maxima != 0).any(-1, keepdim=True)
+        masked = maxima.masked_fill(~present, torch.finfo(maxima.dtype).min)
+        maximum = masked.amax(-2) * present.any(-2)  # over the tokens of all turns
+        normalised = functional.layer_norm(torch.stack([maximum, reply[..., width:]], -2), (width,))
+        return self.layers(normalised.flatten(-2)).squeeze(-1)
 
 
 class Layers(PairHead, name="layers"):
-    """Layers of 256, 512 and 128 over [q ; r], the pooled states of one text before the reply and of the reply.
+    """Layers of 256, 512 and 128 units on the pooled states of context q and reply r.
 
-    With `bilinear` (BERT-RUBER) over [q ; r ; qᵀMr] of the means of the last utterance, with ReLU; else (BERT+DNN) of
-    the largest states of the whole context, with tanh.
+    With `bilinear` (BERT-RUBER): [q ; r ; qᵀMr] of mean states, where q is the last utterance, and ReLU. Without it
+    (BERT+DNN): [q ; r] of maximum states, where q is the whole context, and tanh.
     """
 
     turns = 1
@@ -222,7 +222,7 @@ class Layers(PairHead, name="layers"):
 
 
 class Likeness(PairHead, name="likeness"):
-    """[g ; r ; |g − r| ; g ∘ r] of reference (the context) and response in a smaller space, and their cosine."""
+    """A network on [g ; r ; |g − r| ; g ∘ r ; cosine] of the projected reference (the context) and response."""
 
     turns = 1
 
@@ -243,9 +243,9 @@ class Likeness(PairHead, name="likeness"):
 
 
 class Adem(PairHead, name="adem"):
-    """(cᵀMr + gᵀNr − α) / β on mean vectors brought to `size` dimensions by a frozen projection.
+    """(cᵀMr + gᵀNr − α) / β on mean vectors that a frozen projection reduces to `size` dimensions.
 
-    In training the squares of M and N count with the weight `penalty`.
+    `penalty` weighs the squares of M and N in the training loss.
     """
 
     centre: torch.Tensor
@@ -268,7 +268,7 @@ class Adem(PairHead, name="adem"):
         return context, table.tensor(table.rows(pair.reference for pair in readings)), response
 
     def begin(self, *inputs: Any) -> dict[str, Any]:
-        """Take the principal components of references and responses; bring the scores before training into 1 to 5."""
+        """Project onto the principal components of references and replies; scale initial scores to about 1 to 5."""
         context, reference, reply = inputs
         vectors = means(torch.cat([reference, reply]))
         size = min(self.axes.shape[1], *vectors.shape)
@@ -284,7 +284,7 @@ class Adem(PairHead, name="adem"):
 
     def forward(self, context: Any, reference: Any, reply: Any) -> Any:
         weights = 0.5 ** torch.arange(context.shape[-2], dtype=context.dtype, device=context.device)
-        before = torch.einsum("btw,t->bw", context, weights)  # each utterance weighs half of the one after it
+        before = torch.einsum("btw,t->bw", context, weights)  # each utterance counts half as much as the next
         c, g, r = ((means(vectors) - self.centre) @ self.axes for vectors in (before, reference, reply))  # (B, size)
         return (((c @ self.with_context + g @ self.with_reference) * r).sum(-1) - self.alpha) / self.beta
 

@@ -63,7 +63,7 @@ class CausalLanguageModel(Trainable):
         streams = [self._stream(data.dialogues(name), tokenizer) for name in data.corpora]
         held_out = self._stream(data.held_out(), tokenizer)
         weights = np.sqrt([len(stream.starts) for stream in streams])
-        config: dict[str, Any] = {"pieces": pieces.written(), "width": self.width, "layers": self.layers,
+        config: dict[str, Any] = {"pieces": pieces.to_text(), "width": self.width, "layers": self.layers,
                                   "heads": self.heads, "positions": self.positions}
         batches = self._spread(held_out)
 
@@ -142,7 +142,7 @@ class DialogueLM(torch.nn.Module):
         from transformers import GPTNeoXModel
 
         super().__init__()
-        config = configuration(len(Pieces.read(pieces).numbers), width, layers, heads, positions)
+        config = configuration(len(Pieces.read(pieces).ids), width, layers, heads, positions)
         config._attn_implementation = "eager"  # faster than PyTorch's own, backwards, on the processor
         self.gpt_neox = GPTNeoXModel(config)
 

@@ -64,7 +64,7 @@ class MaskedLanguageModel(Trainable):
                                   "linears": linears(body) if self.rank else []}
         network = Adapted(**config)
         counts = np.bincount(np.concatenate([text.ids for text in texts]), minlength=vocabulary) + SMOOTHING
-        network.expect((counts / counts.sum()).astype(np.float32))
+        network.initialise_bias((counts / counts.sum()).astype(np.float32))
 
         def losses(network: Adapted, batch: Mapping[str, Any]) -> tuple[Any, Any]:
             """Return the cross entropy of each masked token, and if it is the likeliest: (masked,) each."""

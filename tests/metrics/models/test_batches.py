@@ -1,4 +1,4 @@
-"""Batches keep to their budget, results to their order, and too little memory costs time, not results."""
+"""Batches respect their budget, results keep their order, and running out of memory changes no result."""
 
 import gc
 import threading
@@ -27,7 +27,7 @@ def test_each_text_is_in_one_batch_within_the_budget(lengths: list[int], budget:
 
 
 def memory_of(tokens: int, lengths: Sequence[int]) -> tuple[Forward[int], list[int]]:
-    """A device on which a batch of more tokens fails, and the tokens of the batches that it computed."""
+    """Return a device that fails on batches of more tokens, and the sizes of the batches that it computed."""
     computed: list[int] = []
 
     def forward(batch: Positions) -> list[int]:
@@ -40,19 +40,19 @@ def memory_of(tokens: int, lengths: Sequence[int]) -> tuple[Forward[int], list[i
 
 
 @pytest.mark.parametrize("devices", [1, 2])
-def test_where_memory_runs_out_batches_shrink_and_results_stay(devices: int) -> None:
+def test_batches_shrink_when_memory_runs_out(devices: int) -> None:
     lengths = list(range(1, 40))
     batches = Batches(1000)
     forward, computed = memory_of(100, lengths)
     assert batches.run(lengths, [forward] * devices) == [10 * index for index in range(39)]
     assert max(computed) <= 100
-    assert 25 <= batches.budget <= 100, "halved as often as was needed, no more"
+    assert 25 <= batches.budget <= 100, "halved only as often as needed"
     before = len(computed)
     assert batches.run(lengths, [forward]) == [10 * index for index in range(39)]
     assert sum(computed[before:]) < 2 * sum(lengths), "the budget is remembered"
 
 
-def test_messages_of_every_device_are_known() -> None:
+def test_out_of_memory_is_recognised_on_every_device() -> None:
     torch = pytest.importorskip("torch")
     for error in (torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2 GiB."),
                   RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 4503599627370496"),
@@ -62,14 +62,14 @@ def test_messages_of_every_device_are_known() -> None:
         assert out_of_memory(error), error
 
 
-def test_a_text_too_long_for_the_memory_cannot_be_scored() -> None:
+def test_a_single_text_that_exceeds_memory_is_an_error() -> None:
     forward, _ = memory_of(50, [10, 60, 20])
     with pytest.raises(CannotScore, match="out of memory with a single text of 60 tokens"):
         Batches(1000).run([10, 60, 20], [forward])
 
 
 @pytest.mark.parametrize("error", [RuntimeError("mat1 and mat2 shapes cannot be multiplied"), KeyboardInterrupt()])
-def test_any_other_error_passes_through_and_stops_the_other_devices(error: BaseException) -> None:
+def test_other_errors_propagate_and_stop_all_devices(error: BaseException) -> None:
     computed: list[int] = []
     failed = threading.Event()
 
@@ -88,14 +88,14 @@ def test_any_other_error_passes_through_and_stops_the_other_devices(error: BaseE
 
 
 def test_a_failed_batch_is_released_before_the_next() -> None:
-    """An error keeps the frames it passed through, and with them the tensors that filled the memory."""
+    """An exception keeps its frames alive, and with them the tensors that filled the memory."""
     class Tensor:
         pass
 
     held: list[weakref.ref[Tensor]] = []
 
     def forward(batch: Positions) -> list[int]:
-        assert not any(tensor() for tensor in held), "the failed batch is still held"
+        assert not any(tensor() for tensor in held), "the failed batch is still in memory"
         tensor = Tensor()
         held.append(weakref.ref(tensor))
         if batch.size > 1:

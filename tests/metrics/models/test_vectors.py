@@ -1,4 +1,4 @@
-"""Word vectors: every format against gensim, lookup by hand, and files that are damaged, cut short or no vectors."""
+"""Word vectors: every format against gensim, lookup by hand, and damaged, truncated or other files."""
 
 import gzip
 import hashlib
@@ -49,17 +49,17 @@ def tables(home: Path) -> list[Path]:
     return sorted((home / "vectors").iterdir())
 
 
-def test_every_format_is_read_as_gensim_reads_it(tmp_path: Path, home: Path, rng: np.random.Generator) -> None:
+def test_every_format_agrees_with_gensim(tmp_path: Path, home: Path, rng: np.random.Generator) -> None:
     keyed = pytest.importorskip("gensim.models").KeyedVectors
     words = ["the", ",", "0.5", "'s", "naïve", "日本", "🙂", "New_York", "</s>", *(f"word{n}" for n in range(500))]
     vectors = keyed(50)
     vectors.add_vectors(words, rng.normal(size=(len(words), 50)).astype(np.float32))
-    for form in ("headed.txt", "headless.txt", "binary.bin"):
-        path, kind = tmp_path / form, {"binary": form == "binary.bin"}
-        vectors.save_word2vec_format(str(tmp_path / "twin"), **kind)  # gensim reads none without a header
-        vectors.save_word2vec_format(str(path), write_header=form != "headless.txt", **kind)
+    for name in ("headed.txt", "headless.txt", "binary.bin"):
+        path, kind = tmp_path / name, {"binary": name == "binary.bin"}
+        vectors.save_word2vec_format(str(tmp_path / "twin"), **kind)  # gensim needs a header
+        vectors.save_word2vec_format(str(path), write_header=name != "headless.txt", **kind)
         expected = keyed.load_word2vec_format(str(tmp_path / "twin"), **kind)[words]
-        for file in (path, placed(tmp_path, gzip.compress(path.read_bytes(), mtime=0), f"{form}.gz")):
+        for file in (path, placed(tmp_path, gzip.compress(path.read_bytes(), mtime=0), f"{name}.gz")):
             ours = opened(file, home)
             assert (ours.name, ours.width, ours.of(words).dtype) == (file.name, 50, np.float32)
             np.testing.assert_array_equal(ours.of(words), expected)
@@ -69,22 +69,22 @@ def test_every_format_is_read_as_gensim_reads_it(tmp_path: Path, home: Path, rng
     pyarrow.parquet.write_table(pyarrow.table({"index": words}), folder / "words.parquet")
     np.testing.assert_array_equal(opened(folder / "vectors.npy", home).of(words), vectors[words])
     pyarrow.parquet.write_table(pyarrow.table({"index": words[1:]}), folder / "words.parquet")
-    (folder / "vectors.npy").write_bytes((folder / "vectors.npy").read_bytes() + b" ")  # another digest: read anew
-    with pytest.raises(MissingResource, match=r"and 508 words in the .parquet beside"):
+    (folder / "vectors.npy").write_bytes((folder / "vectors.npy").read_bytes() + b" ")  # changes the digest
+    with pytest.raises(MissingResource, match=r"but 508 words in the .parquet file"):
         opened(folder / "vectors.npy", home)
-    path = placed(tmp_path, "3 2\na 1 2\na 3 4\nb 5 6\n")  # of a word that occurs twice the first counts
+    path = placed(tmp_path, "3 2\na 1 2\na 3 4\nb 5 6\n")  # if a word occurs twice, the first counts
     assert opened(path, home).of(["a"]).tolist() == [keyed.load_word2vec_format(str(path))["a"].tolist()] == [[1, 2]]
 
 
-def test_text_as_it_is_found_in_the_wild(tmp_path: Path, home: Path) -> None:
+def test_variants_of_text_files_are_accepted(tmp_path: Path, home: Path) -> None:
     for content, words in (
-        ("2 2\na 1 2 \nb 3 4 \n", "ab"),                      # a space at the end, as word2vec and fastText write it
+        ("2 2\na 1 2 \nb 3 4 \n", "ab"),                      # a trailing space, as from word2vec and fastText
         ("a 1 2\r\nb 3 4\r\n", "ab"),
-        ("a\t1\t2\nb\t3\t4", "ab"),                           # no line feed at the end
-        ("a 1 2\n\nb 3 4\n\n", "ab"),                         # lines without a sign
+        ("a\t1\t2\nb\t3\t4", "ab"),                           # no final line feed
+        ("a 1 2\n\nb 3 4\n\n", "ab"),                         # blank lines
         ("7 1 2\n8 3 4\n", "78"),                             # words that are numbers
         (b"\xff\xfe 9 9\na 1 2\nb 3 4\n", "ab"),              # a word that is not UTF-8
-        ("\u0085 1 2\n\u00a0 3 4\n", "\u0085\u00a0"),         # GloVe's: what Unicode calls space is a word here
+        ("\u0085 1 2\n\u00a0 3 4\n", "\u0085\u00a0"),         # Unicode spaces are words in GloVe
         ("2 2\na 1e0 +2\nb .3e1 4.\n", "ab"),
         (". . . 1 2\nto name@domain.com 3 4\n", (". . .", "to name@domain.com")),  # as in glove.840B.300d
     ):
@@ -101,12 +101,12 @@ def test_binary_files_with_and_without_line_feeds(tmp_path: Path, home: Path) ->
     assert found.of("ab").tolist() == [[number] * 3, [1, 2, 3]]
 
 
-def test_a_word_is_looked_up_lower_cased_or_in_its_parts(tmp_path: Path, home: Path) -> None:
+def test_a_word_is_looked_up_lower_cased_or_by_its_parts(tmp_path: Path, home: Path) -> None:
     found = opened(placed(tmp_path, PLAIN), home)
     assert found.of(["Tea", "tea", "TEA", "The"]).tolist() == [[0, 1, 0], [1, 0, 0], [1, 0, 0], [0.5, 1, -2]]
     assert found.of(["don't", "Don’t", "it's"]).tolist() == [[1, 3, 2], [1, 3, 2], [2, 1, 3]]
     assert found.of(["tea's"]).tolist() == [[2, 0.5, 2.5]]
-    assert found.of(["xyz's"]).tolist() == [[3, 1, 5]], "of parts that are known"
+    assert found.of(["xyz's"]).tolist() == [[3, 1, 5]], "the mean of the known parts"
     path = placed(tmp_path, PLAIN)
     known = resource(path)
     first = from_file(known, home)
@@ -117,7 +117,7 @@ def test_a_word_is_looked_up_lower_cased_or_in_its_parts(tmp_path: Path, home: P
         assert ("it" in vectors, "coffee" in vectors) == (True, False)
 
 
-def test_models_find_the_file_here_and_in_the_home(tmp_path: Path, home: Path) -> None:
+def test_files_are_found_by_path_and_in_the_home(tmp_path: Path, home: Path) -> None:
     path = placed(tmp_path, PLAIN, "toy.txt")
     (home / "vectors").mkdir()
     shutil.copy(path, home / "vectors" / "other.txt")
@@ -130,8 +130,8 @@ def test_models_find_the_file_here_and_in_the_home(tmp_path: Path, home: Path) -
         models.identity("vectors", "yours.txt")
 
 
-def test_a_file_is_not_held_in_memory(tmp_path: Path, home: Path) -> None:
-    """Reading a file of 24 MB holds chunks of one megabyte and 16 bytes per word of the index."""
+def test_a_file_is_not_loaded_into_memory(tmp_path: Path, home: Path) -> None:
+    """Converting a file of 24 MB takes buffers of one megabyte, and 16 bytes per word for the index."""
     path = tmp_path / "vectors.bin"
     with path.open("wb") as out:
         out.write(b"10000 600\n")
@@ -151,7 +151,7 @@ def test_a_full_disk_leaves_nothing(tmp_path: Path, home: Path, monkeypatch: pyt
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("numpy.savez", full)
-    with pytest.raises(MissingResource, match=r"vectors.txt: cannot be converted .* No space left on device"):
+    with pytest.raises(MissingResource, match=r"vectors.txt cannot be converted .* No space left on device"):
         opened(placed(tmp_path, PLAIN), home)
     assert tables(home) == []
 
@@ -165,16 +165,16 @@ REFUSED: list[tuple[str, bytes | str, str]] = [
     ("v.bin", pickle.dumps({"a": [1.0]}), "line 1: neither"),
     ("v.txt", "0 3\n", "line 1: 0 vectors of 3 numbers"),
     ("v.bin", "3 999999999999\n", "line 1: 3 vectors of 999999999999 numbers"),
-    ("v.txt", "3 2\na 1 2\nb 3 4\n", "line 1: it announces 3 vectors and holds 2"),
+    ("v.txt", "3 2\na 1 2\nb 3 4\n", "line 1: announces 3 vectors, but the file holds 2"),
     ("v.txt", "a 1 2\nb 3\n", "line 2: "),
-    ("v.txt", "a 1 2\nb 3 4 5\n", "line 2: not a word and 2 finite numbers"),
-    ("v.txt", "a 1 2\n3 4\n", "line 2: not a word and 2"),                                  # the word is not there
+    ("v.txt", "a 1 2\nb 3 4 5\n", "line 2: expected a word and 2 finite numbers"),
+    ("v.txt", "a 1 2\n3 4\n", "line 2: expected a word and 2"),                             # no word
     ("v.txt", "a 1 2\nb 3 x\n", "line 2: could not convert"),
-    ("v.txt", "a 1 2\nb 3 nan\n", "line 2: not a word and 2 finite"),
-    ("v.bin", GOOD[:-1], "word 2 of 2: cut short"),
-    ("v.bin", GOOD[:4], "word 1 of 2: cut short"),
-    ("v.bin", GOOD + b"more", "word 2 of 2: the file goes on"),
-    ("v.bin", binary({"a": [1.0, float("nan")]}), "word 1 of 1: is not a word with finite numbers"),
+    ("v.txt", "a 1 2\nb 3 nan\n", "line 2: expected a word and 2 finite"),
+    ("v.bin", GOOD[:-1], "word 2 of 2: truncated"),
+    ("v.bin", GOOD[:4], "word 1 of 2: truncated"),
+    ("v.bin", GOOD + b"more", "word 2 of 2: the file continues"),
+    ("v.bin", binary({"a": [1.0, float("nan")]}), "word 1 of 1: expected a word and finite numbers"),
     ("v.bin", binary({"New York": [1.0, 2.0], "b": [3.0, 4.0]}), "word 2 of 2: ...does the word contain a space"),
     ("v.txt.gz", gzip.compress(PLAIN.encode(), mtime=0)[:-12], "cannot be converted ...end-of-stream"),
     ("v.txt.gz", b"\x1f\x8bnothing of the kind", "cannot be converted"),
@@ -186,28 +186,28 @@ def test_other_files_are_refused_with_file_and_line(tmp_path: Path, home: Path) 
         path = placed(tmp_path, content, name)
         with refused(MissingResource, path, *reason.split("...")):
             opened(path, home)
-        assert tables(home) == [], "nothing half-converted is left"
+        assert tables(home) == [], "no partial conversion is left"
 
 
 def test_a_word_is_the_mean_of_its_tokens_after_a_space(tiny_encoder: Path, home: Path) -> None:
     models = Models(home, Choice(encoder=str(tiny_encoder), device="cpu"))
     encoder, found = models.encoder(), models.vectors()
     table = encoder.embeddings()
-    numbers = dict(encoder.tokenizer.whole.get_vocab())
+    numbers = dict(encoder.tokenizer.wrapped.get_vocab())
     assert found.width == 16
     np.testing.assert_array_equal(found.of(["hello", "a"]), table[[numbers["hello"], numbers["a"]]])
     np.testing.assert_array_equal(found.of(["cat"])[0], table[[numbers["c"], numbers["##a"], numbers["##t"]]].mean(0))
-    assert found.of(["🙂", "", "日本"]).shape == (0, 16), "[UNK] is no token of a word"
+    assert found.of(["🙂", "", "日本"]).shape == (0, 16), "[UNK] does not count as a token"
     assert encoder.name in found.name
     joined = from_encoder(fake(lambda text: [100 + ord(text[1])%100] if text[0] == " " else [ord(text[0])]))
-    apart = from_encoder(fake(lambda text: [ord(sign) for sign in text]))
+    separate = from_encoder(fake(lambda text: [ord(char) for char in text]))
     assert joined.of(["b"]).tolist() == [[198, 198]]
-    assert apart.of(["b"]).tolist() == [[98, 98]]
+    assert separate.of(["b"]).tolist() == [[98, 98]]
 
 
 def fake(plain: Callable[[str], list[int]]) -> Any:
-    """An encoder whose token n has the vector (n, n)."""
+    """Return an encoder whose token n has the vector (n, n)."""
     tokenizer = SimpleNamespace(plain=lambda texts: [plain(text) for text in texts],
-                                whole=SimpleNamespace(unk_token_id=None))
+                                wrapped=SimpleNamespace(unk_token_id=None))
     return SimpleNamespace(name="fake", embeddings=lambda: np.arange(200.0, dtype=np.float32)[:, None].repeat(2, 1),
                            tokenizer=tokenizer)

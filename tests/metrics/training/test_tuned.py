@@ -90,7 +90,7 @@ def test_the_trained_transformer_is_an_encoder(data: TrainingData) -> None:
     before = models.encoder().sentences(["do you like tea"])
     fitted = fit(objective, data.recipe, models.machine, seed=0)
     identity = models.encoder().weights.identity
-    checkpoint.save(checkpoint.place("dialogue", identity, models.home), fitted.weights,
+    checkpoint.save(checkpoint.user_folder("dialogue", identity, models.home), fitted.weights,
                     {"network": dict(objective.config), "encoder": {"name": "tiny", "identity": identity}},
                     {"name": "dialogue"})
     after = models.encoder("+dialogue")
@@ -144,7 +144,7 @@ def test_deb_begins_as_bert_and_learns_by_both_losses(tmp_path: Path, command: C
     assert command("deb", "--recipe", "original", encoder=folder) == 0
     item, models = make_item("a", "i like tea", context=("do you like tea",)), Models(tmp_path, Choice(device="cpu"))
     score = registry.choose(f"deb[recipe=original,encoder={folder}]").metric.score([item], models)["deb"]
-    tokens = models.encoder(str(folder)).tokenizer.whole("do you like tea", "i like tea", return_tensors="pt")
+    tokens = models.encoder(str(folder)).tokenizer.wrapped("do you like tea", "i like tea", return_tensors="pt")
     with torch.no_grad():
         assert score[0] == pytest.approx(bert(**tokens).seq_relationship_logits.softmax(-1)[0, 0].item(), rel=1e-3)
 
