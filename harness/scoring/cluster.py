@@ -37,13 +37,13 @@ PATIENCE = 1800.0
 """Seconds without a single actor before the run gives up: as long as a cloud may take to start a machine."""
 
 STARTS = 3
-"""Actors in a row that may fail to start."""
+"""Number of consecutive failed starts after which the run gives up."""
 
 OBJECTS = 100 << 20
-"""Bytes of shared memory of a cluster that is started here: scores go through the store, not through Ray."""
+"""Bytes of shared memory of a cluster started by the run: little, since scores go through the store, not Ray."""
 
 _QUIET = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0"}
-"""Ray reports no usage, and does not warn that it hides GPUs, since each worker is given its device."""
+"""No usage reports, and no warning about hidden GPUs, since each worker is given its device."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ class Setup:
 
 
 class Worker:
-    """Scores parts; keeps its models, its metrics, and the dataset that it read last."""
+    """Scores parts; keeps its models, its metrics and the last dataset in memory."""
 
     def __init__(self, setup: Setup) -> None:
         self._setup = setup
@@ -68,13 +68,13 @@ class Worker:
         self._metrics: dict[str, Metric] = {}
 
     def ready(self) -> StoreError | None:
-        """Open the models and the store; return why this node cannot score."""
+        """Open the models and the store; return an error if this node cannot score."""
         try:
             if self._setup.memory and self._setup.choice.device == "cpu":  # CUDA reserves far more than it uses
                 resource.setrlimit(resource.RLIMIT_DATA, (self._setup.memory, self._setup.memory))
             self._models = Models(self._setup.home, self._setup.choice)
             self._store = ScoreStore(self._setup.store)
-            self._models.machine  # noqa: B018  (raises where the device is missing)
+            self._models.machine  # noqa: B018  (raises if the device is missing)
         except (BenchmarkError, HarnessError, MetricError, OSError) as error:
             return StoreError(f"node {socket.gethostname()}: {error}")
         return None
@@ -84,16 +84,16 @@ class Worker:
         start = time.monotonic()
         try:
             error = self._score(name, requested, key, span)
-        except (BenchmarkError, HarnessError, OSError) as raised:  # of the home or the store, not the metric
+        except (BenchmarkError, HarnessError, OSError) as raised:  # from the home or the store, not the metric
             error = StoreError(f"node {socket.gethostname()}: {raised}")
         return time.monotonic() - start, error
 
     def _score(self, name: str, requested: str, key: str, span: Span) -> Exception | None:
         if self._dataset is None or self._dataset.card.name != name:
-            self._dataset = None  # so that two are never held at once
+            self._dataset = None  # free memory before loading another
             self._dataset = self._setup.load(name)
             if self._dataset is None:
-                raise StoreError(f"{name}: was installed when the run was planned, and is no longer")
+                raise StoreError(f"{name}: has been removed since the run was planned")
         try:
             if requested not in self._metrics:
                 self._metrics[requested] = registry.choose(requested, seed=self._setup.seed).metric
@@ -104,7 +104,7 @@ class Worker:
 
 @dataclass(frozen=True, slots=True)
 class _Call:
-    """A call under way: an actor that scores a part, or that starts."""
+    """A pending call to an actor, which is scoring a part or starting up."""
 
     worker: int
     actor: Any
@@ -138,8 +138,8 @@ class Cluster:
 
     def score(self, parts: Sequence[Part], stopping: Callable[[], bool], progress: RunProgress,
               ) -> Iterator[Result]:
-        """Score parts; parts that read the same models go to the same actor if possible."""
-        waiting, models, heard = list(parts), dict[int, str](), time.monotonic()
+        """Score parts; parts that use the same models go to the same actor if possible."""
+        waiting, models, last_answer = list(parts), dict[int, str](), time.monotonic()
         for worker in range(len(self._idle) + len(self._calls), min(self.workers, len(parts))):
             self._start(worker)
         while any(call.part for call in self._calls.values()) or (waiting and not stopping()):
@@ -151,17 +151,17 @@ class Cluster:
                                             part.span)
                 self._calls[answer] = _Call(worker, actor, part, time.monotonic())
             for answer in self._ray.wait(list(self._calls), timeout=TICK)[0]:
-                heard = time.monotonic()
+                last_answer = time.monotonic()
                 yield from self._ended(answer, self._calls.pop(answer))
             for answer, call in list(self._calls.items()):
                 if call.part and 0 < self._timeout < time.monotonic() - call.since:
                     yield from self._lost(self._calls.pop(answer), f"took longer than {self._timeout:g} s")
-            if time.monotonic() - heard > PATIENCE and not any(call.part for call in self._calls.values()):
+            if time.monotonic() - last_answer > PATIENCE and not any(call.part for call in self._calls.values()):
                 raise StoreError(f"no node of the Ray cluster had room for a worker of 1 CPU and {self._gpus:g} GPUs "
                                  f"in {PATIENCE:g} s: see `ray status`, or ask for less with --gpus")
 
     def close(self) -> None:
-        """End all actors, and the cluster if it was started here."""
+        """Kill all actors, and shut down the cluster if this run started it."""
         for actor in (*(actor for _, actor in self._idle), *(call.actor for call in self._calls.values())):
             self._ray.kill(actor)
         if self._started:
@@ -173,7 +173,7 @@ class Cluster:
         self._calls[actor.ready.remote()] = _Call(worker, actor)
 
     def _ended(self, answer: Any, call: _Call) -> Iterator[Result]:
-        """Take the answer of an actor, which is then idle, or replace an actor that is lost."""
+        """Handle an actor's answer and mark the actor idle, or replace it if it was lost."""
         try:
             value = self._ray.get(answer)
         except self._ray.exceptions.RayError as error:
@@ -190,14 +190,14 @@ class Cluster:
     def _lost(self, call: _Call, reason: str) -> Iterator[Result]:
         self._failed += call.part is None
         if self._failed >= STARTS:
-            raise StoreError(f"no worker starts on the Ray cluster: {reason}")
+            raise StoreError(f"no worker could be started on the Ray cluster: {reason}")
         self._ray.kill(call.actor)
         self._start(call.worker)
         if call.part:
             yield Result(call.part, time.monotonic() - call.since, worker=call.worker, lost=reason)
 
     def _join(self, address: str, workers: int) -> None:
-        """Connect to the cluster there; without an address, start one on this machine."""
+        """Connect to the cluster at `address`, or start one on this machine if it is empty."""
         local: dict[str, Any] = {"num_cpus": workers or None, "include_dashboard": False,
                                  "object_store_memory": OBJECTS}
         try:
@@ -206,18 +206,18 @@ class Cluster:
             self._ray.init(address or "local", logging_level=logging.ERROR, log_to_driver=False,
                            **({} if address else local))
         except (OSError, ValueError, RuntimeError, ImportError, self._ray.exceptions.RayError) as error:
-            where = f"--address {address}: no Ray cluster answers there" if address else "Ray does not start here"
-            raise BadConfig(f"{where} ({error})") from error
+            failed = f"--address {address}: no Ray cluster answers" if address else "Ray cannot be started"
+            raise BadConfig(f"{failed} ({error})") from error
         resources = self._ray.cluster_resources()
         for option, wanted, available in (("--gpus", self._gpus, resources.get("GPU", 0)),
                                           ("--memory", self._setup.memory, resources.get("memory", 0))):
             if not address and wanted > available:
                 self._ray.shutdown()
-                raise BadConfig(f"{option} {wanted:g}: this machine has only {available:g} for a worker")
+                raise BadConfig(f"{option} {wanted:g}: this machine has only {available:g}")
 
 
 def _next(waiting: list[Part], group: str) -> Part:
-    """Remove the next part of a group or, if it has none left, of the group with the most remaining time."""
+    """Remove and return the next part of a group or, if none is left, of the group with the most remaining time."""
     seconds = Counter[str]()
     for part in waiting:
         seconds[part.pair.group] += part.seconds  # type: ignore[assignment]
@@ -226,6 +226,6 @@ def _next(waiting: list[Part], group: str) -> Part:
 
 
 def _cause(error: Exception) -> str:
-    """Return the reason of a death in the message of Ray, else the last line of the message."""
+    """Return the cause of death given in Ray's message, else the last line of that message."""
     matched = re.search(r"because (its [^.]+)", " ".join(str(error).split()))
     return matched[1] if matched else str(error).strip().splitlines()[-1][:200]

@@ -1,8 +1,8 @@
-"""Compositions: metrics made of the columns of other metrics.
+"""Composites: metrics made of the columns of other metrics.
 
-On a development dataset a composition uses weights learned on the other datasets, without those of the same
-conversations, unless it is `in_sample`. Its scores hold a column for each quality of the dataset,
-`COLUMN@QUALITY`, in addition to the plain one.
+Unless it is `in_sample`, a composite scores a development dataset with weights learned on the other datasets, except
+those made from the same conversations. Its scores have a column for each quality of the dataset, `COLUMN@QUALITY`, in
+addition to the plain one.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ ENDINGS = ("", *(f":{way}" for way in AGGREGATIONS if way != "mean"))
 
 
 def key(metric: Metric, dataset: Dataset, models: Models) -> str:
-    """Return the store key of scores: the signature on the dataset, for a composition with its name and qualities."""
+    """Return the store key of scores: the signature, for a composite with the dataset's names and qualities."""
     signed = line(signature(score.about(metric, dataset), models))
     if not isinstance(metric, Composite):
         return signed
@@ -37,7 +37,7 @@ def key(metric: Metric, dataset: Dataset, models: Models) -> str:
 
 
 def compose_scores(metric: Composite, dataset: Dataset, models: Models, scores: Callable[[Metric], Scores]) -> Scores:
-    """Compute the scores of a composition from those of its inputs; CannotScore if an input has none."""
+    """Compute the scores of a composite from those of its inputs; raise CannotScore if an input has none."""
     evidence = weights_evidence(metric, dataset, models)
     inputs = []
     for part in metric.made_of():
@@ -60,7 +60,7 @@ def compose_scores(metric: Composite, dataset: Dataset, models: Models, scores: 
 
 
 def weights_evidence(metric: Composite, dataset: Dataset, models: Models) -> Evidence:
-    """Return what the weights for a dataset are learned from."""
+    """Return the data from which the weights for a dataset are learned."""
     evidence = learned(metric, models)
     if not metric.in_sample:
         evidence = evidence.without(*same_dialogues(dataset.card))
@@ -68,7 +68,7 @@ def weights_evidence(metric: Composite, dataset: Dataset, models: Models) -> Evi
 
 
 def parts(chosen: Iterable[Chosen]) -> Iterator[Chosen]:
-    """Replace compositions by their inputs."""
+    """Yield the metrics, with composites replaced by their inputs."""
     for metric in chosen:
         if isinstance(metric.metric, Composite):
             yield from parts(part.chosen for part in metric.metric.made_of())
@@ -77,7 +77,7 @@ def parts(chosen: Iterable[Chosen]) -> Iterator[Chosen]:
 
 
 def learned_on(metric: Metric, models: Models) -> tuple[str, ...]:
-    """Return the datasets, or their translations, on whose ratings the weights were learned."""
+    """Return the datasets on whose ratings the weights were learned in sample, with their translations."""
     if not isinstance(metric, Composite) or not metric.in_sample:
         return ()
     names = sources(metric, models)
@@ -87,7 +87,7 @@ def learned_on(metric: Metric, models: Models) -> tuple[str, ...]:
 
 
 def sources(metric: Composite, models: Models) -> tuple[str, ...]:
-    """Return the datasets that the weights of a composition were learned on; none where the weights are missing."""
+    """Return the datasets on which the weights of a composite were learned; none if the weights are missing."""
     try:
         return learned(metric, models).datasets
     except MissingResource:
@@ -95,9 +95,9 @@ def sources(metric: Composite, models: Models) -> tuple[str, ...]:
 
 
 def same_dialogues(card: DatasetCard) -> tuple[str, ...]:
-    """Return the names of the datasets made of the same conversations."""
-    alike = (other.name for other in registry.built_in().values() if _conversations(other) == _conversations(card))
-    return tuple(sorted({card.name, *alike}))
+    """Return the names of the datasets made from the same conversations."""
+    others = (other.name for other in registry.built_in().values() if _conversations(other) == _conversations(card))
+    return tuple(sorted({card.name, *others}))
 
 
 def _conversations(card: DatasetCard) -> str:

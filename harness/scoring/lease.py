@@ -1,7 +1,7 @@
-"""A lock that gives one run at a time the use of a score store; a second run waits and names the first.
+"""A lock that lets only one run at a time use a score store; a second run names the first and waits.
 
 A folder is locked with `filelock`; the operating system releases the lock when a process dies. A store behind a URL
-holds a file `lease` that its run renews; a lease not renewed for STALE seconds is taken over.
+has a file `lease` that its run renews; a lease not renewed for STALE seconds is taken over.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from benchmarks.storage.files import Files
 from harness.scoring.progress import repeated
 
 RENEWED, STALE = 5.0, 60.0
-"""Seconds between two renewals of a lease, and after how many without one it has lapsed."""
+"""Seconds between renewals of a lease, and seconds without renewal after which it has expired."""
 
 SETTLED = 0.5
 """Seconds after which a lease is read back, since two runs may have written it at the same moment."""
@@ -30,7 +30,7 @@ HOLDER, LEASE = "holder", "lease"
 
 @contextlib.contextmanager
 def exclusive(files: Files, announce: Callable[[str], None]) -> Iterator[None]:
-    """Hold a store for the block; while another run holds it, announce that run and wait."""
+    """Lock a store for the duration of the block; if another run holds the lock, announce that run and wait."""
     holder = f"process {os.getpid()} on {platform.node()}"
 
     def waiting(other: str) -> None:
@@ -53,7 +53,7 @@ def _locked(files: Files, path: Path, holder: str, waiting: Callable[[str], None
         files.write(HOLDER, holder.encode(), durable=False)
         yield
     finally:
-        with contextlib.suppress(OSError):  # such as a full disk, which is reported by what failed before
+        with contextlib.suppress(OSError):  # such as a full disk, which an earlier error has reported
             files.remove(HOLDER)
         lock.release()
 

@@ -1,4 +1,4 @@
-"""Pairs of metric and dataset to be scored, the models that they share, and their estimated time."""
+"""Pairs of a metric and a dataset to be scored, the models that they share, and their estimated time."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from metrics.metric import Metric, checkpoints, line, options, signature
 from metrics.models.service import Models
 from metrics.registry import Chosen
 
-UNKNOWN = {False: 0.0005, True: 0.02}
-"""Seconds per item where nothing was measured, of a metric without a model and with one."""
+DEFAULT_COST = {False: 0.0005, True: 0.02}
+"""Assumed seconds per item of an unmeasured metric, without and with a model."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """A metric to be scored on a dataset; `group` names the models that it reads.
+    """A metric to be scored on a dataset; `group` names the models that it uses.
 
-    `items` are the ids of the dataset's items, `cost` is in seconds per item, a guess unless `known`.
+    `items` are the ids of the dataset's items; `cost` is in seconds per item, a guess unless `known`.
     """
 
     dataset: str
@@ -46,15 +46,15 @@ class Pair:
 
 def pairs(dataset: Dataset, chosen: Sequence[Chosen], models: Models, store: ScoreStore,
           costs: Mapping[str, float], *, rescore: bool = False, known: Collection[str] = ()) -> list[Pair]:
-    """List the metrics to be scored on a dataset, with the inputs of compositions, sorted by the models read.
+    """List the metrics to be scored on a dataset, including inputs of composites, sorted by the models that they use.
 
-    `costs` are seconds per item by label, `known` signatures whose scores are available without a store.
+    `costs` are seconds per item by label, `known` are signatures whose scores are available without a store.
     """
     items = tuple(item.id for item in dataset.items)
     stored = store.stored(dataset.fingerprint)
     planned: dict[str, Pair] = {}
     complete = (pick for pick in chosen if all(signed(part.metric, models) for part in composites.parts([pick])))
-    for part in composites.parts(complete):  # no input of a composition that lacks another
+    for part in composites.parts(complete):  # skip composites with a missing input
         key = signed(score.about(part.metric, dataset), models)
         if (not key or key in planned or key in known or (stored(key) and not rescore)
                 or score.unmet(part.metric, dataset)):
@@ -62,12 +62,12 @@ def pairs(dataset: Dataset, chosen: Sequence[Chosen], models: Models, store: Sco
         group = shared(part.metric, models)
         cost = costs.get(part.label)
         planned[key] = Pair(dataset.card.name, dataset.fingerprint, items, part, key, group,
-                            cost or UNKNOWN[bool(group)], bool(cost) or not group)
+                            cost or DEFAULT_COST[bool(group)], bool(cost) or not group)
     return sorted(planned.values(), key=lambda pair: pair.group)
 
 
 def shared(metric: Metric, models: Models) -> str:
-    """Return the models that a metric reads as one line; empty where it reads none or a model is missing."""
+    """Return the models that a metric uses as one line; empty if it uses none or a model is missing."""
     names = {kind: options(metric)[kind] for kind in metric.card.models}
     if not names and checkpoints(metric):
         names = {"encoder": getattr(metric, "encoder", "")}
@@ -78,7 +78,7 @@ def shared(metric: Metric, models: Models) -> str:
 
 
 def signed(metric: Metric, models: Models) -> str:
-    """Return the signature of a metric as one line; empty where a model or resource is missing."""
+    """Return the signature of a metric as one line; empty if a model or resource is missing."""
     try:
         return line(signature(metric, models))
     except MissingResource:

@@ -1,7 +1,7 @@
 """The loop over parts: items are split into parts, an executor scores and stores the parts, and they are joined.
 
-A run that is killed loses only the parts that were being scored; the next run scores the missing parts. A part that is
-damaged or lost its worker is scored again, TRIES times in all; the scores of a refused part are NaN.
+A killed run loses only the parts that were being scored; the next run scores the missing parts. A part that is damaged
+or whose worker was lost is retried, with TRIES attempts in all; the scores of a refused part are NaN.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ from metrics.metric import Metric
 from metrics.models.service import Models
 
 SMALLEST, LARGEST = 64, 16_384
-"""Items of a part, at least and at most."""
+"""Minimum and maximum number of items of a part."""
 
 TARGET = 60.0
-"""Seconds that a part should take where several workers share the parts."""
+"""Seconds that a part should take if several workers share the parts."""
 
 TRIES = 3
 """Attempts at a part that is damaged or loses its worker."""
@@ -59,7 +59,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """The outcome of a part: its scores are in the store, `error` says why there are none, or its worker was `lost`."""
+    """The outcome of a part: scores in the store, the `error` that prevented them, or why its worker was `lost`."""
 
     part: Part
     seconds: float
@@ -69,17 +69,17 @@ class Result:
 
 
 class Executor(Protocol):
-    """Scores and stores parts, here or elsewhere."""
+    """Scores and stores parts, in this process or others."""
 
     workers: int
 
     def score(self, parts: Sequence[Part], stopping: Callable[[], bool], progress: RunProgress) -> Iterator[Result]:
-        """Score parts in any order and yield each result; begin no further part once `stopping`."""
+        """Score parts in any order and yield each result; start no new part once `stopping()` is true."""
 
 
 @dataclass(slots=True)
 class Local:
-    """Scores the parts of one dataset in this process, in their order."""
+    """Scores the parts of one dataset in this process, in order."""
 
     dataset: Dataset
     models: Models
@@ -98,34 +98,34 @@ class Local:
 
 
 def cut_pairs(pairs: Iterable[Pair], store: ScoreStore, workers: int = 1) -> list[Part]:
-    """Split the items without stored scores into parts; parts of the same models and items follow each other.
+    """Split the items without stored scores into parts; parts with the same models and items follow each other.
 
-    With several workers the metrics that read the same models are cut alike, into parts of about TARGET seconds. A
-    metric whose scores depend on the other items of the dataset is not cut.
+    With several workers, metrics that use the same models are split identically, so that each span of items takes them
+    about TARGET seconds. A metric whose scores depend on the other items of the dataset is not split.
     """
     groups: dict[tuple[str, str], list[Pair]] = defaultdict(list)
     for pair in pairs:
         groups[pair.dataset, pair.group or pair.label].append(pair)
     parts = []
     for members in groups.values():
-        whole = {pair.signature for pair in members if pair.chosen.metric.card.scope == "dataset"}
+        unsplit = {pair.signature for pair in members if pair.chosen.metric.card.scope == "dataset"}
         size = LARGEST
         if workers > 1:
-            cost = sum(pair.cost for pair in members if pair.signature not in whole)
+            cost = sum(pair.cost for pair in members if pair.signature not in unsplit)
             size = SMALLEST
             while size < LARGEST and 2 * size * cost <= TARGET:  # a power of two, so that the grids of two sizes fit
                 size *= 2
-        together = [Part(pair, span) for pair in members for gap in store.gaps(*pair.key, len(pair.items))
-                    for span in ([gap] if pair.signature in whole else cut(gap, size))]
-        parts += sorted(together, key=lambda part: part.span) if workers > 1 else together
+        of_group = [Part(pair, span) for pair in members for gap in store.gaps(*pair.key, len(pair.items))
+                    for span in ([gap] if pair.signature in unsplit else cut(gap, size))]
+        parts += sorted(of_group, key=lambda part: part.span) if workers > 1 else of_group
     return parts
 
 
 def score_pairs(pairs: Sequence[Pair], executor: Executor, store: ScoreStore, progress: RunProgress, *,
                 rescore: bool = False) -> dict[Key, Exception]:
-    """Score pairs into the store; return why the others have no scores.
+    """Score pairs and store the scores; return the exceptions of the pairs that failed.
 
-    The first Ctrl-C lets the parts that were begun come to their end.
+    After a first Ctrl-C, the parts in progress are still completed.
     """
     for pair in pairs if rescore else ():
         store.clear(*pair.key)
@@ -133,32 +133,32 @@ def score_pairs(pairs: Sequence[Pair], executor: Executor, store: ScoreStore, pr
     errors: dict[Key, Exception] = {}
     failed: dict[Key, dict[Span, Exception]] = defaultdict(dict)
     lost: dict[Key, Exception] = {}
-    whole: set[Key] = set()
+    complete: set[Key] = set()
     waiting = list(pairs)
-    for tried in range(1, TRIES + 1):
+    for attempt in range(1, TRIES + 1):
         parts = [part for part in cut_pairs(waiting, store, executor.workers) if part.span not in failed[part.pair.key]]
         for part in parts:
             progress.plan(part.name, part.seconds * part.pair.known)
         with stoppable(lambda: progress.say("stopping after the current parts; all scores are kept, and the same "
-                                            "command continues; Ctrl-C again stops at once")) as stopping:
+                                            "command resumes; press Ctrl-C again to stop at once")) as stopping:
             for result in executor.score(parts, stopping, progress):
-                _report(result, tried, progress)
+                _report(result, attempt, progress)
                 key, span = result.part.pair.key, result.part.span
                 if result.lost:
-                    lost[key] = ScoringFailed(f"items {span[0]} to {span[1] - 1} cost {TRIES} workers: {result.lost}")
+                    lost[key] = ScoringFailed(f"items {span[0]} to {span[1] - 1} killed {TRIES} workers: {result.lost}")
                 elif result.error:
                     failed[key][span] = result.error
                 elif span == (0, len(result.part.pair.items)):
-                    whole.add(key)
+                    complete.add(key)
         waiting = [pair for pair in waiting
-                   if pair.key not in whole and not _joined(pair, failed[pair.key], store, errors)]
+                   if pair.key not in complete and not _joined(pair, failed[pair.key], store, errors)]
     if unread := [pair for pair in waiting if pair.key not in lost]:
         raise StoreError(f"{store.root}: parts of {unread[0].label} on {unread[0].dataset} cannot be read back")
     return errors | {pair.key: lost[pair.key] for pair in waiting}
 
 
 def _joined(pair: Pair, failed: dict[Span, Exception], store: ScoreStore, errors: dict[Key, Exception]) -> bool:
-    """Join the parts of a pair, or note why it has no scores; return False where a part is damaged or missing."""
+    """Join the parts of a pair, or record why it has no scores; return False if a part is damaged or missing."""
     crashed = [error for _, error in sorted(failed.items()) if not isinstance(error, CannotScore)]
     if crashed or sum(stop - start for start, stop in failed) == len(pair.items):
         errors[pair.key] = crashed[0] if crashed else failed[min(failed)]
@@ -171,7 +171,7 @@ def _joined(pair: Pair, failed: dict[Span, Exception], store: ScoreStore, errors
 
 def score_span(metric: Metric, dataset: Dataset, span: Span, key: str, models: Models, store: ScoreStore,
                ) -> Exception | None:
-    """Score and store a part of a dataset; return the error of a metric that refuses or crashes."""
+    """Score and store a part of a dataset; return the error if the metric refuses or crashes."""
     part = Dataset(dataset.card, dataset.items[slice(*span)], (), dataset.origin, dataset.fingerprint)
     try:
         scores = score_part(metric, part, models)
@@ -179,7 +179,7 @@ def score_span(metric: Metric, dataset: Dataset, span: Span, key: str, models: M
         return error
     except KeyboardInterrupt:
         raise
-    except BaseException as error:  # a metric is foreign code
+    except BaseException as error:  # a metric is third-party code
         return failure(error, metric)
     if len(part.items) == len(dataset.items):
         store.put(dataset.fingerprint, key, scores)
@@ -188,21 +188,21 @@ def score_span(metric: Metric, dataset: Dataset, span: Span, key: str, models: M
     return None
 
 
-def _report(result: Result, tried: int, progress: RunProgress) -> None:
+def _report(result: Result, attempt: int, progress: RunProgress) -> None:
     refused = isinstance(result.error, CannotScore | MissingResource)
     outcome = "refused" if refused else "crashed" if result.error else "lost" if result.lost else "scored"
     progress.part_ended(result.part.name, result.seconds, outcome, result.worker)
     if result.lost:
         dataset, metric, (first, last) = result.part.name
-        progress.say(f"{dataset}: a worker was lost at {metric}, items {first} to {last - 1}: {result.lost}; "
-                     f"{'trying again' if tried < TRIES else 'giving up'}")
+        progress.say(f"{dataset}: a worker was lost while scoring {metric}, items {first} to {last - 1}: "
+                     f"{result.lost}; {'retrying' if attempt < TRIES else 'giving up'}")
 
 
 def failure(error: BaseException, metric: Metric | None) -> ScoringFailed:
-    """Return the exception of a metric as one printable line; unexpected ones with their stack."""
+    """Return the exception of a metric with a message of one printable line; add the stack if it is unexpected."""
     try:
         text = str(error)
-    except Exception:  # foreign code as well
+    except Exception:  # __str__ is third-party code, too
         text = "its message cannot be printed"
     kind = "" if isinstance(error, BadScores) else f"{type(error).__name__}{': ' * bool(text)}"
     message = f"{kind}{text}{line_of(error, metric)}"
@@ -212,9 +212,9 @@ def failure(error: BaseException, metric: Metric | None) -> ScoringFailed:
 
 @contextlib.contextmanager
 def stoppable(announce: Callable[[], None]) -> Iterator[Callable[[], bool]]:
-    """Let the first Ctrl-C or SIGTERM only announce itself, and raise KeyboardInterrupt after the block.
+    """Defer the first Ctrl-C or SIGTERM: announce it, and raise KeyboardInterrupt after the block.
 
-    Yields a function that says whether it came. The second signal acts at once.
+    Yield a function that returns whether a signal was received. A second signal takes effect at once.
     """
     stopped = threading.Event()
     if threading.current_thread() is not threading.main_thread():

@@ -1,8 +1,8 @@
-"""Scoring one metric on one dataset, at the level of either.
+"""Scoring one metric on one dataset, even if their levels differ.
 
-A turn-level metric meets a whole dialogue turn by turn: every turn of the system is a response to what came before,
+A turn-level metric scores a whole dialogue turn by turn: every turn of the system is a response to the turns before it,
 and the scores of the turns are aggregated by mean (the plain column), sum, max and product (`COLUMN:sum`, ...).
-A dialogue-level metric reads a turn-level item as the context and the response.
+For a dialogue-level metric, a turn-level item is the dialogue of its context and response.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from metrics.models.service import Models
 AGGREGATIONS: dict[str, Callable[[Column], np.float64]] = {
     "mean": np.mean, "sum": np.sum, "max": np.max, "product": np.prod,
 }
-"""Aggregations of the scores of turns; turns without a score are left out."""
+"""Aggregations of the scores of turns; turns without a score are ignored."""
 
 NEEDS: dict[str, Callable[[Item], bool]] = {
     "references": lambda item: bool(item.references),
@@ -43,10 +43,10 @@ NEEDS: dict[str, Callable[[Item], bool]] = {
 
 @dataclass(frozen=True, slots=True)
 class Scores:
-    """The columns of a metric on a dataset, with the items they belong to and the seconds they took.
+    """The columns of a metric on a dataset, with their items and the seconds that scoring took.
 
-    `alone` are the seconds without texts that another metric has read before, models loaded; NaN if unknown. `day` is
-    the day of scoring.
+    `alone` is the time that the metric would take by itself: without loading models, but with the texts that are cached
+    because another metric has read them; NaN if unknown. `day` is the day of scoring.
     """
 
     items: tuple[str, ...]
@@ -57,7 +57,7 @@ class Scores:
 
 
 def score(metric: Metric, dataset: Dataset, models: Models) -> Scores:
-    """Score every item of the dataset; CannotScore where no item has what the metric needs."""
+    """Score every item of the dataset; raise CannotScore if no item has what the metric needs."""
     if lacking := unmet(metric, dataset):
         raise CannotScore(f"no item has {lacking}")
     return score_part(metric, dataset, models)
@@ -70,7 +70,7 @@ def score_part(metric: Metric, dataset: Dataset, models: Models) -> Scores:
     models.requested.clear()
     models.memory.begin()
     excluded, start = READING.excluded, time.perf_counter()
-    with contextlib.redirect_stdout(sys.stderr):  # keep the output of a metric out of the command's
+    with contextlib.redirect_stdout(sys.stderr):  # keep a metric's output out of the command's
         columns = checked(metric, items, metric.score(items, models))
     seconds = time.perf_counter() - start
     standalone = max(0.0, seconds - (READING.excluded - excluded))
@@ -81,7 +81,7 @@ def score_part(metric: Metric, dataset: Dataset, models: Models) -> Scores:
 
 
 def about(metric: Metric, dataset: Dataset) -> Metric:
-    """Return the metric as it scores this dataset: a judge with the questions about its qualities only."""
+    """Return the metric restricted to this dataset: a judge asks only about its qualities."""
     dimensions = tuple(quality.dimension for quality in dataset.card.qualities)
     return metric.about(dimensions) if isinstance(metric, Narrowing) else metric
 
@@ -97,7 +97,7 @@ def has(items: Sequence[Item]) -> tuple[str, ...]:
 
 
 def unmet(metric: Metric, dataset: Dataset) -> str:
-    """Return a need of a metric, or of an input of a composition, that no item of the dataset meets; else ""."""
+    """Return a need of a metric, or of an input of a composite, that no item of the dataset meets; else ""."""
     met = has(dataset.items)
     return next((need for scored in inputs(metric) for need in scored.card.needs if need not in met), "")
 
@@ -110,7 +110,7 @@ def needs(metric: Metric) -> tuple[str, ...]:
 
 
 def inputs(metric: Metric) -> list[Metric]:
-    """Return the inputs of a composition, or the metric itself."""
+    """Return the inputs of a composite, or the metric itself."""
     return [part.chosen.metric for part in metric.made_of()] if isinstance(metric, Composite) else [metric]
 
 
@@ -120,14 +120,14 @@ def by_turn(metric: Metric, dataset: Dataset) -> bool:
 
 
 def read_items(metric: Metric, dataset: Dataset) -> tuple[Item, ...]:
-    """Return the items that the metric reads: those of the dataset, or the turns of its dialogues."""
+    """Return the items to pass to the metric: those of the dataset, or the turns of its dialogues."""
     if by_turn(metric, dataset):
         return tuple(turn for item in dataset.items for turn in turns(item))
     return dataset.items
 
 
 def turns(dialogue: Item) -> list[Item]:
-    """Return the system's turns of a dialogue as responses to all before; every turn if no speaker is marked."""
+    """Return the system's turns of a dialogue as responses to all turns before; every turn if no speaker is marked."""
     marked = any(turn.speaker == SYSTEM for turn in dialogue.context)
     return [
         dataclasses.replace(dialogue, id=f"{dialogue.id}#{index}", context=dialogue.context[:index], response=turn)
@@ -137,7 +137,7 @@ def turns(dialogue: Item) -> list[Item]:
 
 
 def aggregated(columns: dict[str, Column], dialogues: Sequence[Item]) -> dict[str, Column]:
-    """Aggregate the scores of turns per dialogue, in each of the four ways."""
+    """Aggregate the scores of turns per dialogue, by each of AGGREGATIONS."""
     ends = np.cumsum([len(turns(dialogue)) for dialogue in dialogues])[:-1]
     aggregates = {}
     for name, column in columns.items():
@@ -157,15 +157,15 @@ def _aggregate(scores: Column, combine: Callable[[Column], np.float64]) -> float
 
 
 def checked(metric: Metric, items: Sequence[Item], columns: object) -> dict[str, Column]:
-    """Return the columns that the card promises and those of one quality (`COLUMN@QUALITY`); BadScores for others."""
-    name, promised = metric.card.name, metric.card.columns
+    """Return the columns that the card declares and those of one quality; raise BadScores if there are others."""
+    name, declared = metric.card.name, metric.card.columns
     if not isinstance(columns, Mapping):
-        raise BadScores(f"{name} promised the columns {', '.join(promised)} and gave {type(columns).__name__}")
+        raise BadScores(f"{name}: expected the columns {', '.join(declared)}, got {type(columns).__name__}")
     keys = list(map(str, columns))
-    of_qualities = [key for key in keys if key not in promised and split_quality(key, promised)[1]]
-    if sorted(keys) != sorted([*promised, *of_qualities]):
-        raise BadScores(f"{name} promised the columns {', '.join(promised)} and gave {', '.join(sorted(keys))}")
-    return {column: _vector(column, columns[column], items) for column in (*promised, *of_qualities)}
+    of_qualities = [key for key in keys if key not in declared and split_quality(key, declared)[1]]
+    if sorted(keys) != sorted([*declared, *of_qualities]):
+        raise BadScores(f"{name}: expected the columns {', '.join(declared)}, got {', '.join(sorted(keys))}")
+    return {column: _vector(column, columns[column], items) for column in (*declared, *of_qualities)}
 
 
 def _vector(column: str, values: npt.ArrayLike, items: Sequence[Item]) -> Column:
@@ -176,7 +176,7 @@ def _vector(column: str, values: npt.ArrayLike, items: Sequence[Item]) -> Column
     except (TypeError, ValueError):
         vector = None
     if vector is None:
-        raise BadScores(f"column {column} holds a value that is not a number")
+        raise BadScores(f"column {column} contains a value that is not a number")
     if vector.shape != (len(items),):
         size = plural(len(vector), "number") if vector.ndim == 1 else f"shape {vector.shape}"
         raise BadScores(f"column {column} has {size} for {plural(len(items), 'item')}")
@@ -187,7 +187,7 @@ def _vector(column: str, values: npt.ArrayLike, items: Sequence[Item]) -> Column
 
 
 def _check_models(metric: Metric, models: Models) -> None:
-    """Refuse scores of models outside the signature, which would be stored for any other model."""
+    """Raise BadScores for models outside the signature, since these scores would be reused for any other model."""
     declared = set()
     for scored in inputs(metric):
         declared |= {(kind, getattr(scored, kind)) for kind in scored.card.models}
@@ -195,8 +195,8 @@ def _check_models(metric: Metric, models: Models) -> None:
             declared |= {("checkpoint", weights), ("encoder", f"{getattr(scored, 'encoder', '')}+{weights}")}
     for kind, name in sorted(models.requested - declared):
         if kind == "checkpoint":
-            raise BadScores(f"{metric.card.name} asks for the weights {name!r}, which its signature does not hold: let "
-                            f"the card say checkpoints=({name!r},)")
-        raise BadScores(f"{metric.card.name} asks for models.{kind}({name!r}), which its signature does not hold: let "
-                        f"the card say models=('{kind}',), have an option {kind}: str = '', "
-                        f"and ask for models.{kind}(self.{kind})")
+            raise BadScores(f"{metric.card.name} uses the weights {name!r}, which its signature does not contain: "
+                            f"declare checkpoints=({name!r},) in its card")
+        raise BadScores(f"{metric.card.name} uses models.{kind}({name!r}), which its signature does not contain: "
+                        f"declare models=('{kind}',) in its card, add an option {kind}: str = '', "
+                        f"and call models.{kind}(self.{kind})")

@@ -1,7 +1,7 @@
-"""The scores of a dataset: taken from the store, or scored now and stored.
+"""The scores of a dataset: read from the store, or computed now and stored.
 
-A run, the studies, calibration, `harness.score` and bundles ask a `Scorer`. A composition takes the scores of its
-inputs from the same scorer, so nothing is scored twice.
+Runs, studies, calibration, `harness.score` and bundles use a `Scorer`. A composite gets the scores of its inputs from
+the same scorer, so nothing is scored twice.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from metrics.registry import Chosen
 
 
 def dataset_of(items: Sequence[Item], name: str = "") -> Dataset:
-    """Return items of one level as a dataset that is not registered and has no ratings."""
+    """Return items of one level as an unregistered dataset without ratings."""
     levels = {"dialogue" if item.response is None else "turn" for item in items}
     if len(levels) > 1:
-        raise BadConfig("some items have a response and others are whole dialogues; score them in two calls")
+        raise BadConfig("some items have a response and others are whole dialogues; score them separately")
     if repeated := len(items) - len({item.id for item in items}):
-        raise BadConfig(f"{repeated} items have the id of another one; make the ids unique or leave them out")
+        raise BadConfig(f"{repeated} items have the id of another item; make the ids unique or omit them")
     card = DatasetCard(name=name, title=name, split="dev", level="dialogue" if "dialogue" in levels else "turn",
                        qualities=(), size=len(items), sources=(), licence="", citation="")
     return Dataset(card, tuple(items), (), "imported")
@@ -38,9 +38,9 @@ def dataset_of(items: Sequence[Item], name: str = "") -> Dataset:
 
 @dataclass(slots=True)
 class Scorer:
-    """The scores of one dataset, registered or not; without a store they are only in memory.
+    """The scores of one dataset, registered or not; without a store they are kept in memory only.
 
-    `fresh` holds the keys of scores that were made in this run; `rescore` takes no other from the store.
+    `fresh` has the keys of scores that were computed in this run; with `rescore`, only these are read from the store.
     """
 
     dataset: Dataset
@@ -51,14 +51,14 @@ class Scorer:
     known: dict[str, Scores | BaseException] = field(default_factory=dict)
 
     def scores(self, metric: Metric) -> Scores:
-        """Return the scores of a metric; an exception of the first call is raised again by later ones."""
+        """Return the scores of a metric; later calls raise the exception of the first call again."""
         key = composites.key(metric, self.dataset, self.models)
         if key not in self.known:
             try:
                 self.known[key] = self._stored(key) or self._scored(key, metric)
             except (KeyboardInterrupt, StoreError):
                 raise
-            except BaseException as error:  # a metric is foreign code
+            except BaseException as error:  # a metric is third-party code
                 self.known[key] = error
         scores = self.known[key]
         if isinstance(scores, BaseException):
@@ -66,7 +66,7 @@ class Scorer:
         return scores
 
     def attempt(self, metric: Metric) -> Scores | CannotScore | MissingResource | ScoringFailed:
-        """Return the scores of a metric, or why there are none."""
+        """Return the scores of a metric, or the exception that explains why there are none."""
         try:
             return self.scores(metric)
         except (MissingResource, CannotScore, ScoringFailed) as error:

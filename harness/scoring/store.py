@@ -26,7 +26,7 @@ from harness.errors import StoreError
 from harness.scoring.score import Scores
 
 Span = tuple[int, int]
-"""Index of the first item of a part, and of the one after its last."""
+"""Index of the first item of a part, and of the item after its last."""
 
 _PART = re.compile(r"\.(\d+)-(\d+)-[0-9a-f]+\.shard$")
 
@@ -44,12 +44,12 @@ class ScoreStore:
             return self._store.get(f"{_stem(fingerprint, signature)}.parquet", _from_parquet)
 
     def stored(self, fingerprint: str) -> Callable[[str], bool]:
-        """Return a function that looks up signatures in a listing made once, by file names alone."""
+        """Return a function that tells whether a signature has stored scores, from one listing of file names."""
         stems = {name.rpartition("-")[0] for name in self.files.names(fingerprint[:20], end=".parquet")}
         return lambda signature: _stem(fingerprint, signature) in stems
 
     def put(self, fingerprint: str, signature: str, scores: Scores) -> None:
-        """Store the scores of a metric on a dataset; its parts are removed."""
+        """Store the scores of a metric on a dataset, and remove its parts."""
         with self._errors():
             self._store.put(f"{_stem(fingerprint, signature)}.parquet", _to_parquet(scores, signature))
             self.clear(fingerprint, signature)
@@ -80,13 +80,13 @@ class ScoreStore:
 
     def joined(self, fingerprint: str, signature: str, items: Sequence[str],
                refused: Collection[Span] = ()) -> Scores | None:
-        """Join all parts, with NaN for the `refused` ones; None where a part is missing or damaged."""
+        """Join all parts, with NaN for the `refused` ones; return None if a part is missing or damaged."""
         names = self.parts(fingerprint, signature)
         spans = sorted({*names, *refused})
         if not names or [spans[0][0], spans[-1][1]] != [0, len(items)] or any(
                 before[1] != after[0] for before, after in pairwise(spans)):
             return None
-        parts = self._fitting(names, items)
+        parts = self._matching(names, items)
         if parts.keys() != names.keys():
             return None
         columns = {name: np.concatenate([parts[span].columns[name] if span in parts
@@ -104,8 +104,8 @@ class ScoreStore:
         folder, _, stem = _stem(fingerprint, signature).rpartition("/")
         return self.files.names(folder, f"{stem}.", ".shard")
 
-    def _fitting(self, names: Mapping[Span, str], items: Sequence[str]) -> dict[Span, Scores]:
-        """Read the parts that are of these items; if their columns differ, all are set aside."""
+    def _matching(self, names: Mapping[Span, str], items: Sequence[str]) -> dict[Span, Scores]:
+        """Read the parts that match these items; if their columns differ, set all aside."""
         parts = {span: scores for span, name in names.items() if (scores := self._store.read(
             name, functools.partial(_part_from_parquet, items=tuple(items[slice(*span)])))) is not None}
         if len({frozenset(scores.columns) for scores in parts.values()}) <= 1:
@@ -120,11 +120,11 @@ class ScoreStore:
             yield
         except OSError as error:  # a full disk is not the metric's fault
             raise StoreError(f"{error.filename or self.root}: {error.strerror or error}; "
-                             "scores are kept; fix this and give the same command again") from error
+                             "scores are kept; fix this and run the same command again") from error
 
 
 def cut(span: Span, size: int) -> Iterator[Span]:
-    """Cut a span along the grid of a size, so that two metrics are cut at the same items."""
+    """Split a span at multiples of `size`, so that all metrics are split at the same items."""
     start = span[0]
     while start < span[1]:
         stop = min(span[1], (start // size + 1) * size)
@@ -149,7 +149,7 @@ def _from_parquet(content: bytes) -> Scores:
     table = pq.ParquetFile(io.BytesIO(content)).read(use_threads=False)
     items, kinds, notes = table.column("item"), table.schema.types, table.schema.metadata or {}
     if kinds != [pa.string(), *[pa.float64()] * (len(kinds) - 1)] or items.null_count:
-        raise TypeError("not an id and scores in each row")
+        raise TypeError("expected an id and scores in each row")
     columns = {name.removeprefix("score:"): table.column(name).to_numpy() for name in table.column_names[1:]}
     return Scores(tuple(items.to_pylist()), columns, float(notes[b"seconds"]), float(notes.get(b"alone", b"nan")),
                   notes.get(b"day", b"").decode())

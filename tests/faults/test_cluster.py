@@ -65,7 +65,7 @@ def file_as_folder(folder: Path) -> Path:
 @pytest.mark.parametrize(("worker", "store", "gpus", "reason"), [
     (Worker, Path, 8.0, "no node of the Ray cluster had room for a worker of 1 CPU and 8 GPUs in 0.2 s"),
     (Worker, file_as_folder, 0.0, "node "),
-    (Broken, Path, 0.0, "no worker starts on the Ray cluster: ImportError: no module named harness"),
+    (Broken, Path, 0.0, "no worker could be started on the Ray cluster: ImportError: no module named harness"),
 ], ids=["no room", "no store", "no package"])
 def test_a_run_ends_where_no_worker_can_score(
         worker: type[Worker], store: Callable[[Path], Path], gpus: float, reason: str, tmp_path: Path, home: Path,
@@ -113,7 +113,7 @@ def test_a_missing_cluster_is_named_in_one_line(tmp_path: Path, invoke: Invoke) 
     for address in ("127.0.0.1:9", "nowhere://x"):
         error = invoke("run", "--metric", "length", "--executor", "ray", "--address", address, "--out", tmp_path,
                        status=2).err
-        assert error.startswith(f"harness: --address {address}: no Ray cluster answers there")
+        assert error.startswith(f"harness: --address {address}: no Ray cluster answers")
         assert error.count("\n") == 1
 
 

@@ -28,8 +28,8 @@ CRASHES = (
     ("calls sys.exit(0)", "sys.exit(0)", "SystemExit: 0"),
     ("calls itself without end", "self.score(items, models)", "RecursionError: maximum recursion depth exceeded"),
     ("asks for more memory than there is", "bytearray(1 << 60)", "MemoryError in line"),
-    ("returns nothing", "return None", "promised the columns .* and gave NoneType"),
-    ("returns a column of another name", "return {'another': right}", "promised the columns .* and gave another"),
+    ("returns nothing", "return None", "expected the columns .*, got NoneType"),
+    ("returns a column of another name", "return {'another': right}", "expected the columns .*, got another"),
     ("returns too few scores", "right.pop()", r"column \w+ has 19 numbers for 20 items"),
     ("returns too many scores", "right.append(0.0)", r"column \w+ has 21 numbers for 20 items"),
     ("returns a table", "right = [right]", r"column \w+ has shape \(1, 20\) for 20 items"),
@@ -38,9 +38,9 @@ CRASHES = (
     ("sorts the items it is given", "items.sort()", "AttributeError: 'tuple' object has no attribute 'sort'"),
 )
 DEATHS = (
-    ("calls os._exit(3)", "os._exit(3)", "cost 3 workers: "),
-    ("kills itself (SIGKILL)", "os.kill(os.getpid(), signal.SIGKILL)", "cost 3 workers: "),
-    ("reads where no memory is (SIGSEGV)", "ctypes.string_at(0)", "cost 3 workers: "),
+    ("calls os._exit(3)", "os._exit(3)", "killed 3 workers: "),
+    ("kills itself (SIGKILL)", "os.kill(os.getpid(), signal.SIGKILL)", "killed 3 workers: "),
+    ("reads where no memory is (SIGSEGV)", "ctypes.string_at(0)", "killed 3 workers: "),
 )
 OVER = (
     ("hangs", "time.sleep(600)", "took longer than 3 s"),

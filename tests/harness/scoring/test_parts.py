@@ -149,7 +149,7 @@ def test_a_part_that_lost_its_worker_is_tried_again(store: ScoreStore) -> None:
 
 def test_a_part_that_cost_three_workers_fails(store: ScoreStore) -> None:
     errors, executor = run(store, pair("a"), pair("b"), answer=lambda part: "died" if part.pair.label == "a" else None)
-    assert str(errors["a"]).endswith(" cost 3 workers: died")
+    assert str(errors["a"]).endswith(" killed 3 workers: died")
     assert errors.keys() == {"a"}
     assert len(executor.scored) == 4 * len(SPANS)
 

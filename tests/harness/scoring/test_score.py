@@ -64,12 +64,12 @@ def test_an_infinite_product_is_missing() -> None:
 
 @pytest.mark.parametrize(("columns", "message"), [
     ({"fake": [1.0]}, "1 number for 2 items"),
-    ({"other": [1.0, 2.0]}, "promised the columns fake and gave other"),
-    ({"fake": [1.0, 2.0], "more": [1.0, 2.0]}, "gave fake, more"),
-    ({"fake": [1, 2], "other@overall": [3, 4]}, "promised the columns fake and gave fake, other@overall"),
+    ({"other": [1.0, 2.0]}, "expected the columns fake, got other"),
+    ({"fake": [1.0, 2.0], "more": [1.0, 2.0]}, "got fake, more"),
+    ({"fake": [1, 2], "other@overall": [3, 4]}, "expected the columns fake, got fake, other@overall"),
     ({"fake": [1.0, np.inf]}, "infinite for item toy_00001"),
     ({"fake": ["1", "2"]}, "not a number"), ({"fake": np.array([1 + 2j, 3])}, "not a number"),
-    ([1.0, 2.0], "gave list")])
+    ([1.0, 2.0], "got list")])
 def test_other_columns_are_refused(columns: Any, message: str) -> None:
     with refused(BadScores, message):
         score(columns)
@@ -114,7 +114,7 @@ def test_undeclared_models_are_refused(tiny_encoder: Path, home: Path) -> None:
             models.encoder(self.name)
             return {"hidden": np.zeros(len(items))}
 
-    with pytest.raises(BadScores, match=r"hidden asks for models.encoder\('.*'\), which its signature does not hold"):
+    with pytest.raises(BadScores, match=r"hidden uses models.encoder\('.*'\), which its signature does not contain"):
         scoring.score(Hidden(str(tiny_encoder)), make_dataset(["hi"], [(1,)]), Models(home))
 
 
@@ -136,5 +136,5 @@ def test_undeclared_weights_are_refused(options: str, read: str, declared: bool)
     if declared:
         assert scoring.score(Hidden(), TWO, MODELS).columns["hidden"].tolist() == [0.0, 0.0]
     else:
-        with pytest.raises(BadScores, match=r"asks for the weights 'mine-b', which its signature does not hold"):
+        with pytest.raises(BadScores, match=r"uses the weights 'mine-b', which its signature does not contain"):
             scoring.score(Hidden(), TWO, MODELS)
