@@ -88,7 +88,7 @@ def _lines(recomputed: Recomputed, tables: Sequence[TableDifference]) -> Iterato
     for table in tables:
         yield from itertools.islice(_differences(table), SHOWN)
     differences = causes(recomputed.before, recomputed.after)
-    for owner, cause in differences.owned():
+    for owner, cause in differences.with_owners():
         yield f"changed: {owner}{cause.name}: {cause.old or 'none'} then, {cause.new or 'none'} now"
     if not all(table.equal for table in tables):
         yield f"likely cause: {differences.likely}"

@@ -1,9 +1,9 @@
 """A cache of random draws: the same scores and ratings are never resampled twice.
 
     statistics/KIND-KEY-DIGEST.json    a value
-    statistics/KIND-KEY-DIGEST.rows    rows of numbers, each by what it was drawn from
+    statistics/KIND-KEY-DIGEST.rows    rows of numbers, each under the digest of its scores
 
-KEY names everything the numbers depend on, DIGEST the content.
+KEY identifies everything that the numbers depend on, DIGEST the content.
 """
 
 from __future__ import annotations
@@ -20,33 +20,33 @@ from benchmarks.storage import digested
 from harness.statistics.panel import Array, Codes
 
 REVISION = 4
-"""Raised when a statistic changes."""
+"""Incremented when a statistic changes."""
 
 
 class Cache:
-    """Numbers by what they depend on, in a folder that several runs may share."""
+    """Computed numbers by key, in a folder that several runs may share."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
         self._store = digested.Store(root)
 
-    def get(self, kind: str, key: object, make: Callable[[], Any]) -> Any:
+    def get(self, kind: str, key: object, compute: Callable[[], Any]) -> Any:
         """Return the JSON value for a key, computing it if missing; NaN is allowed, null is not."""
         name = _name(kind, key, "json")
         value = self._store.get(name, json.loads)
         if value is None:
-            content = json.dumps(make()).encode()
+            content = json.dumps(compute()).encode()
             self._store.put(name, content, durable=False)
             value = json.loads(content)
         return value
 
-    def rows(self, kind: str, key: object, names: Sequence[str], make: Callable[[list[int]], Array]) -> Array:
-        """Return a row of numbers per name; `make` gets the indices of missing ones. Other rows are dropped."""
+    def rows(self, kind: str, key: object, names: Sequence[str], compute: Callable[[list[int]], Array]) -> Array:
+        """Return a row of numbers per name; `compute` gets the indices of missing names. Drop rows of other names."""
         file = _name(kind, key, "rows")
         known = self._store.get(file, _rows) or {}
         missing = [index for index, name in enumerate(names) if name not in known]
         if missing:
-            known |= zip([names[index] for index in missing], make(missing), strict=True)
+            known |= zip([names[index] for index in missing], compute(missing), strict=True)
         table = np.array([known[name] for name in names])
         if missing:
             self._store.put(file, json.dumps(list(names)).encode() + b"\n" + table.tobytes(), durable=False)

@@ -56,15 +56,15 @@ class Causes:
         """Return the causes that affect the scores of a metric on a dataset."""
         return (*self.datasets.get(dataset, ()), *self.metrics.get(metric, ()), *self.shared)
 
-    def owned(self) -> Iterator[tuple[str, Cause]]:
-        """Yield every cause with the dataset or metric that it is of, as `NAME, `, else ""."""
+    def with_owners(self) -> Iterator[tuple[str, Cause]]:
+        """Yield every cause with its dataset or metric as the prefix `NAME, `, or with "" if it has none."""
         for name, listed in (*self.datasets.items(), *self.metrics.items()):
             yield from ((f"{name}, ", cause) for cause in listed)
         yield from (("", cause) for cause in (*self.shared, *self.run))
 
     @property
     def likely(self) -> str:
-        """Name the likely causes; those of the run as a whole only where there are no others."""
+        """Name the likely causes; those of the run as a whole only if there are no others."""
         single = itertools.chain(*self.datasets.values(), *self.metrics.values(), self.shared)
         return summary(single) or summary(self.run) or (
             "uncommitted code" if self.unsure else "unknown; perhaps the hardware")

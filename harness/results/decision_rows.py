@@ -1,4 +1,4 @@
-"""Rows of what a correlation decides: replacement and worth, firmness of first places, and disagreement of raters."""
+"""Rows for decisions based on metrics: replacement and worth, firmness of first places, and disagreement of raters."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ from typing import ClassVar
 class Decision:
     """The use of a column on a target: replacing a rater, saving ratings, sharing the first place.
 
-    `rho`, `rater_rho` and `constant_rho` are the shares of items on which the column, the raters and the best constant
-    are at least as near to the other raters; `passes` and `replaces` are the verdicts of statistics/replacement.py at
-    `epsilon`, over `items` items and `raters` compared raters, 0 if votes are exchangeable. `worth` is the number of
-    ratings that one rating with the column replaces, with its 95 % interval. `tied_first`: not significantly below the
-    best column that was not fitted on these ratings. A number is NaN, and a verdict false, where `note` gives a reason.
+    `rho` is the share of items on which the column is at least as near to the other raters as a rater, `rater_rho` the
+    reverse, `constant_rho` the same for the best constant; `passes` and `replaces` are the verdicts of
+    statistics/replacement.py at `epsilon`, over `items` items and `raters` compared raters, 0 if votes are
+    exchangeable. `worth` is the number of ratings that one rating with the column replaces, with its 95 % interval.
+    `tied_first` is True if the column is not significantly below the best one that was not fitted on these ratings.
+    Numbers are NaN, and verdicts false, where `note` gives a reason.
     """
 
     KEY: ClassVar = ("dataset", "quality", "metric", "column")
@@ -43,9 +44,9 @@ class Decision:
 class Firmness:
     """The first column of a board, and the fewest datasets, contexts or votes without which another metric is first.
 
-    `among` is all, or unfitted for the columns of metrics that were not fitted on ratings. `removed` of `of` units are
-    enough for `successor` to have a higher value, for datasets exactly, else at most; None if no removal was found.
-    `names` are the datasets removed; `tied` are the columns over which its lead is not established.
+    `among` is all, or unfitted for the columns of metrics that were not fitted on ratings. Removing `removed` of `of`
+    units puts `successor` ahead: the minimum for datasets, an upper bound for contexts and votes, None if no removal
+    was found. `names` are the datasets removed; `tied` are the columns over which the lead is not established.
     """
 
     KEY: ClassVar = ("board", "origin", "rule", "statistic", "among", "unit")
@@ -66,10 +67,10 @@ class Firmness:
 
 @dataclass(frozen=True, slots=True)
 class Disagreement:
-    """Spearman's correlations of a column by the raters' spread: on the items on which they agree most, less, least.
+    """Spearman correlations of a column on the items where the raters agree most (`agreed`), less, and least.
 
-    Each is on about a third of the items with two or more votes. `divergence` is the mean Jensen-Shannon divergence of
-    scores from 0 to 1 and the votes on a quality of two values, in bits.
+    Each covers about a third of the items with two or more votes. `divergence` is the mean Jensen-Shannon divergence
+    between scores from 0 to 1 and the votes on a quality with two values, in bits.
     """
 
     KEY: ClassVar = ("dataset", "quality", "metric", "column")
@@ -88,9 +89,9 @@ class Disagreement:
 
 @dataclass(frozen=True, slots=True)
 class VoteCount:
-    """Votes of a value on the items in a fifth of the scores, from `low` to `high`, of the best column of a quality.
+    """The number of votes with the value `rating` on the items in one fifth of the scores of a quality's best column.
 
-    `rating` is the value, or the middle of a range of values where there are many.
+    `low` to `high` is the range of these scores. If votes have many values, `rating` is the midpoint of a bin.
     """
 
     KEY: ClassVar = ("dataset", "quality", "fifth", "rating")

@@ -1,4 +1,4 @@
-"""Compare two results of the same run row by row.
+"""Row-by-row comparison of two results of the same run.
 
 Item scores are compared column by column: the scores of one metric, or the ratings, of all items of a dataset.
 """
@@ -24,9 +24,9 @@ Table: TypeAlias = Mapping[Key, Mapping[str, Any]]
 
 
 class Difference(NamedTuple):
-    """A field that differs by `size`, infinite if a side is missing or no number.
+    """A field that differs by `size`, which is infinite if a value is missing or not a number.
 
-    Of a column, only the item that differs most is kept.
+    For a column of item scores, only the item that differs most is kept.
     """
 
     key: Key
@@ -38,7 +38,7 @@ class Difference(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class TableDifference:
-    """Differences of a table: rows in both, fields that differ, rows in one only."""
+    """Differences of a table: number of common rows, fields that differ, and rows in one of the results only."""
 
     table: str
     common: int
@@ -87,7 +87,7 @@ def _differences(key: Key, old: Mapping[str, Any], new: Mapping[str, Any]) -> It
         if isinstance(value, np.ndarray) and old["items"] == new["items"]:
             yield from _worst(key, old["items"], value, new[field])
         elif not isinstance(value, np.ndarray):
-            yield Difference(key, field, value, new[field], apart(value, new[field]))
+            yield Difference(key, field, value, new[field], distance(value, new[field]))
 
 
 def _worst(key: Key, items: Sequence[str], before: Vector, after: Vector) -> Iterator[Difference]:
@@ -100,8 +100,8 @@ def _worst(key: Key, items: Sequence[str], before: Vector, after: Vector) -> Ite
         yield Difference((*key, items[worst]), "score", float(before[worst]), float(after[worst]), float(sizes[worst]))
 
 
-def apart(first: Any, second: Any) -> float:
-    """Return the difference of two values; infinite if one is missing or no number."""
+def distance(first: Any, second: Any) -> float:
+    """Return the difference of two values; infinite if one is missing or not a number."""
     if first == second or (first != first and second != second):
         return 0.0
     numbers = isinstance(first, int | float) and isinstance(second, int | float)

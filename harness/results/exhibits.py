@@ -1,6 +1,6 @@
 """Exhibits on disk: the findings of a study in OUT/studies/NAME/exhibit.json, shown by the pages.
 
-A file may be from anyone: it is read as texts and numbers and nothing else.
+Files may come from anyone: only strings and numbers are read from them.
 """
 
 from __future__ import annotations
@@ -20,50 +20,50 @@ from harness.results.rows import Exhibit
 
 SCHEMA = 2
 FILE = "exhibit.json"
-LARGEST = 16_000_000
+MAX_BYTES = 16_000_000
 """Maximum bytes of an exhibit; the largest studies write a hundredth of it."""
-MOST = 100
+MAX_ROWS = 100
 """Maximum rows of a heat map, so that a page stays under 2 MB."""
-MARKS = re.compile(r"[\\`*\[\]|~$#<>&]|(?<![^\W_])_|_(?![^\W_])")
-"""Signs that Markdown would read as more than themselves, even within a line."""
+MARKDOWN = re.compile(r"[\\`*\[\]|~$#<>&]|(?<![^\W_])_|_(?![^\W_])")
+"""Characters with a meaning in Markdown, even within a line."""
 
 
 def encoded(exhibit: Exhibit) -> bytes:
-    """Write an exhibit as JSON; the same exhibit gives the same bytes."""
+    """Encode an exhibit as JSON; equal exhibits give equal bytes."""
     content = {"schema": SCHEMA, **dataclasses.asdict(exhibit)}
     return (json.dumps(content, indent=1, ensure_ascii=False) + "\n").encode("utf-8", "replace")
 
 
 def read(path: Path) -> Exhibit:
-    """Read an exhibit, named as its folder."""
+    """Read an exhibit, named after its folder."""
     name = path.parent.name.encode("utf-8", "replace").decode()
     try:
         return _read(path, name)
     except (OSError, Refused) as error:
         where = str(path).encode("utf-8", "replace").decode()
-        raise BadReport(f"{where}: no exhibit, so not on the pages ({error}); "
-                        f"`harness study {name}` writes it anew") from error
+        raise BadReport(f"{where}: invalid exhibit, omitted from the pages ({error}); "
+                        f"`harness study {name}` writes it again") from error
 
 
 def _read(path: Path, name: str) -> Exhibit:
-    if path.stat().st_size > LARGEST:
-        raise Refused(f"more than {LARGEST} bytes")
+    if path.stat().st_size > MAX_BYTES:
+        raise Refused(f"more than {MAX_BYTES} bytes")
     content = mapping(FILE, load(FILE, path.read_bytes()))
     if content.pop("schema", None) != SCHEMA:
-        raise Refused(f"not of form {SCHEMA}")
+        raise Refused(f"its schema is not {SCHEMA}")
     exhibit: Exhibit = value_of(Exhibit, {**content, "name": name}, FILE)
     if exhibit.kind != "study":
         raise Refused("its kind is not study")
     if any(not grid.head or {len(row) for row in grid.rows} - {len(grid.head)} for grid in exhibit.grids):
-        raise Refused("a row of a table is not as long as its head")
-    if any(not 0 < len(heat.labels) <= MOST or [*map(len, heat.values)] != [len(heat.labels)] * len(heat.labels)
+        raise Refused("a row of a table differs in length from its head")
+    if any(not 0 < len(heat.labels) <= MAX_ROWS or [*map(len, heat.values)] != [len(heat.labels)] * len(heat.labels)
            for heat in exhibit.maps):
-        raise Refused(f"a heat map is no square of 1 to {MOST} labels")
+        raise Refused(f"a heat map is not a square with 1 to {MAX_ROWS} labels")
     return exhibit
 
 
 def gathered(out: Path) -> tuple[tuple[Exhibit, ...], tuple[str, ...]]:
-    """Read every exhibit under a run's folder; report broken ones."""
+    """Read every exhibit under a run's folder; return a warning for each invalid one."""
     exhibits: list[Exhibit] = []
     warnings: list[str] = []
     for path in sorted((out / "studies").glob(f"*/{FILE}")):
@@ -80,7 +80,7 @@ def number(value: float, digits: int = 2) -> str:
 
 
 def csv_of(rows: Iterable[Iterable[object]]) -> bytes:
-    """Return a CSV file; texts that look like formulas are prefixed with an apostrophe."""
+    """Return a CSV file; strings that look like formulas are prefixed with an apostrophe."""
     stream = io.StringIO()
     csv.writer(stream, lineterminator="\n").writerows(
         [f"'{cell}" if isinstance(cell, str) and cell[:1] in ("=", "+", "-", "@", "\t") else cell for cell in row]
@@ -89,7 +89,7 @@ def csv_of(rows: Iterable[Iterable[object]]) -> bytes:
 
 
 def markdown(exhibit: Exhibit) -> bytes:
-    """Return the tables as Markdown with names escaped."""
+    """Return the tables as Markdown, with special characters escaped."""
     lines = [f"# {_plain(exhibit.title)}", "", exhibit.lead, ""]
     for grid in exhibit.grids:
         lines += [f"## {grid.caption}", "", _row(grid.head), "|" + " --- |" * len(grid.head), *map(_row, grid.rows), "",
@@ -102,4 +102,4 @@ def _row(texts: Iterable[str]) -> str:
 
 
 def _plain(text: str) -> str:
-    return MARKS.sub(r"\\\g<0>", " ".join(text.split()))
+    return MARKDOWN.sub(r"\\\g<0>", " ".join(text.split()))

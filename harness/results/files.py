@@ -1,4 +1,4 @@
-"""The results of a run on disk: the folder `report/` under `--out`, written whole and read back without torch.
+"""The results of a run on disk: the folder `report/` under `--out`, which can be read without torch.
 
 | file | content |
 | --- | --- |
@@ -15,8 +15,8 @@
 | `examples.json` | `Example`: items on which people and metrics disagree most, with their texts |
 | `timings.json` | `Timing`: seconds of scoring; the only file that differs between two runs of the same plan |
 
-A missing number is NaN in Parquet and null in JSON. A file is read when its rows are first requested, and refused if
-its SHA-256 is not the one in `report.json`.
+A missing number is NaN in Parquet and null in JSON. A file is read when its rows are first requested, and rejected if
+its SHA-256 differs from the one in `report.json`.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ ENTRIES = ("datasets", "metrics", "trainings", "skips", "failures")
 PARQUET = tuple(name for name in TABLES if name not in (*ENTRIES, "examples", "points", "timings"))
 
 _BROKEN = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RuntimeError, OSError)
-"""Exceptions of JSON, pyarrow and records for malformed files; a type unknown to pyarrow is a RuntimeError."""
+"""Exceptions of JSON, pyarrow and records for malformed files; pyarrow raises RuntimeError for an unknown type."""
 
 
 def write(report: Results, folder: Path) -> None:
@@ -62,7 +62,7 @@ def write(report: Results, folder: Path) -> None:
         write_atomically(folder / name, content)
 
 
-class _Later(UserList[Any]):
+class _LazyRows(UserList[Any]):
     """Rows of a report, read on first use."""
 
     def __init__(self, folder: Path, read: Callable[[], Iterable[Any]]) -> None:
@@ -75,9 +75,9 @@ class _Later(UserList[Any]):
 
 
 def read(folder: Path | str) -> Results:
-    """Read results, without torch and without the datasets; large tables on first use.
+    """Read results, without torch or the datasets; large tables on first use.
 
-    `folder` is the report or the output folder of a run, which contains it.
+    `folder` is the report, or the output folder of a run that contains it.
     """
     folder = Path(folder)
     if not (folder / "report.json").is_file() and (folder / "report" / "report.json").is_file():
@@ -85,18 +85,18 @@ def read(folder: Path | str) -> Results:
     with _reading(folder):
         head = mapping("report.json", load("report.json", (folder / "report.json").read_bytes()))
         if head.get("schema") != SCHEMA:
-            raise BadReport(f"{folder}/report.json: has form {head.get('schema')!r:.40}, this harness reads form "
-                            f"{SCHEMA}; run `harness run` again")
+            raise BadReport(f"{folder}/report.json has schema {head.get('schema')!r:.40}, but this version reads "
+                            f"schema {SCHEMA}; run `harness run` again")
         rows: dict[str, Any] = {name: records(f"report.json, {name}", head[name], TABLES[name]) for name in ENTRIES}
-        later = (name for name in TABLES if name not in ENTRIES)
-        rows |= {name: _Later(folder, functools.partial(_rows, folder, head, name)) for name in later}
+        lazy = (name for name in TABLES if name not in ENTRIES)
+        rows |= {name: _LazyRows(folder, functools.partial(_rows, folder, head, name)) for name in lazy}
         return Results(run=value_of(Run, head["run"], "run"), **rows)
 
 
 def _rows(folder: Path, head: Mapping[str, Any], name: str) -> Iterator[Any]:
     """Read the rows of a table that is not in report.json."""
     if name in PARQUET:
-        if name in head["tables"]:  # results of an earlier version lack a table
+        if name in head["tables"]:  # results of earlier versions may lack a table
             yield from tables.unpacked(_checked(folder / f"{name}.parquet", head["tables"][name]), TABLES[name])
     elif name == "points":
         for dataset, digest in head["points"].items():
@@ -108,15 +108,15 @@ def _rows(folder: Path, head: Mapping[str, Any], name: str) -> Iterator[Any]:
 
 @contextlib.contextmanager
 def _reading(folder: Path) -> Iterator[None]:
-    """Turn any problem of a report into BadReport."""
+    """Turn any problem with a report into BadReport."""
     try:
         yield
     except FileNotFoundError as error:
         name = Path(error.filename).name if error.filename else "a table of it"
         raise BadReport(f"{folder}: no report here ({name} is missing); "
-                        "`harness run --all --out DIR` makes one") from error
+                        "`harness run --all --out DIR` creates one") from error
     except _BROKEN as error:
-        raise BadReport(f"{folder}: the report does not read back ({error}); run `harness run` again") from error
+        raise BadReport(f"{folder}: the report cannot be read ({error}); run `harness run` again") from error
 
 
 class Row(Protocol):
@@ -126,12 +126,12 @@ class Row(Protocol):
 
 
 def json_line(row: Row, **more: object) -> str:
-    """Return a row as a JSON object on a line."""
+    """Return a row as a JSON object on one line."""
     return json_object({**more, **{field.name: getattr(row, field.name) for field in dataclasses.fields(row)}})
 
 
 def json_object(values: Mapping[str, object]) -> str:
-    """Return a JSON object on a line, with null for missing numbers."""
+    """Return a JSON object on one line, with null for missing numbers."""
     return json.dumps(filled(values), ensure_ascii=False, allow_nan=False) + "\n"
 
 
@@ -149,10 +149,10 @@ def filled(value: Any) -> Any:
     return [filled(entry) for entry in value] if isinstance(value, list | tuple) else value
 
 
-def _write_points(every: Iterable[ItemScores], folder: Path) -> dict[str, str]:
+def _write_points(datasets: Iterable[ItemScores], folder: Path) -> dict[str, str]:
     """Write the item scores of each dataset, remove those of an earlier run, and return digests by dataset."""
     digests, written = {}, set()
-    for points in every:
+    for points in datasets:
         folder.mkdir(exist_ok=True)
         content, path = packing.packed(points), _points_path(folder, points.dataset)
         write_atomically(path, content)
@@ -175,5 +175,5 @@ def _checked(path: Path, digest: str | None) -> bytes:
     """Read a file that report.json names; ValueError if its digest differs."""
     content = path.read_bytes()
     if digest and _digest(content) != digest:
-        raise ValueError(f"{path.name} is not the file that report.json was written with")
+        raise ValueError(f"the SHA-256 of {path.name} differs from the one in report.json")
     return content

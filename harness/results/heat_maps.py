@@ -9,27 +9,27 @@ from html import escape
 from harness.results.exhibits import number
 from harness.results.rows import HeatMap
 
-AGAINST, NOTHING, FOR = (240, 176, 122), (255, 255, 255), (151, 195, 230)
-"""Black text has a contrast of more than 7 on each of them."""
+NEGATIVE, ZERO, POSITIVE = (240, 176, 122), (255, 255, 255), (151, 195, 230)
+"""Colours of -1, 0 and 1; black text has a contrast of more than 7 on each of them."""
 
 SQUARE, TITLE = 38, 50
-LETTER, LONGEST = 7, 230
-"""Width of a letter, and the most space for a label."""
+LETTER, MAX_LABEL = 7, 230
+"""Width of a letter, and maximum space for a label."""
 
 
 def drawn(title: str, maps: Sequence[HeatMap]) -> str:
     """Draw maps below one another."""
     longest = max((len(label) for heat in maps for label in heat.labels), default=0)
-    space = min(LONGEST, LETTER * longest + 20)
+    space = min(MAX_LABEL, LETTER * longest + 20)
     heights = [TITLE + space + SQUARE * len(heat.labels) for heat in maps]
     width = 20 + max(max(space + SQUARE * len(heat.labels), (LETTER + 2) * len(heat.title)) for heat in maps)
     height = sum(heights) + 20
     parts = [f'<g transform="translate(0 {sum(heights[:index])})">\n{_map(heat, space)}</g>\n'
              for index, heat in enumerate(maps)]
-    told = escape(" ".join(heat.told for heat in maps))
+    description = escape(" ".join(heat.told for heat in maps))
     return (f'<svg xmlns="http://www.w3.org/2000/svg" class="drawing" viewBox="0 0 {width} {height}" width="{width}" '
-            f'height="{height}" role="img" tabindex="0" aria-label="{told}" font-family="system-ui, sans-serif" '
-            f'font-size="12">\n<title>{escape(title)}</title>\n<desc>{told}</desc>\n'
+            f'height="{height}" role="img" tabindex="0" aria-label="{description}" font-family="system-ui, sans-serif" '
+            f'font-size="12">\n<title>{escape(title)}</title>\n<desc>{description}</desc>\n'
             f'<rect width="100%" height="100%" fill="#ffffff"/>\n{"".join(parts)}</svg>\n')
 
 
@@ -57,5 +57,5 @@ def colour(value: float | None) -> str:
     """Return the colour of a value from -1 to 1, or grey."""
     if value is None:
         return "#eeeeee"
-    end, share = FOR if value > 0 else AGAINST, min(1.0, abs(value))
-    return "#" + "".join(f"{round(zero + share * (full - zero)):02x}" for zero, full in zip(NOTHING, end, strict=True))
+    end, share = POSITIVE if value > 0 else NEGATIVE, min(1.0, abs(value))
+    return "#" + "".join(f"{round(zero + share * (full - zero)):02x}" for zero, full in zip(ZERO, end, strict=True))

@@ -2,8 +2,8 @@
 
     points/SLUG.parquet     item, system, words, context, human:QUALITY, ..., score:COLUMN, ..., conversation
 
-The last only where contexts continue each other. The column names are for people: the table's metadata holds the exact
-ones, in order, as JSON. Floats are split by byte and compressed, which saves a third.
+`conversation` exists only if a context continues another. The column names are meant for people: the table's metadata
+holds the exact names, in order, as JSON. Floats are split by byte and compressed, which saves a third.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from harness.statistics.panel import Vector
 from metrics.column import of_quality, split_quality
 
 SAFE = re.compile(r"[a-z0-9][a-z0-9_-]{0,79}")
-"""Names valid and distinct on every file system."""
+"""File names that are valid and distinct on every file system."""
 
 
 def plain(columns: Mapping[ColumnKey, object]) -> Iterator[ColumnKey]:
-    """Return the columns that are not for one quality (`COLUMN@QUALITY`)."""
+    """Yield the columns that are not for one quality (`COLUMN@QUALITY`)."""
     names: dict[str, list[str]] = {}
     for metric, column in columns:
         names.setdefault(metric, []).append(column)
@@ -87,7 +87,7 @@ def unpacked(content: bytes) -> ItemScores:
 
 
 def _readable(name: str, others: Container[str]) -> str:
-    """Turn a foreign name into a column name: printable, short and unique."""
-    shown = "".join(sign if sign.isprintable() else ascii(sign)[1:-1] for sign in name)[:100]
+    """Turn any name into a column name: printable, short and unique."""
+    shown = "".join(char if char.isprintable() else ascii(char)[1:-1] for char in name)[:100]
     names = itertools.chain([shown], (f"{shown} {number}" for number in itertools.count(2)))
     return next(name for name in names if name not in others)

@@ -27,7 +27,7 @@ from harness.statistics.rank_intervals import TargetScores
 
 STATISTIC, RELIABILITY = "spearman", "split-half"
 AT_ODDS = "p is adjusted over all pairs, the interval is not"
-"""Said where an interval and p disagree."""
+"""The explanation given where an interval and p disagree."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,9 +95,9 @@ class Pool:
 
     def leads(self, targets: Sequence[Target], pairs: Iterable[tuple[ColumnKey, ColumnKey]], rule: str = "dev",
               ) -> list[Lead]:
-        """Test pairs of columns by their means over the targets, p adjusted over all pairs of columns with a value.
+        """Test pairs of columns by their means over the targets, with p adjusted over all pairs of columns with a mean.
 
-        A column without a value on some target has NaN.
+        Leads of a column that lacks a value on some target are NaN.
         """
         ranked, weight = list(self.means(targets, rule)), weights([dataset for dataset, _ in targets], rule)
         rows = [list(self.columns).index(column) for column in ranked]
@@ -140,7 +140,7 @@ class Pool:
                         yield entry, quality
 
     def target_scores(self, target: Target, names: Sequence[ColumnKey]) -> TargetScores:
-        """Return the ratings of a target and the scores of columns, without those fitted on it."""
+        """Return the ratings of a target and the scores of columns, NaN for those fitted on it."""
         dataset, quality = target
         points = self.points[dataset]
         (dimension,) = (entry.dimension for entry in self.entries[dataset].qualities if entry.name == quality)

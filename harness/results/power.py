@@ -1,4 +1,4 @@
-"""The difference that each target of the results can show, and the contexts and raters that a difference needs."""
+"""The difference that each target of the results can show, and the contexts and raters needed to show a difference."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from harness.statistics.power import Contrasts, detectable, of_columns, of_syste
 Between = Literal["columns", "systems"]
 Sides: TypeAlias = tuple[list[str], list[str], Codes, Callable[[], Contrasts]]
 """The names and groups of columns or systems, the context of each rated item, and a function that contrasts them."""
-TIMES = (0.25, 0.5, 1, 2, 4)
+SCALES = (0.25, 0.5, 1, 2, 4)
 """Contexts and raters of the table, as multiples of those of the data."""
 
 
@@ -31,9 +31,9 @@ class Power:
 
     `detectable` is the difference that two of `between` show with 80 % power: `first` and `second` if they were named,
     else a pair with the median spread. `difference` is that of `first` and `second`, by default the leader and the
-    runner-up; `power` the chance to find it, `needed` the contexts from which on that is 80 %, infinite if it cannot be
-    found. With other raters than those of the data, all are NaN unless the reliability of the ratings is known, and
-    leaves some of the pair's spread to the items.
+    runner-up; `power` is the chance to find it, `needed` the number of contexts for 80 %, infinite if it cannot be
+    found. For other numbers of raters than in the data, all are NaN unless the reliability of the ratings is known and
+    attributes some of the pair's spread to the items.
     """
 
     dataset: str
@@ -57,7 +57,7 @@ class Power:
 
 def power(results: Results, target: Target, between: Between = "columns", pair: Sequence[str] = (),
           contexts: Sequence[int] = (), raters: Sequence[float] = (), pool: Pool | None = None) -> Iterator[Power]:
-    """Return the power of a target for each number of raters and contexts, first those of the data themselves."""
+    """Yield the power of a target for each number of raters and contexts, starting with those of the data."""
     pool = pool or Pool.of(results)
     entry, reliability = pool.entries[target[0]], pool.reliability.get(target, math.nan)
     votes = entry.votes / entry.ratings if entry.votes else 1.0
@@ -65,7 +65,7 @@ def power(results: Results, target: Target, between: Between = "columns", pair: 
                                  _systems(pool, target, reliability))
     items, size = len(unit), len(np.unique(unit))
     if len(names) < 2 or size < 2:
-        raise BadConfig(f"{target[0]}, {target[1]}: power takes two {between} and two contexts, and there are "
+        raise BadConfig(f"{target[0]}, {target[1]}: power needs at least two {between} and two contexts, found "
                         f"{len(names)} and {size}")
     contrasts = make()
     if unknown := next((name for name in pair if name not in names), None):
@@ -74,11 +74,11 @@ def power(results: Results, target: Target, between: Between = "columns", pair: 
     leaders = (order[0], next((other for other in order if groups[other] != groups[order[0]]), order[1]))
     first, second = map(names.index, pair) if pair else leaders
     typical = (first, second) if pair else _typical(contrasts.spread, groups)
-    for rating in dict.fromkeys((votes, *(raters or (max(1, round(votes * times)) for times in TIMES if times != 1)))):
-        usual, named = (contrasts.pair(*places).at(reliability, rating / votes)
-                        for places in (typical, (first, second)))
+    for rating in dict.fromkeys((votes, *(raters or (max(1, round(votes * times)) for times in SCALES if times != 1)))):
+        usual, named = (contrasts.pair(*sides).at(reliability, rating / votes)
+                        for sides in (typical, (first, second)))
         needed = named.needed()
-        for count in dict.fromkeys((size, *(contexts or (max(2, round(size * times)) for times in TIMES)))):
+        for count in dict.fromkeys((size, *(contexts or (max(2, round(size * times)) for times in SCALES)))):
             yield Power(*target, between, names[first], names[second], items, count, rating,
                         detectable(usual.spread, count), named.difference, named.power(count), needed)
 
@@ -98,8 +98,8 @@ def _columns(results: Results, pool: Pool, target: Target) -> Sides:
         raise BadConfig(f"no column has a correlation on {target[1]} of {target[0]}")
     data = pool.target_scores(target, keys)
     rated = np.isfinite(data.human)
-    whole = [bool(np.isfinite(scores[rated]).all()) for scores in data.scores]
-    keys, scores = [key for key, known in zip(keys, whole, strict=True) if known], data.scores[whole][:, rated]
+    complete = [bool(np.isfinite(scores[rated]).all()) for scores in data.scores]
+    keys, scores = [key for key, known in zip(keys, complete, strict=True) if known], data.scores[complete][:, rated]
     groups = ["control" if metric in controls else metric for metric, _ in keys]
     return labels(keys), groups, data.context[rated], lambda: of_columns(data.human[rated], scores, data.context[rated])
 
@@ -111,12 +111,12 @@ def _systems(pool: Pool, target: Target, reliability: float) -> Sides:
     rows = np.isfinite(human) & (np.array(points.systems) != "")
     unit = (points.contexts if points.conversations is None else points.conversations)[rows]
     names = [points.systems[row] for row in np.flatnonzero(rows)]
-    listed = list(dict.fromkeys(names))
-    return listed, listed, unit, lambda: of_systems(human[rows], codes(names), unit, reliability)
+    systems = list(dict.fromkeys(names))
+    return systems, systems, unit, lambda: of_systems(human[rows], codes(names), unit, reliability)
 
 
 def _typical(spread: Array, groups: Sequence[str]) -> tuple[int, int]:
-    """Return the pair of different metrics, or systems, with the median spread; of controls if they are alone."""
+    """Return the pair of different metrics, or systems, with the median spread; with controls only if necessary."""
     pairs = [(first, second) for second in range(len(groups)) for first in range(second)
              if groups[first] != groups[second]] or [(0, 1)]
     pairs = [pair for pair in pairs if "control" not in (groups[pair[0]], groups[pair[1]])] or pairs

@@ -1,4 +1,4 @@
-"""The results of a run as rows that can be printed, saved and drawn; the leaderboard reads nothing else.
+"""The results of a run as rows that can be printed, saved and drawn; pages are rendered from them alone.
 
 `KEY` of a row names the fields that identify it. `TABLES` has the class of the rows of every table.
 """
@@ -27,7 +27,7 @@ ColumnKey: TypeAlias = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class QualityEntry:
-    """A quality of a dataset: its scale where known, how many items have votes, a warning if nearly all are equal."""
+    """A quality of a dataset: its scale if known, the number of items with votes, a warning if nearly all are equal."""
 
     name: str
     dimension: str
@@ -39,7 +39,7 @@ class QualityEntry:
 
 @dataclass(frozen=True, slots=True)
 class BoardId:
-    """A split, or its datasets with references or in a language, or its qualities of a dimension."""
+    """A board: a split, perhaps limited to its datasets with references or in a language, or to one dimension."""
 
     split: str
     part: str = ""
@@ -63,11 +63,11 @@ class BoardId:
 
 @dataclass(frozen=True, slots=True)
 class DatasetEntry:
-    """A dataset as it was in the run; `has` names fields of its items: references, context, facts.
+    """A dataset as it was in the run; `has` names the optional fields of its items: references, context, facts.
 
     `ratings` counts pairs of an item and a quality with a vote, `votes` all votes, 0 if unknown. `fingerprint` is the
-    SHA-256 of the items, `ratings_fingerprint` of the votes. `contexts` counts different contexts, those of one
-    conversation as one; if there are fewer than items, rows are not independent.
+    SHA-256 of the items, `ratings_fingerprint` that of the votes. `contexts` counts different contexts, those of one
+    conversation once; if there are fewer contexts than items, rows are not independent.
     """
 
     KEY: ClassVar = ("name",)
@@ -91,23 +91,23 @@ class DatasetEntry:
 
     @property
     def kind(self) -> str:
-        """Sample or real, which never share a board."""
+        """`sample` or `real`, which never share a board."""
         return "sample" if self.origin == "sample" else "real"
 
     def on(self, board: str) -> bool:
-        """Return True if the dataset is on the board of a name, or if the name is empty."""
+        """Return True if the dataset is on the named board, or if the name is empty."""
         wanted = BoardId.parse(board)
         return wanted.split in ("", self.split) and wanted.part in ("", self.language, *self.has)
 
 
 @dataclass(frozen=True, slots=True)
 class MetricEntry:
-    """A metric as it was in the run; `signature` says everything its scores depend on.
+    """A metric as it was in the run; `signature` identifies everything its scores depend on.
 
     `system` compares it to its paper's system, `departures` lists differences, `fitted_on` is "", dialogues or ratings.
-    `models` names the models that it reads, `pretrained_on` their corpora as far as known, `parameters` counts the
+    `models` names the models that it uses, `pretrained_on` their corpora as far as known, `parameters` counts the
     parameters of all its networks. `learned_on` names the datasets on whose ratings its weights were fitted, `source`
-    the bundle that its scores are from, if not from this run, `named` the title that the run was asked for.
+    the bundle that its scores are from, if not from this run, `named` the title requested for the run.
     """
 
     KEY: ClassVar = ("name",)
@@ -138,25 +138,25 @@ class MetricEntry:
 
     @property
     def inputs(self) -> tuple[str, ...]:
-        """The names of the metrics that it combines, without options."""
+        """The names of a composite's inputs, without options."""
         return tuple(dict.fromkeys(value for name, value in self.signature.items() if name.endswith(": metric")))
 
     @property
     def badge(self) -> str:
-        """Its relation to its paper's system, with a warning if it was fitted on ratings or is from a bundle."""
+        """Its relation to its paper's system, with a warning if it was fitted on ratings or comes from a bundle."""
         return "; ".join(filter(None, (self.system, "fitted on ratings" if self.fitted_on == "ratings" else "",
                                        f"scores from {self.source}" if self.source else "")))
 
 
 def fitted(metrics: Iterable[MetricEntry], datasets: Iterable[DatasetEntry]) -> set[tuple[str, str]]:
-    """Return metrics with the datasets on whose real ratings they were fitted: correlations there do not count."""
+    """Return pairs of a metric and a real dataset on whose ratings it was fitted: correlations there do not count."""
     real = {entry.name for entry in datasets if entry.kind == "real"}
     return {(entry.name, name) for entry in metrics for name in entry.learned_on if name in real}
 
 
 @dataclass(frozen=True, slots=True)
 class EvalPoint:
-    """An evaluation during training: the mean training loss since the last one, and the validation loss."""
+    """An evaluation during training: the mean training loss since the previous one, and the validation loss."""
 
     step: int
     loss: float
@@ -165,7 +165,7 @@ class EvalPoint:
 
 @dataclass(frozen=True, slots=True)
 class TrainingEntry:
-    """Trained weights that metrics of the run read, and their training; `kept` is the step they are from."""
+    """Trained weights that metrics of the run use, and their training; `kept` is the step at which they were saved."""
 
     KEY: ClassVar = ("name", "encoder", "digest")
     name: str
@@ -187,9 +187,9 @@ class TrainingEntry:
 class Correlation:
     """The correlation of a column with the ratings of a quality. `value` is NaN where `note` gives a reason.
 
-    `p` is two-sided, for no correlation; `low` to `high` is the 95 % interval. `corrected` is corrected for rater
-    unreliability: divided by the root of the reliability. For a pairwise accuracy, scores that differ by at most
-    `epsilon` are ties.
+    `p` tests against zero correlation, two-sided; `low` to `high` is the 95 % interval. `corrected` is corrected for
+    rater unreliability: divided by the square root of the reliability. For a pairwise accuracy, scores that differ by
+    at most `epsilon` are ties.
     """
 
     KEY: ClassVar = ("dataset", "quality", "metric", "column", "statistic")
@@ -212,8 +212,8 @@ class Correlation:
 class Comparison:
     """A test of the difference between two columns' correlations on a quality.
 
-    `delta` is the difference, 0 or more; `value` the test's statistic if it has one. `p` is two-sided; `holm` and `bh`
-    are adjusted over all pairs of columns on the quality.
+    `delta` is the difference, 0 or more; `value` is the test statistic if there is one. `p` is two-sided; `holm` and
+    `bh` are adjusted over all pairs of columns on the quality.
     """
 
     KEY: ClassVar = ("dataset", "quality", "statistic", "test", "better", "worse")
@@ -233,7 +233,7 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Comparisons:
-    """The comparisons on a quality by a statistic and test; arrays, with indices of `names` in `better` and `worse`."""
+    """The comparisons on a quality by a statistic and test, as arrays; `better` and `worse` index `names`."""
 
     dataset: str
     quality: str
@@ -268,7 +268,7 @@ class Comparisons:
 
 @dataclass(frozen=True, slots=True)
 class Reliability:
-    """The agreement among raters on a quality; NaN where `note` gives a reason."""
+    """The agreement among raters on a quality; NaN if `note` gives a reason."""
 
     KEY: ClassVar = ("dataset", "quality", "method")
     dataset: str
@@ -283,11 +283,12 @@ class Reliability:
 class RankingRow:
     """A column on a board under a ranking rule.
 
-    `board` is the text of a `BoardId`: dev, test-references, more-zh, dev:fluency; `origin` is sample or real, which
+    `board` is a `BoardId` as a string: dev, test-references, more-zh, dev:fluency; `origin` is sample or real, which
     never share an average. The column has correlations on `covered` of `targets`. If some are missing, `value` is NaN
-    and `rank` None; if just those on which its metric was fitted, they are over the others, and the rank is among the
-    columns that lack none. `low` to `high` is the 95 % interval of the rank on other contexts and datasets, `error` the
-    standard error of the value on other contexts. Columns that share one of `letters` cannot be distinguished.
+    and `rank` None. If only those on which its metric was fitted are missing, `value` is over the others, and `rank` is
+    the rank there among the complete columns. `low` to `high` is the 95 % interval of the rank, bootstrapped over
+    contexts and datasets; `error` is the standard error of the value, over contexts only. Columns that share one of
+    `letters` are not significantly different.
     """
 
     KEY: ClassVar = ("board", "origin", "rule", "statistic", "metric", "column")
@@ -316,10 +317,10 @@ class RankingRow:
 class ItemScores:
     """The ratings and scores of one dataset, item by item.
 
-    `human` has the mean rating of each quality, `scores` the scores of each column by metric and column, where
-    COLUMN@DIMENSION holds for one quality; float64 (items,), NaN if missing. `words` counts the words of the response
-    or dialogue; an unknown system is "". Items with one number in `contexts` answer the same context;
-    `conversations` numbers conversations, if contexts continue each other.
+    `human` has the mean ratings by quality, `scores` the scores by metric and column, where COLUMN@DIMENSION is for one
+    quality; float64 (items,), NaN if missing. `words` counts the words of the response or dialogue; an unknown system
+    is "". Items with the same number in `contexts` answer the same context; `conversations` numbers the conversations
+    if one context can continue another.
     """
 
     KEY: ClassVar = ("dataset",)
@@ -335,7 +336,7 @@ class ItemScores:
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """An item on which people and metrics disagree; ranks are scaled from 0, the lowest of its dataset, to 1.
+    """An item on which people and metrics disagree; ranks are scaled from 0, the lowest in its dataset, to 1.
 
     `people` is the rank by the ratings, `metrics` the median rank by the metrics except controls, `columns` the ranks
     by the columns that agree best with people. If `quality` is "all qualities", `people` is the mean over them, and
@@ -359,7 +360,7 @@ class Example:
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """A table of an exhibit: texts under headings, the first column naming the row; `data` describes its data."""
+    """A table of an exhibit: strings under headings, with row names in the first column; `data` describes the data."""
 
     name: str
     caption: str
@@ -370,7 +371,7 @@ class Grid:
 
 @dataclass(frozen=True, slots=True)
 class HeatMap:
-    """A square of correlations, null where there is none, with a label for each row and column; `told` describes it."""
+    """A square matrix of correlations, None if missing, with a label per row and column; `told` is its description."""
 
     title: str
     labels: tuple[str, ...]
@@ -379,7 +380,7 @@ class HeatMap:
 
     @classmethod
     def of(cls, title: str, labels: tuple[str, ...], values: npt.NDArray[np.float64], told: str) -> HeatMap:
-        """Return the map of an array, (labels, labels), NaN where there is no correlation."""
+        """Return the map of an array (labels, labels), with NaN for missing correlations."""
         return cls(title, labels, tuple(tuple(value if math.isfinite(value) else None for value in row)
                                         for row in values.tolist()), told)
 
@@ -388,7 +389,7 @@ class HeatMap:
 class Exhibit:
     """The result of a study, or of recomputing a paper's tables: tables, heat maps, remarks.
 
-    `kind` is study or challenge; `command` makes it again.
+    `kind` is study or challenge; `command` reproduces it.
     """
 
     name: str
@@ -403,7 +404,7 @@ class Exhibit:
 
 @dataclass(frozen=True, slots=True)
 class Skip:
-    """A dataset that a metric did not score, for a reason that the metric declares."""
+    """A dataset that a metric did not score, with the reason."""
 
     KEY: ClassVar = ("dataset", "metric")
     dataset: str
@@ -423,10 +424,10 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """The time that scoring a dataset with a metric took, on `day`, in ISO form.
+    """The time that scoring a dataset with a metric took; `day` is the date in ISO format.
 
-    `alone` is the time the metric would take if it ran alone: without loading models, but including texts that other
-    metrics had read before, and the inputs of a composite.
+    `alone` is the time that the metric would take by itself: without loading models, but with the texts that are cached
+    because another metric has read them, and with the inputs of a composite.
     """
 
     KEY: ClassVar = ("dataset", "metric")
@@ -439,13 +440,13 @@ class Timing:
 
     @property
     def cost(self) -> float:
-        """The seconds by which metrics are compared."""
+        """The seconds by which metrics are compared: `alone` if known."""
         return self.seconds if self.alone is None else self.alone
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """The facts needed to repeat the run; `command` is without the folders of this machine."""
+    """The facts needed to repeat the run; `command` omits local folders."""
 
     version: str
     commit: str | None
@@ -460,7 +461,7 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """All tables of a run. Pages are drawn from this alone; `cache` keeps their random draws."""
+    """All tables of a run, from which the pages are rendered; `cache` stores the random draws of the pages."""
 
     run: Run
     datasets: Sequence[DatasetEntry]

@@ -1,6 +1,6 @@
 """The tables of the results as Parquet files: a row for each record, and for each comparison of two columns.
 
-Comparisons are read and written by column, since a run has some hundred thousand.
+Comparisons are read and written by column, since a run has several hundred thousand.
 """
 
 from __future__ import annotations
@@ -52,11 +52,11 @@ def _packed_comparisons(comparisons: Sequence[Comparisons]) -> bytes:
 
 
 def _unpacked_comparisons(content: bytes) -> Iterator[Comparisons]:
-    """Read comparisons back, those on a quality by a statistic and test together."""
+    """Read comparisons, grouped by quality, statistic and test."""
     table = table_of(content)
-    texts = {name: table.column(name).combine_chunks().dictionary_encode() for name in (*KEY, *SIDES)}
-    codes = {name: column.indices.to_numpy() for name, column in texts.items()}
-    labels = {name: column.dictionary.to_pylist() for name, column in texts.items()}
+    strings = {name: table.column(name).combine_chunks().dictionary_encode() for name in (*KEY, *SIDES)}
+    codes = {name: column.indices.to_numpy() for name, column in strings.items()}
+    labels = {name: column.dictionary.to_pylist() for name, column in strings.items()}
     names = tuple(dict.fromkeys(name for side in SIDES for name in labels[side]))
     arrays = [*(np.array([names.index(name) for name in labels[side]], np.int64)[codes[side]] for side in SIDES),
               *(table.column(name).to_numpy() for name in NUMBERS)]

@@ -148,9 +148,9 @@ def test_exhibits_read_back_and_broken_ones_are_reported(tmp_path: Path, capsys:
     assert whole == hostile("whole"), "its name is that of its folder"
     short = [{"name": "", "caption": "", "head": ["a"], "rows": [["a", "b"]], "data": ""}]
     changes: list[tuple[dict[str, object], str]] = [
-        ({"schema": 1}, "not of form 2"), ({"kind": "challenge"}, "kind"), ({"title": 3}, "title: should be text"),
-        ({"maps": [{"title": "", "labels": ["a"], "values": [[1, 2]], "told": ""}]}, "no square"),
-        ({"grids": short}, "as long as its head")]
+        ({"schema": 1}, "schema is not 2"), ({"kind": "challenge"}, "kind"), ({"title": 3}, "title: should be text"),
+        ({"maps": [{"title": "", "labels": ["a"], "values": [[1, 2]], "told": ""}]}, "not a square"),
+        ({"grids": short}, "differs in length from its head")]
     encoded = json.loads(exhibits.encoded(hostile()))
     for content, why in (*((json.dumps(encoded | change).encode(), why) for change, why in changes), (b"", "not JSON")):
         path.write_bytes(content)
