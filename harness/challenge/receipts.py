@@ -175,9 +175,9 @@ def _refused(team: str, line: int) -> str:
 
 def _phase_of(phases: Sequence[Rulebook], log: Log, file: Path, column: str, home: Path, today: datetime.date,
               ) -> Rulebook:
-    """Return the only phase whose items a file scores, else the only open phase, preferably one that is not frozen.
+    """Return the phase whose items a file scores; if it is not unique, the open phase, preferably not a frozen one.
 
-    A file that scores no items is assigned to the first of these phases, which refuses it.
+    A file that scores no items is assigned to the first candidate, which refuses it.
     """
     datasets = {rules.phase: ground.loaded(rules, home) for rules in phases if rules.ready}
     known = scorefile.expected(dataset for group in datasets.values() for dataset in group)

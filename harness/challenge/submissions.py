@@ -43,9 +43,9 @@ LIKE_LATIN = str.maketrans("авекмнорстухіјѕһԁԛԝαβεικνο
                            "abekmhopctyxljshdqwabelkvoptuxhzyolll")
 """Cyrillic and Greek letters and digits that look like Latin letters; i and l count as the same."""
 
-LARGEST = 1 << 26
+MAX_BYTES = 1 << 26
 """Maximum size of a score file in bytes: ten times that of 18,641 items with eleven qualities."""
-MOST_TEAMS, MOST_FOLDERS, MOST_FILES = 5000, 1000, 20
+MAX_TEAMS, MAX_FOLDERS, MAX_FILES = 5000, 1000, 20
 UNNAMED = "(team name refused)"
 
 
@@ -105,9 +105,9 @@ def listed(rules: Rulebook, receipts: Mapping[str, Receipt] | None = None) -> li
     root = rules.inbox
     if root.is_symlink():
         raise BadConfig(f"{root} is a link; put submissions in DIR/{FOLDER}/{'PHASE/' if rules.phase else ''}TEAM/N/")
-    teams = _entries_of(root, MOST_TEAMS) if root.is_dir() else []
-    if len(teams) > MOST_TEAMS:
-        raise BadConfig(f"{root}: more than {MOST_TEAMS} teams")
+    teams = _entries_of(root, MAX_TEAMS) if root.is_dir() else []
+    if len(teams) > MAX_TEAMS:
+        raise BadConfig(f"{root}: more than {MAX_TEAMS} teams")
     lookalikes = _lookalikes(entry.name for entry in teams)
     results: list[Submission | Refused] = []
     for entry in teams:
@@ -128,7 +128,7 @@ def counted(refused: Sequence[Refused], at_receipt: Sequence[Refused]) -> str:
 
 
 def wrong_team(name: str, inbox: Path) -> tuple[str, ...]:
-    others = {entry.name for entry in _entries_of(inbox, MOST_TEAMS)} if inbox.is_dir() else set()
+    others = {entry.name for entry in _entries_of(inbox, MAX_TEAMS)} if inbox.is_dir() else set()
     other = _lookalikes(sorted(others | {name})).get(name)
     return tuple(filter(None, [other and LOOKALIKE.format(shown(other)), _wrong_name(name)]))
 
@@ -147,7 +147,7 @@ def submission(team: Path, number: int, rules: Rulebook, receipt: Receipt | None
     """Read a submission from a team's folder, or refuse it."""
     folder, about, reasons = team / str(number), About(), list[str]()
     try:
-        entries = _entries_of(folder, MOST_FILES)
+        entries = _entries_of(folder, MAX_FILES)
         reasons = list(_wrong_files(entries))
         if not reasons and any(entry.name == ABOUT for entry in entries):
             with records.refused_as(BadConfig):
@@ -166,9 +166,9 @@ def submission(team: Path, number: int, rules: Rulebook, receipt: Receipt | None
 
 
 def _team(folder: Path, rules: Rulebook, receipts: Mapping[str, Receipt] | None) -> Iterator[Submission | Refused]:
-    entries = _entries_of(folder, MOST_FOLDERS)
-    if len(entries) > MOST_FOLDERS:
-        yield Refused(shown(folder.name), (f"has more than {MOST_FOLDERS} entries",))
+    entries = _entries_of(folder, MAX_FOLDERS)
+    if len(entries) > MAX_FOLDERS:
+        yield Refused(shown(folder.name), (f"has more than {MAX_FOLDERS} entries",))
         return
     numbers = []
     for entry in entries:
@@ -236,8 +236,8 @@ def _wrong_name(name: str) -> str:
 
 
 def _wrong_files(entries: Sequence[os.DirEntry[str]]) -> Iterator[str]:
-    if len(entries) > MOST_FILES:
-        yield f"has more than {MOST_FILES} files; a submission is one score file and, optionally, {ABOUT}"
+    if len(entries) > MAX_FILES:
+        yield f"has more than {MAX_FILES} files; a submission is one score file and, optionally, {ABOUT}"
         return
     scores = 0
     for entry in entries:
@@ -252,8 +252,8 @@ def _wrong_files(entries: Sequence[os.DirEntry[str]]) -> Iterator[str]:
             yield f"{shown(entry.name)} has unprintable characters in its name"
         elif entry.name != ABOUT and ending_of(Path(entry.name)) not in FORMS:
             yield f"{shown(entry.name)} is not a score file ({', '.join(FORMS)})"
-        elif status.st_size > LARGEST:
-            yield f"{shown(entry.name)} is larger than {LARGEST >> 20} MB"
+        elif status.st_size > MAX_BYTES:
+            yield f"{shown(entry.name)} is larger than {MAX_BYTES >> 20} MB"
         else:
             scores += entry.name != ABOUT
     if scores != 1:

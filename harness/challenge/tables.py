@@ -28,7 +28,7 @@ KINDS = {"sample": "the bundled sample (made by a script, simulated raters)", "r
 DECIMALS, TARGET_DECIMALS = 4, 3
 """Decimals of a value, and of a correlation on a target; targets.csv has all digits."""
 
-MOST = 30
+MAX_SHOWN = 30
 """Maximum number of submissions in the heat map; correlation.csv has all."""
 
 LABEL_LENGTH = 26
@@ -154,7 +154,7 @@ def rule_of(rules: Rulebook) -> str:
 
 
 def _maps(outcome: Outcome) -> Iterator[HeatMap]:
-    chosen, teams = list(outcome.chosen[:MOST]), outcome.teams[:MOST]
+    chosen, teams = list(outcome.chosen[:MAX_SHOWN]), outcome.teams[:MAX_SHOWN]
     if len(teams) > 1:
         labels = tuple(name if len(name) <= LABEL_LENGTH else name[:LABEL_LENGTH - 1] + "…" for name in teams)
         caption = ("Spearman correlation of each pair of submissions, averaged over datasets: orange is −1, white 0, "

@@ -100,10 +100,11 @@ def _development(comparison: PublishedComparison) -> Grid:
     best = [row for index, row in enumerate(complete) if index < MOST_COLUMNS or row.column in CONTROLS
             or measured.plain(row.column) == measured.plain("Deep AM-FM")]
     rows = [(row.mean, row.column, "this run", row.sets) for row in best]
-    rows += [(row.mean, row.column, "challenge, as printed", row.sets) for row in measured.challenge(comparison.turns)]
+    rows += [(row.mean, row.column, "challenge, as published", row.sets)
+             for row in measured.challenge(comparison.turns)]
     rows.sort(key=lambda row: (-row[0], (row[1], row[2])))
     return Grid("dev-here", "This run beside the challenge: development datasets",
-                ("metric or team", "whose", f"mean of {_sets(comparison)}", *comparison.datasets),
+                ("metric or team", "source", f"mean of {_sets(comparison)}", *comparison.datasets),
                 tuple((name, whose, number(mean, 3), *(number(sets.get(name, math.nan), 3)
                                                        for name in comparison.datasets))
                       for mean, name, whose, sets in rows),
@@ -141,9 +142,9 @@ def _test(report: Results) -> Iterator[Grid]:
     table = Tables.of("dstc10").where(table="Table 2")
     for name in table.values("metric"):
         sets = {row.dataset: float(row.value) for row in table.where(metric=name).rows}
-        rows.append((sets["all"], name, "challenge, as printed", sets))
+        rows.append((sets["all"], name, "challenge, as published", sets))
     yield Grid("test-here", "This run beside the challenge: test datasets",
-               ("metric or team", "whose", "average", *AVERAGED),
+               ("metric or team", "source", "average", *AVERAGED),
                tuple((name, whose, number(value, 4), *(number(sets[dataset], 4) for dataset in AVERAGED))
                      for value, name, whose, sets in sorted(rows, key=lambda row: (-row[0], row[1]))),
                "real human judgements, the challenge's 5 test datasets; Spearman, averages over all qualities of all "

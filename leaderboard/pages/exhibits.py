@@ -17,8 +17,8 @@ NUMBER = re.compile(r"[−-]?\d+(\.\d+)?(e[−-]?\d+)?")
 """The number at the beginning of a cell: 0.31 ± 0.02, 88.3 %, 12 of 54."""
 SAMPLE, REAL = re.compile(r"\bsample\b"), re.compile(r"\breal\b")
 
-MIXED_HEAD = ("metric or team", "whose")
-THIS_RUN, PUBLISHED = "this run", "challenge, as printed"
+MIXED_HEAD = ("metric or team", "source")
+THIS_RUN, PUBLISHED = "this run", "challenge, as published"
 """The first headings of tables that mix this run with published numbers, and the two kinds of rows."""
 
 LONG = 60

@@ -28,7 +28,7 @@ from leaderboard.render.templates import BANNER
 
 WIDTH = 110
 """Number of columns, unless the terminal has fewer."""
-NARROWEST = 60
+MIN_WIDTH = 60
 ROWS = 20
 """Maximum number of rows printed per table."""
 STATISTICS = 3  # as many as fit on a line
@@ -37,8 +37,8 @@ SHORT = {"dev": "by dataset", "test": "by quality"}
 
 HIDDEN = ("Not shown: {} of the bundled sample, which is never shown beside real data or your own; "
           "`harness run --all --data sample --out DIR` shows it by itself.")
-MOST_LETTERS = 12
-SHORTEST = 24
+MAX_LETTERS = 12
+MIN_NAME_WIDTH = 24
 """Names are not shortened below this width; columns continue on another line instead."""
 INDENT = 4
 """Indentation of continued rows."""
@@ -79,7 +79,7 @@ def _boards(results: Results) -> list[str]:
 
 def width(widest: int = WIDTH) -> int:
     """Return the width of the terminal, at most `widest`; for files and pipes, `widest`."""
-    return min(widest, max(NARROWEST, shutil.get_terminal_size((widest, 24)).columns))
+    return min(widest, max(MIN_WIDTH, shutil.get_terminal_size((widest, 24)).columns))
 
 
 def _first_rows(table: Table) -> str:
@@ -96,7 +96,7 @@ def text(table: Table, widest: int = WIDTH) -> str:
     sizes = [max(map(_width, column)) for column in zip(*texts, strict=True)]
     stub = next((position for position, heading in enumerate(table.headings) if heading.kind == "stub"), 0)
     names = [stub, *(position for position, heading in enumerate(table.headings) if heading.kind == "words")]
-    while sum(sizes) + 2 * (len(sizes) - 1) > width(widest) and max(sizes[name] for name in names) > SHORTEST:
+    while sum(sizes) + 2 * (len(sizes) - 1) > width(widest) and max(sizes[name] for name in names) > MIN_NAME_WIDTH:
         sizes[max(names, key=lambda name: sizes[name])] -= 1
     head, *lines = ["\n".join(_lines(row, cells, sizes, table.headings, stub, width(widest)))
                     for row, cells in zip(rows, texts, strict=True)]
@@ -160,7 +160,7 @@ def _first_places(index: Index, board: Board) -> str:
 
 
 def shortened(letters: str) -> str:
-    return letters if len(letters) <= MOST_LETTERS else letters[:MOST_LETTERS - 1].rstrip("'") + "…"
+    return letters if len(letters) <= MAX_LETTERS else letters[:MAX_LETTERS - 1].rstrip("'") + "…"
 
 
 def _width(value: str) -> int:

@@ -52,7 +52,7 @@ def executable() -> str | None:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Site:
-    """A site with its results, files, folder and address, and the CPU seconds of drawing it."""
+    """A site with its results, files, folder and address, and the CPU seconds that drawing it took."""
 
     results: Results
     files: dict[str, bytes]
@@ -66,7 +66,7 @@ class Site:
 
     @property
     def kinds(self) -> list[str]:
-        """Return the pages at the root and the first of each folder."""
+        """Return the pages at the root and the first page of each folder."""
         first = {path.rpartition("/")[0] or path: path for path in reversed(self.pages)}
         return sorted(first.values())
 

@@ -58,7 +58,7 @@ def test_site_is_small_and_drawn_quickly(site: Site, visit: Open) -> None:
     assert len(site.files[largest]) <= 250_000, largest
     assert max(screens.values()) <= 12, screens
     assert sum(map(len, site.files.values())) <= 8_000_000
-    assert site.seconds < 8, "4 on an idle processor"
+    assert site.seconds < 8, "4 on an idle CPU"
 
 
 def test_front_page_loads_in_a_quarter_second_of_cpu_time(site: Site, browser: sync_api.Browser) -> None:

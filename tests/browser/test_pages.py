@@ -1,6 +1,6 @@
 """Pages work from a server or a file, wide or narrow, light or dark, with or without scripts, and in print.
 
-axe-core finds nothing on any kind of page. Hostile names run nothing, ask for nothing and break no layout.
+axe-core reports nothing on any kind of page. Hostile names run no code, make no requests and break no layout.
 """
 
 from importlib import resources

@@ -1,4 +1,4 @@
-"""Small hand-made results with gaps, ties, crashes and hostile names, whose averages can be checked in the head."""
+"""Small hand-made results with gaps, ties, crashes and hostile names; their averages are easy to check by hand."""
 
 import json
 import math
@@ -35,13 +35,13 @@ def table(page: Page, anchor: str) -> Table:
 
 
 def row(drawn: Table, *texts: str) -> dict[str, Cell]:
-    """Return the first row with these cells, by heading."""
+    """Return the first row that contains these cells, as a mapping by heading."""
     line = next(cells for cells in drawn.rows if set(texts) <= {cell.text for cell in cells})
     return dict(reversed([(heading.text, cell) for heading, cell in zip(drawn.headings, line, strict=True)]))
 
 
 def altered(results: Results, name: str, /, **fields: Any) -> Results:
-    """Change fields of the metric or dataset of a name."""
+    """Change fields of the metrics and datasets with a name."""
     tables = {table: tuple(replace(entry, **fields) if entry.name == name else entry
                            for entry in getattr(results, table)) for table in ("metrics", "datasets")}
     return replace(results, **tables)
@@ -72,7 +72,7 @@ DATASETS = (
     dataset("fed-dial", "dev", "imported", quality("Overall"), level="dialogue"),
 )
 
-# One row per column: its Spearman on each cell; a text says why there is none, "" is no row at all.
+# One row per column: its Spearman on each cell; a string is the reason for a missing value, "" means no row.
 CELLS = (("fed-turn", "Interesting"), ("fed-turn", "Overall"), ("topical-usr", "Maintains Context"),
          ("topical-usr", "Overall quality"), ("fed-dial", "Overall"), ("Sample Chat", "Overall"),
          ("a|b", SCRIPT), ("a|b", "Overall"), ("sample chat", "Overall"))
@@ -143,7 +143,7 @@ def mixed() -> Results:
 
 @pytest.fixture(scope="session")
 def results(mixed: Results) -> Results:
-    """The part of them that is shown."""
+    """The results without the sample, as pages show them."""
     return drop_sample(mixed)
 
 
@@ -154,7 +154,7 @@ def site(results: Results) -> dict[str, bytes]:
 
 @pytest.fixture(scope="session")
 def full(suite_run: SuiteRun) -> Results:
-    """The results of the suite-wide run as if on real data."""
+    """The results of the suite-wide run, presented as real data."""
     return enlarged(suite_run.results)
 
 

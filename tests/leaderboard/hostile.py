@@ -1,6 +1,6 @@
 """Results with hostile names, texts, notes and reasons.
 
-With the names PLAIN they differ in the names only, so a difference between the two sites is the fault of the names.
+Results with the names PLAIN differ only in their names, so any difference between the two sites is due to the names.
 """
 
 import dataclasses
@@ -22,11 +22,11 @@ NAMES = (
     "tag\U000e0041\U000e007f", "cafe\u0301", "caf\u00e9", "=1+1", "#main", "?q=1&r=2", "100%", "a\\b")
 KEPT = {"split", "level", "origin", "statistic", "method", "test", "rule", "board", "kind", "letters", "has", "items",
         "digest", "fitted_on"}
-"""Fields with texts of the harness."""
+"""Fields whose strings come from the harness."""
 
 
 class Renamed(dict[str, str]):
-    """Replacement names by text, those of the list first."""
+    """Replacement names by original string, those of the list first."""
 
     def __init__(self, names: Sequence[str]) -> None:
         super().__init__()

@@ -1,6 +1,6 @@
-"""The results of the suite-wide run as if its ratings were real, with as many copies of its datasets and metrics.
+"""The results of the suite-wide run, presented as real data, with a number of copies of its datasets and metrics.
 
-Copies have scores of their own; correlations, Williams' tests and ranks are computed from them.
+Copies have different scores; correlations, Williams' tests and ranks are computed from them.
 """
 
 from collections.abc import Mapping, Sequence
@@ -52,8 +52,8 @@ def _points(points: ItemScores, copy: int, metrics: int, rng: np.random.Generato
 
 
 def _repeated(points: ItemScores, times: int) -> ItemScores:
-    """Repeat every item under ids and contexts of its own."""
-    def apart(numbers: Any) -> Any:
+    """Repeat every item with new ids and contexts."""
+    def renumbered(numbers: Any) -> Any:
         return np.concatenate([numbers + copy * (numbers.max() + 1) for copy in range(times)])
 
     def tiled(values: Mapping[Any, Any]) -> dict[Any, Any]:
@@ -61,15 +61,15 @@ def _repeated(points: ItemScores, times: int) -> ItemScores:
 
     return replace(
         points, items=tuple(_name(item, copy) for copy in range(times) for item in points.items),
-        systems=points.systems * times, words=np.tile(points.words, times), contexts=apart(points.contexts),
+        systems=points.systems * times, words=np.tile(points.words, times), contexts=renumbered(points.contexts),
         human=tiled(points.human), scores=tiled(points.scores),
-        conversations=None if points.conversations is None else apart(points.conversations))
+        conversations=None if points.conversations is None else renumbered(points.conversations))
 
 
 def enlarged(run: Results, datasets: int = 1, metrics: int = 1, items: int = 1, splits: Sequence[str] = ()) -> Results:
-    """Return results with as many copies of each dataset, metric and item, and none of them simulated.
+    """Return results with the given numbers of copies of datasets, metrics and items, presented as real data.
 
-    The later copies of datasets are of the given splits.
+    The copies of datasets after the first have the given splits.
     """
     rng = np.random.default_rng(5)
     if items > 1:

@@ -1,7 +1,7 @@
 """The files of the site: complete, reproducible, safely named, without dead links.
 
-Hostile names make the same elements, attributes and links as plain ones, and every name is shown. A page of each kind
-is stored in golden/. After an intended change, write them again and read the difference:
+Hostile names yield the same elements, attributes and links as plain ones, and every name is shown. A page of each kind
+is stored in golden/. After an intended change, regenerate them and review the difference:
 
     REGENERATE=1 python -m pytest tests/leaderboard/test_site.py; git diff tests/leaderboard/golden
 """
@@ -36,7 +36,7 @@ MARKDOWN_TAGS = {"a", "br", "details", "ins", "small", "sub", "summary", "sup"}
 
 
 class Parsed(HTMLParser):
-    """The open elements, the attributes and the words of a page."""
+    """The open elements, the attributes and the text of a page."""
 
     def __init__(self, content: bytes) -> None:
         super().__init__()

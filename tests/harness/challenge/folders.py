@@ -1,4 +1,4 @@
-"""Small challenges as folders: two fictional datasets, private ratings, and score files that follow the ratings."""
+"""Create small challenges: two fictional datasets, private ratings, and score files that correlate with them."""
 
 import json
 from pathlib import Path
@@ -42,7 +42,7 @@ def challenge(root: Path, draws: int = 200) -> Path:
 
 
 def scores(noise: float, seed: int) -> dict[str, float]:
-    """Make scores that follow the ratings with noise."""
+    """Return the true ratings plus noise."""
     return dict(zip(ITEMS, TRUTH + np.random.default_rng(seed).normal(0, noise, len(ITEMS)), strict=True))
 
 
@@ -60,7 +60,7 @@ def submit(root: Path, team: str, number: int | str, values: dict[str, float], a
 
 
 def three_teams(root: Path) -> None:
-    """Submit for three teams; the second submission of the first team is its better one."""
+    """Submit for three teams; of the first team's two submissions, the second is better."""
     submit(root, "alpha", 1, scores(4, 11), 'name = "Alpha one"\n')
     submit(root, "alpha", 2, scores(1, 12))
     submit(root, "beta", 1, scores(2, 13))

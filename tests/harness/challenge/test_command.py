@@ -1,4 +1,4 @@
-"""The commands, as a new organiser types them: from nothing to pages; and the challenge that is shipped."""
+"""The commands as a new organiser uses them, from an empty folder to pages, and the shipped challenges."""
 
 import csv
 import json
@@ -58,8 +58,8 @@ def test_private_ratings_and_texts_stay_off_the_pages(tmp_path: Path, invoke: In
     assert "private" not in {path.name for path in (root / "site").rglob("*")}
 
 
-def test_the_shipped_challenge_draws_its_boards_from_print(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
-                                                           invoke: Invoke) -> None:
+def test_the_shipped_challenge_has_boards_of_published_numbers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+                                                               invoke: Invoke) -> None:
     monkeypatch.chdir(tmp_path)
     invoke("challenge", "publish", "dstc10-track5")
     report = files.read(tmp_path / "dstc10-track5" / "ranking" / "report")
@@ -72,7 +72,7 @@ def test_the_shipped_challenge_draws_its_boards_from_print(tmp_path: Path, monke
 
 
 @pytest.mark.parametrize(("name", "printed"), [("dstc11-track4", "Deep AM-FM"), ("dstc12-track1", "Llama-3-8B")])
-def test_shipped_rules_rank_own_tables_by_language_and_culture(tmp_path: Path, invoke: Invoke, name: str,
+def test_shipped_rules_rank_custom_tables_by_language_and_system(tmp_path: Path, invoke: Invoke, name: str,
                                                                printed: str) -> None:
     root = tmp_path / name
     assert printed in invoke("challenge", "publish", name, "--out", tmp_path / "print").out

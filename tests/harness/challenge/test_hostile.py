@@ -27,14 +27,14 @@ class Trap:
 
 
 def evil(root: Path, *parts: str) -> Path:
-    """Return the folder evil/1 of a submission, or a path in it."""
+    """Return the submission folder evil/1, or a path in it."""
     folder = root / "submissions" / "evil" / "1"
     folder.mkdir(parents=True, exist_ok=True)
     return folder.joinpath(*parts)
 
 
 def valid(root: Path, about: str = "", content: str = "") -> Path:
-    """Write a valid submission, with lines added to its score file."""
+    """Write a valid submission, with `content` appended to its score file."""
     folder = submit(root, "evil", 1, scores(1, 1), about)
     with (folder / "scores.csv").open("a") as stream:
         stream.write(content)
@@ -52,7 +52,7 @@ def _large(root: Path) -> None:
 
 
 def _many_folders(root: Path) -> None:
-    for number in range(1, submissions.MOST_FOLDERS + 5):
+    for number in range(1, submissions.MAX_FOLDERS + 5):
         evil(root).with_name(str(number)).mkdir(exist_ok=True)
 
 

@@ -1,4 +1,4 @@
-"""Values, ranks and their causes: by hand, by the harness's own evaluation, and with and without broken files."""
+"""Values and ranks, checked by hand, against the harness's evaluation, and with and without broken files."""
 
 import csv
 import json
@@ -37,7 +37,7 @@ def ranks(result: outcome.Outcome) -> dict[str, int | None]:
 def test_the_best_or_last_submission_counts(root: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     submit(root, "alpha", 3, scores(9, 15))
     assert ranks(outcome.read(root, home)) == {"alpha/2": 1, "beta/1": 2, "gamma/1": 3}
-    monkeypatch.setattr(entries, "PARALLEL_BYTES", 0)  # from here on, processes read the files
+    monkeypatch.setattr(entries, "PARALLEL_BYTES", 0)  # from here on, files are read in several processes
     monkeypatch.setattr("os.cpu_count", lambda: 2)
     edit(root, 'counts = "last"')
     assert "alpha/3" in ranks(outcome.read(root, home))
@@ -84,7 +84,7 @@ def test_undecided_tables_say_so_and_many_letters_are_hidden(root: Path, home: P
 
 
 def test_weights_primary_submissions_and_outlier_systems(root: Path, home: Path) -> None:
-    """With all weight on one target its values are the totals; each target has its own clusters."""
+    """If all weight is on one target, its values are the totals; each target has separate clusters."""
     submit(root, "beta", 2, scores(9, 19), "primary = true\n")
     before = (root / "challenge.toml").read_text()
     edit(root, 'counts = "primary"', 'clusters = "wmt"', 'weights = {first = 0, "second|wit" = 2, second = 0}')
@@ -107,7 +107,7 @@ def test_weights_primary_submissions_and_outlier_systems(root: Path, home: Path)
 
 def test_any_statistic_ranks(root: Path, home: Path) -> None:
     edit(root, 'statistic = "pairwise-accuracy"', 'level = "within-contexts"')
-    with pytest.raises(BadConfig, match="no submission can be ranked"):  # every item has its own context
+    with pytest.raises(BadConfig, match="no submission can be ranked"):  # no two items share a context
         _ = outcome.read(root, home).chosen
     path = root / "challenge.toml"
     path.write_text(path.read_text().replace("within-contexts", "items").replace("draws = 200", "draws = 20"))
@@ -128,7 +128,7 @@ def test_any_statistic_ranks(root: Path, home: Path) -> None:
 
 
 def published(root: Path) -> dict[str, bytes]:
-    """Read the files about the other submissions."""
+    """Return the files that must not change with refused submissions."""
     names = ("official.csv", "rules.csv", "targets.csv", "pairs.parquet", "correlation.csv", "submissions.csv")
     files = [*(root / "ranking" / name for name in names), *sorted((root / "ranking" / "report").iterdir())]
     return {path.name: path.read_bytes() for path in files}
@@ -145,7 +145,7 @@ def test_broken_submissions_change_only_the_audit_log(root: Path, home: Path, mo
     submit(root, "gaps", 1, dict(list(scores(1, 17).items())[5:]))
     submit(root, "flat", 1, dict.fromkeys(ITEMS, 1.0))
     ranked = outcome.read(root, home)
-    with monkeypatch.context() as patch:  # nothing is written until all is made
+    with monkeypatch.context() as patch:  # nothing is written until everything has been computed
         patch.setattr(folder, "audit_log", lambda *_: bytes("\udcff", "utf-8"))
         with pytest.raises(UnicodeEncodeError):
             folder.write(ranked, root / "ranking")
@@ -195,7 +195,7 @@ def test_the_report_ranks_by_the_rule_and_rounds(root: Path, home: Path) -> None
     assert (results.points, results.examples) == ((), ())
     shown = {row.metric: f"{row.value:.3f}" for row in results.correlations
              if (row.statistic, row.quality) == ("spearman", "wit")}
-    assert {row[0]: row[-1] for row in tables.official(ranked).rows if row[0] in shown} == shown  # all rounded once
+    assert {row[0]: row[-1] for row in tables.official(ranked).rows if row[0] in shown} == shown  # rounded only once
 
 
 def test_invalid_rules_are_refused(root: Path, home: Path) -> None:

@@ -1,4 +1,4 @@
-"""Received submissions: when a file is taken, the log, phases, the freeze, and public and private ratings."""
+"""Receiving submissions: acceptance, the log, phases, the freeze, and public and private ratings."""
 
 import datetime
 import json
@@ -69,7 +69,7 @@ def three_sent(send: Send) -> None:
         send(team, "03-01", "second", seed)
 
 
-def test_files_are_taken_while_phase_and_quota_allow(root: Path, home: Path, send: Send) -> None:
+def test_files_are_accepted_while_phase_and_quota_allow(root: Path, home: Path, send: Send) -> None:
     assert send("alpha", "01-05", "") == ("alpha/1 in development", ())
     assert send("alpha", "01-05", "first", 2, column="wit") == ("alpha/2 in development", ())
     for team, day, dataset, reason in (

@@ -195,9 +195,9 @@ def test_run_is_compared_with_print_on_the_same_real_datasets() -> None:
     shown = grid(report("fed-turn", "persona-usr"), "dev-here")
     assert shown.rows[0] == ("x", "this run", "0.900", "0.900", "0.900")
     (baseline,) = [row for row in shown.rows if row[0] == "Deep AM-FM"]
-    assert baseline == ("Deep AM-FM", "challenge, as printed", "0.098", "0.144", "0.051")  # of 0.1442 and 0.0509
+    assert baseline == ("Deep AM-FM", "challenge, as published", "0.098", "0.144", "0.051")  # of 0.1442 and 0.0509
     assert [row[:3] for row in grid(report(*TEST), "test-here").rows[:3]] == [
-        ("x", "this run", "0.9000"), ("y", "this run", "0.8000"), ("Team 5", "challenge, as printed", "0.2963")]
+        ("x", "this run", "0.9000"), ("y", "this run", "0.8000"), ("Team 5", "challenge, as published", "0.2963")]
     assert all(row[1] != "this run" for row in grid(learned(report(*TEST), "esl"), "test-here").rows)
 
 

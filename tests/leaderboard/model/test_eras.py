@@ -1,4 +1,4 @@
-"""Results with datasets of several eras: one front page each, and no number over two of them."""
+"""Results with datasets of several eras: each has a front page, and no number is averaged over two eras."""
 
 import json
 from dataclasses import replace
@@ -17,7 +17,7 @@ from tests.suite_run import SuiteRun
 
 @pytest.fixture(scope="module")
 def mixed_eras(suite_run: SuiteRun) -> Results:
-    """Results on datasets of every era; scoring takes a millisecond per item, in other eras than the first ten."""
+    """Results on datasets of every era; scoring takes one millisecond per item in the first era, ten in the others."""
     made = enlarged(suite_run.results, 4, splits=("recent", "own", "more"))
     slow = {entry.name for entry in made.datasets if entry.split not in ("dev", "test")}
     return replace(made, timings=tuple(
@@ -31,8 +31,8 @@ def test_no_board_question_or_cost_spans_eras(mixed_eras: Results) -> None:
         assert len({era[entry.name] for entry in mixed_eras.datasets if entry.on(name)}) == 1, name
     assert [part.era for part in parts(mixed_eras)] == list(ERAS)
     for part in parts(mixed_eras):
-        asked = questions(part.results)
-        assert {era[dataset] for question in asked for dataset, _ in question.targets} == {part.era}
+        listed = questions(part.results)
+        assert {era[dataset] for question in listed for dataset, _ in question.targets} == {part.era}
         assert costs(part.results)["length"].seconds == pytest.approx(10 if part.suffix else 1)
 
 

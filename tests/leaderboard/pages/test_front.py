@@ -136,7 +136,7 @@ def test_ties_are_shown(results: Results) -> None:
 
 @pytest.mark.parametrize(("change", "same"), [(1e-9, True), (1.0, False)])
 def test_columns_are_identical_if_their_scores_are(full: Results, change: float, same: bool) -> None:
-    """The second column differs from the first in one item, by rounding or more."""
+    """The second column differs from the first in one item, by a rounding error or by more."""
     length, random = ("length", "length"), ("random", "random")
 
     def copied(points: ItemScores) -> ItemScores:

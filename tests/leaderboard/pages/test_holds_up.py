@@ -1,4 +1,4 @@
-"""Means by era and source, worked by hand, and their page, picture and file."""
+"""Means by era and source, worked by hand, and their page, plot and file."""
 
 import csv
 import io
