@@ -188,7 +188,7 @@ def _inline(values: Mapping[str, Any]) -> str:
 
 
 def card_text(table: ratings.Table, name: str, file: str) -> str:
-    """Return a card that makes a table be read as it was without a card."""
+    """Return a card that reproduces how a table was read without one."""
     layout = table.columns
     card = replace(table.dataset.card, name=name, title=name.replace("-", " ").capitalize(), qualities=tuple(
         replace(quality, dimension=private_dimension(quality.name, name)) for quality in table.dataset.card.qualities))

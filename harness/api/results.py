@@ -97,7 +97,7 @@ class Results:
         return frame(self.rows.firmness, decision_rows.Firmness).astype({"removed": "Int64"})
 
     def disagreement(self) -> pandas.DataFrame:
-        """Return the correlations of every column on the items on which raters agree most, less and least."""
+        """Return the correlation of every column on items with high, medium and low agreement of the raters."""
         return self._with_properties(frame(self.rows.disagreement, decision_rows.Disagreement))
 
     def wmt25(self, datasets: Sequence[str] = ()) -> pandas.DataFrame:
@@ -130,7 +130,7 @@ class Results:
             means = pool.means(targets, rule)
             named = dict(zip(means, labels(list(means)), strict=True))
             if board not in ("", split) or len(means) < 2 or (dimension and (origin, targets) in seen):
-                continue  # a dimension is equal on every board that includes it
+                continue  # a dimension is the same on every board that includes it
             seen.add((origin, targets))
             column = _column(first, named) if first else next(iter(means))
             others = [_column(second, named)] if second else [other for other in means if other != column]

@@ -143,7 +143,7 @@ def _csv(table: ItemScores) -> bytes:
     sink = io.StringIO()
     rows = csv.writer(sink, lineterminator="\n")
     rows.writerow(["item", *map(heading, table.scores)])
-    texts = (["" if math.isnan(value) else repr(value) for value in values.tolist()]
+    cells = (["" if math.isnan(value) else repr(value) for value in values.tolist()]
              for values in table.scores.values())
-    rows.writerows(zip(table.items, *texts, strict=True))
+    rows.writerows(zip(table.items, *cells, strict=True))
     return sink.getvalue().encode()

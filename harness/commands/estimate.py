@@ -64,11 +64,11 @@ def _lines(rows: Sequence[SystemMean]) -> Iterator[str]:
         yield wrapped(f"{', '.join(systems)}: {note}" if len(systems) < len(rows) else note)
     known = [row for row in rows if math.isfinite(row.worth)]
     if any(row.rated < row.items for row in known):
-        rated, alone, together = (sum(values) for values in zip(*(
+        rated, ratings_only, combined = (sum(values) for values in zip(*(
             (row.rated, (row.ratings_high - row.ratings_low) ** 2, (row.high - row.low) ** 2) for row in known),
             strict=True))
         yield (f"{plural(rated, 'rated item')} with the scores of {first.column}: as sure as "
-               f"{rated * alone / together:.0f} without them" if alone > together else
+               f"{rated * ratings_only / combined:.0f} without them" if ratings_only > combined else
                f"the scores of {first.column} add nothing to these ratings")
     pairs = [f"{row.system} above {', '.join(row.better_than)}" for row in rows if row.better_than]
     if first.system != ALL:

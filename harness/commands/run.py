@@ -45,7 +45,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run; return 1 if everything was skipped, a metric crashed or a judge did not answer, else 0."""
+    """Run the plan; return 1 if everything was skipped, a metric crashed or a judge did not answer, else 0."""
     requested = settings(args)
     plan, work = prepare(requested)
     if requested.dry_run:
@@ -126,7 +126,7 @@ def _early_board(plan: Plan, work: Workspace, requested: Settings, some: Sequenc
 
 
 def _notes(plan: Plan, work: Workspace, requested: Settings) -> Iterator[str]:
-    """Yield notes before the run: --with run with all metrics, metrics without weights, replaced results."""
+    """Yield notes to print before a run: --with added to all metrics, metrics without weights, replaced results."""
     if requested.with_ and not (requested.metric or requested.all):
         yield f"--with adds to all metrics, {len(plan.chosen)} in total; select some with --metric to run fewer\n"
     if requested.encoder and (lacking := untrained(plan.chosen, work.models)):

@@ -46,17 +46,17 @@ def run(args: argparse.Namespace) -> int:
     load = functools.cache(lambda name: corpora.load(name, args.home))
     names = _shipped(args) if args.all else tuple(trainables.by_recipe(name, args.recipe, args.encoder)
                                                         for name in args.metric)
-    several = len(names) > 1 or args.all
+    multiple = len(names) > 1 or args.all
     lacking: dict[str, dict[str, str]] = {"failed": {}, "left out": {}}
     for name in names:
         try:
-            _train(name, args, load, several)
+            _train(name, args, load, multiple)
         except KeyboardInterrupt:
             print(f"harness: {name} stopped; repeat the command to continue from the last evaluation, or with --fresh "
                   "to start again", file=sys.stderr)
             return 130
         except Exception as error:
-            if not several:
+            if not multiple:
                 raise
             state = "left out" if args.all and isinstance(error, MissingResource) else "failed"
             known = isinstance(error, BenchmarkError | MetricError | HarnessError)
@@ -77,13 +77,13 @@ def _shipped(args: argparse.Namespace) -> tuple[str, ...]:
     return trainables.shipped()
 
 
-def _train(name: str, args: argparse.Namespace, load: functools._lru_cache_wrapper[object], several: bool) -> None:
+def _train(name: str, args: argparse.Namespace, load: functools._lru_cache_wrapper[object], multiple: bool) -> None:
     """Train each part of a metric, unless the same command has trained it, and describe the checkpoint."""
     request = train.Request(args.encoder, args.lm, tuple(args.corpus), args.device, args.precision, args.seed,
                             args.steps, args.offline, tuple(args.settings))
     parts = trainables.parts(name)
     for part in parts:
-        in_folder = args.out and (several or len(parts) > 1)
+        in_folder = args.out and (multiple or len(parts) > 1)
         out = args.out / trainables.choose(name, part).weights if in_folder else args.out
         plan = train.plan(name, request, args.home, load, out, part)  # type: ignore[arg-type]
         if saved := None if args.fresh else plan.existing():

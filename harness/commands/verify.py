@@ -74,7 +74,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _computed(tables: Sequence[TableDifference]) -> bool:
-    """Return True if more than ranks, which follow from packed correlations too, was computed."""
+    """Return True if anything but ranks was recomputed; ranks follow from packed correlations too."""
     return any(table.common for table in tables if table.table != "ranking") or not all(
         table.equal for table in tables)
 

@@ -51,6 +51,6 @@ def run_check(name: str, trial: Trial, check: Callable[[Trial], str] | None = No
 
 
 def uncached(models: Models) -> Models:
-    """Return the models in single precision without cached arrays, which would hide effects of batches and order."""
+    """Return the models in single precision without a cache, which would hide effects of batches and order."""
     choice = dataclasses.replace(models.choice, precision="fp32")
     return Models(models.home, choice, Memory(0))

@@ -150,7 +150,7 @@ def _advice(trial: Trial) -> str:
         return '; fix "what is missing" first'
     except Note:
         pass
-    return '; if a score depends on other items, the card has scope="dataset"'
+    return '; if scores depend on other items, set scope="dataset" in the card'
 
 
 def standalone(trial: Trial) -> str:
@@ -166,8 +166,8 @@ def batched(trial: Trial) -> str:
     """The sample scores the same 1, 7 or 64 items at a time."""
     if trial.metric.card.scope == "dataset":
         raise Note(OTHER_ITEMS)
-    dataset, whole = trial.first
-    texts = [trial.compare(dataset.items, whole, trial.scored_in_batches(dataset, size), f"in batches of {size}",
+    dataset, scores = trial.first
+    texts = [trial.compare(dataset.items, scores, trial.scored_in_batches(dataset, size), f"in batches of {size}",
                            _advice(trial)) for size in BATCHES]
     return "; ".join(dict.fromkeys(texts))
 

@@ -56,12 +56,12 @@ def remarks(dataset: Dataset, locations: Mapping[str, str]) -> Iterator[str]:
     repeated = [item.id for item in dataset.items if item.id != first.setdefault(item.utterances, item.id)]
     latin = "mostly in non-Latin letters, but the language is en; set `language`"
     repeat = "the dialogue and response of another"
-    for names, singular, several in (
+    for names, one, many in (
             (foreign, f"item is {latin}", f"items are {latin}"), (unrated, "item has no vote", "items have no vote"),
             (empty, "response is empty", "responses are empty"),
             (repeated, f"item repeats {repeat}", f"items repeat {repeat}")):
         if names:
-            yield f"{plural(len(names), singular, several)}{which([locations.get(name, name) for name in names])}"
+            yield f"{plural(len(names), one, many)}{which([locations.get(name, name) for name in names])}"
     for quality in dataset.card.qualities:
         unvoted = rated - {rating.item for rating in dataset.ratings if rating.quality == quality.name and rating.votes}
         if lacking := [locations.get(name, name) for name in items if name in unvoted]:
