@@ -18,25 +18,25 @@ _AT = "@"
 
 
 def of_quality(column: str, quality: str) -> str:
-    """Return the name of a column for one quality, COLUMN@QUALITY; `column` itself without a quality."""
+    """Return COLUMN@QUALITY, or `column` itself if `quality` is empty."""
     return f"{column}{_AT}{quality}" if quality else column
 
 
 def split_quality(name: str, columns: Collection[str]) -> tuple[str, str]:
-    """Return column and quality of a name if the column is one of `columns`, else the name and no quality.
+    """Split COLUMN@QUALITY if COLUMN is one of `columns`; else return the name and an empty quality.
 
-    The name of a column of another library (`evaluate:PATH`) may itself hold an @.
+    The name of another library's column (`evaluate:PATH`) may itself contain an @.
     """
     column, _, quality = name.rpartition(_AT)
     return (column, quality) if column in columns else (name, "")
 
 
-def of_aggregate(column: str, way: str) -> str:
-    """Return the name of the scores of turns combined per dialogue, COLUMN:WAY; `column` itself for their mean."""
-    return column if way == "mean" else f"{column}:{way}"
+def of_aggregate(column: str, aggregation: str) -> str:
+    """Return COLUMN:AGGREGATION for turn scores aggregated per dialogue; `column` itself for the mean."""
+    return column if aggregation == "mean" else f"{column}:{aggregation}"
 
 
 def split_aggregate(name: str, columns: Collection[str]) -> tuple[str, str]:
-    """Return column and way of a name if the column is one of `columns`, else the name and the mean."""
-    column, _, way = name.rpartition(":")
-    return (column, way) if column in columns else (name, "mean")
+    """Split COLUMN:AGGREGATION if COLUMN is one of `columns`; else return the name and "mean"."""
+    column, _, aggregation = name.rpartition(":")
+    return (column, aggregation) if column in columns else (name, "mean")

@@ -1,15 +1,15 @@
 """Composites: metrics that mix the columns of other metrics (their inputs) with weights.
 
-    inputs      METRIC, METRIC[options], METRIC/COLUMN or COLUMN; log(...) takes sign(s) · log(1 + |s|) of one
+    inputs      METRIC, METRIC[options], METRIC/COLUMN or COLUMN; log(...) applies sign(s) · log(1 + |s|)
     evidence    correlations of the inputs with ratings on development datasets (metrics/evidence.py)
     score       sum over the inputs of weight · scaled score
 
-A composite with the columns `NAME` and `NAME-single` has weights per quality: `NAME@QUALITY` for each quality of the
-dataset, and their mean over the qualities as `NAME-single`, for a test phase that takes one score per item. A composite
-whose weights are the same for every quality has the first column only.
+A composite with the columns `NAME` and `NAME-single` has weights per quality: it returns `NAME@QUALITY` for each
+quality of the dataset, and their mean as `NAME-single`, for a test phase that takes one score per item. A composite
+whose weights do not depend on the quality has only the first column.
 
-In a run the harness mixes scores that it has (harness/scoring/composites.py), on a development dataset with weights
-learned on the others. `Composite.score` serves callers who have only items.
+In a run the harness mixes scores that it already has (harness/scoring/composites.py); on a development dataset it uses
+weights learned on the others. `Composite.score` is for callers who have only items.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ InputScores: TypeAlias = npt.NDArray[np.float64]
 """Scores of the inputs, (inputs, items)."""
 
 FURTHEST = 3.0
-"""Scaled scores are cut at this many spreads from the mean, so that no outlier decides."""
+"""Scaled scores are clipped at this many standard deviations from the mean, so that no outlier dominates."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class Input:
     logged: bool = False
 
     def of(self, columns: Columns, aggregation: str = "") -> Column:
-        """Return its scores from the columns of its metric, for the given aggregation over turns if there is one."""
+        """Return its scores from its metric's columns, with the given aggregation over turns if that exists."""
         scores = columns.get(self.column + aggregation, columns[self.column])
         return np.sign(scores) * np.log1p(np.abs(scores)) if self.logged else scores
 
@@ -58,8 +58,8 @@ class Input:
 class Composite:
     """Base class: equal weights over standardised inputs.
 
-    `drawn` is the number of items per dataset that a calibration draws, 0 for all. With `level_apart` whole dialogues
-    and single responses have separate weights.
+    `drawn` is the number of items that a calibration samples per dataset, 0 for all. With `level_apart` dialogues and
+    single responses have separate weights.
     """
 
     __slots__ = ()
@@ -69,35 +69,35 @@ class Composite:
 
     @property
     def learns(self) -> bool:
-        """True if weights or scales come from evidence."""
+        """Whether weights or scales come from evidence."""
         return True
 
     @property
     def in_sample(self) -> bool:
-        """True if the weights for a development dataset are learned on it as well."""
+        """Whether the weights for a development dataset are learned on that dataset as well."""
         return False
 
     @property
     def scale(self) -> str:
-        """`standard`, or `none` to mix the scores as they are."""
+        """`standard`, or `none` to mix raw scores."""
         return "standard" if self.learns else "none"
 
     def made_of(self) -> tuple[Input, ...]:
         raise NotImplementedError
 
     def weights(self, evidence: Evidence, dimension: str) -> Vector:
-        """Return one weight per input for a quality."""
+        """Return the weights of the inputs for a quality."""
         return np.full(len(evidence.inputs), 1 / len(evidence.inputs))
 
     def scaled(self, table: InputScores, evidence: Evidence) -> InputScores:
-        """Return the inputs on one scale: (s − mean) / spread on the development datasets, cut at three spreads."""
+        """Standardise the inputs by mean and standard deviation on the development datasets, clipped at ±FURTHEST."""
         if self.scale == "none":
             return table
         means, spreads = evidence.scale()
         return np.asarray(np.clip((table - means[:, None]) / spreads[:, None], -FURTHEST, FURTHEST))
 
     def depends(self, models: Models) -> Mapping[str, str]:
-        """Return the signature of every input, its parts prefixed by the name, and the digest of the evidence."""
+        """Return the parts of each input's signature, prefixed by its name, and the digest of the evidence."""
         signatures = signed(self, models)
         parts = {f"{name}: {part}": value for name, of_input in signatures.items() for part, value in of_input.items()}
         if not self.learns:
@@ -108,7 +108,7 @@ class Composite:
         return {**parts, f"weights {self.card.name}": f"{evidence.identity}{remark}"}
 
     def score(self, items: Sequence[Item], models: Models) -> Columns:
-        """Return a score per item, higher is better; NaN where an input with a weight has none."""
+        """Return a score per item, higher is better; NaN where an input of non-zero weight has none."""
         inputs = self.made_of()
         metrics = {part.chosen.label: part.chosen.metric for part in inputs}
         columns = {label: metric.score(items, models) for label, metric in metrics.items()}
@@ -117,11 +117,11 @@ class Composite:
 
 
 def compose(metric: Composite, table: InputScores, evidence: Evidence, dimensions: Sequence[str]) -> dict[str, Column]:
-    """Return the columns of a composite, with one per quality; CannotScore if no evidence is left."""
+    """Return the columns of a composite, including those per quality; raise CannotScore if no evidence is left."""
     name, *single = metric.card.columns
     if metric.learns and not evidence.qualities:
-        raise CannotScore(f"its weights were learned on this dataset alone: `harness calibrate {metric.card.name}` "
-                          "with others")
+        raise CannotScore("its weights were learned only on this dataset; learn them on others with "
+                          f"`harness calibrate {metric.card.name}`")
     scaled = metric.scaled(table, evidence)
     if not single:
         return {name: mixed(scaled, metric.weights(evidence, ""))}
@@ -133,16 +133,16 @@ def compose(metric: Composite, table: InputScores, evidence: Evidence, dimension
 
 
 def mixed(scaled: InputScores, weights: Vector) -> Column:
-    """Return the weighted sum; an input without a weight may be NaN."""
+    """Return the weighted sum; inputs of weight 0 may be NaN."""
     total = np.zeros(scaled.shape[1])
     for row, weight in zip(scaled, weights.tolist(), strict=True):
         if weight:
-            total = total + weight * row  # input by input: a matrix product rounds by the number of items
+            total = total + weight * row  # input by input: a matrix product's rounding depends on its size
     return total
 
 
 def signed(metric: Composite, models: Models) -> dict[str, Signature]:
-    """Return the signature of every input by its name."""
+    """Return the signatures of the inputs by name."""
     return {part.name: models.once(("signature", part.chosen.metric),
                                    functools.partial(signature, part.chosen.metric, models))
             for part in metric.made_of()}
@@ -155,23 +155,23 @@ def learned(metric: Composite, models: Models) -> Evidence:
 
 
 def weights_shown(metric: Composite, evidence: Evidence) -> Iterator[tuple[str, Sequence[tuple[str, float]]]]:
-    """Yield each quality with its inputs and weights, the largest first."""
+    """Yield each quality with its inputs and their weights, largest first."""
     for dimension in evidence.dimensions:
         weights = zip(evidence.inputs, metric.weights(evidence, dimension).tolist(), strict=True)
         yield dimension, sorted(weights, key=lambda pair: -pair[1])
 
 
 def default_or_more(metric: Any) -> tuple[Input, ...]:
-    """Return the inputs named by the option `inputs`; a text that begins with `+` adds to the default."""
+    """Return the inputs named by the option `inputs`; a value that starts with `+` is added to the default."""
     default = type(metric).__dataclass_fields__["inputs"].default
     return named(default + metric.inputs if metric.inputs.startswith("+") else metric.inputs)
 
 
 def named(text: str, **defaults: Any) -> tuple[Input, ...]:
-    """Return the inputs of a text `A+B[option=value]+C/COLUMN`; `defaults` reach the options of that name."""
+    """Parse `A+B[option=value]+C/COLUMN`; `defaults` apply to options of these names that are not set."""
     names = [name.strip() for name in re.split(r"\+(?![^\[]*\])", text)]
     if not all(names) or len(set(names)) < len(names):
-        raise BadOption(f"{text!r}: inputs are written A+B+C, each once")
+        raise BadOption(f"{text!r}: inputs must be written as A+B+C, without repetitions")
     return tuple(_input(name, **defaults) for name in names)
 
 
@@ -182,14 +182,14 @@ def _input(name: str, **defaults: Any) -> Input:
     chosen = registry.choose(metric, **defaults)
     columns = chosen.metric.card.columns
     if isinstance(chosen.metric, Composite):
-        raise BadOption(f"{name!r}: a composition cannot be an input of another; name its inputs")
+        raise BadOption(f"{name!r}: a composite cannot be an input of another; list its inputs instead")
     if column and column not in columns:
         raise BadOption(f"{name!r}: {metric} has the columns {', '.join(columns)}")
     return Input(name, chosen, column or columns[0], logged)
 
 
 def _split(name: str) -> tuple[str, str]:
-    """Return the metric and the column of a name; the column is empty for the metric's first."""
+    """Split a name into metric and column; an empty column stands for the metric's first."""
     metric, slash, column = name.rpartition("/")
     if metric.endswith("]"):
         return metric, column

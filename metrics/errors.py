@@ -2,9 +2,9 @@
 
     MetricError
     ├── UnknownMetric      no metric of that name
-    ├── BrokenPlugin       a metric of another package that cannot be loaded
-    ├── WorkerFailed       the process of a metric crashed, hung, grew too large or answered with garbage
-    ├── BadOption          a metric has no such option, or not with that value
+    ├── BrokenPlugin       a third-party metric cannot be loaded
+    ├── WorkerFailed       a metric's process crashed, hung, grew too large or sent an invalid answer
+    ├── BadOption          unknown option or invalid value
     ├── MissingResource    data or weights that must be fetched first: the dataset is skipped with this reason
     │   └── NoAnswer       a server gave no usable answer: the metric fails on the dataset
     │       └── Unreadable    no answer could be read
@@ -19,7 +19,7 @@ from pathlib import Path
 
 
 class MetricError(Exception):
-    """An error that the user can mend, or that a metric's card declares."""
+    """An error that the user can fix, or that a metric's card declares."""
 
 
 class UnknownMetric(MetricError):
@@ -27,11 +27,11 @@ class UnknownMetric(MetricError):
 
 
 class BrokenPlugin(MetricError):
-    """A plug-in cannot be loaded."""
+    """A third-party metric cannot be loaded."""
 
 
 class WorkerFailed(MetricError):
-    """The process of a metric failed."""
+    """A metric's process failed."""
 
 
 class BadOption(MetricError):
@@ -47,7 +47,7 @@ class NoAnswer(MissingResource):
 
 
 class Unreadable(NoAnswer):
-    """No answer of a server could be read."""
+    """None of a server's answers could be read."""
 
 
 class CannotScore(MetricError):
@@ -55,12 +55,12 @@ class CannotScore(MetricError):
 
 
 def in_one_line(error: BaseException, longest: int = 160) -> str:
-    """Return type and message of an error in one line of bounded length."""
+    """Format type and message of an error as one line of bounded length."""
     return f"{type(error).__name__}: {' '.join(str(error).split()):.{longest}}"
 
 
 def line_of(error: BaseException, metric: object) -> str:
-    """Return ` in line N of FILE` for the last line of the metric's own file on the way to an error, else nothing."""
+    """Return ` in line N of FILE` for the last traceback line in the metric's own file; empty if there is none."""
     file = getattr(sys.modules.get(type(metric).__module__), "__file__", None)
     lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == file]
     return f" in line {lines[-1]} of {Path(str(file)).name}" if lines else ""

@@ -1,8 +1,8 @@
-"""Evidence: correlations of a composite's inputs with ratings on development datasets, and their means and spreads.
+"""Evidence: on development datasets, how a composite's inputs are distributed and correlate with ratings.
 
-`harness calibrate` writes it and the weights of composites are computed from it. Every dataset has its own numbers, so
-weights can be learned without one. The user's files are HOME/calibrations/NAME-DIGEST.json, the shipped ones
-metrics/checkpoints/NAME/evidence.json.
+`harness calibrate` writes it, and the weights of composites are computed from it. Its numbers are per dataset, so that
+weights can be learned without a given dataset. The user's files are HOME/calibrations/NAME-DIGEST.json, the shipped
+files metrics/checkpoints/NAME/evidence.json.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from metrics.models.checkpoint import SHIPPED
 Vector: TypeAlias = npt.NDArray[np.float64]
 FILE = "evidence.json"
 SHOWN = 4
-"""Inputs named in a message."""
+"""Maximum number of inputs named in a message."""
 
 KIN = (
     frozenset({"relevance", "maintains context", "semantic appropriateness", "correctness", "appropriateness",
@@ -41,15 +41,15 @@ KIN = (
 
 
 def kin(dimension: str) -> frozenset[str]:
-    """Return the group of a quality, empty if it has none."""
+    """Return the group of related qualities that a quality belongs to; empty if there is none."""
     return next((group for group in KIN if dimension in group), frozenset())
 
 
 @dataclass(frozen=True, slots=True)
 class QualityEvidence:
-    """A quality of a dataset: number of rated items drawn, and per input Spearman's correlation with the ratings.
+    """A quality of a dataset: number of rated items sampled, and each input's correlations with the ratings.
 
-    `ranked` is Pearson's correlation with the ranks of the ratings. Both are NaN for a constant input.
+    `spearman` is Spearman's correlation, `ranked` Pearson's with the ranks of the ratings; NaN for a constant input.
     """
 
     quality: str
@@ -61,9 +61,10 @@ class QualityEvidence:
 
 @dataclass(frozen=True, slots=True)
 class DatasetEvidence:
-    """A development dataset: number of items drawn; means, spreads and (inputs, inputs) correlations of the inputs.
+    """A development dataset: number of items sampled (`drawn`), and distribution of the inputs.
 
-    `fingerprint` names the items, `ratings` the votes.
+    `spreads` are standard deviations, `alike` the (inputs, inputs) correlations. `fingerprint` identifies the items,
+    `ratings` the votes.
     """
 
     dataset: str
@@ -79,7 +80,7 @@ class DatasetEvidence:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """The numbers of `inputs` on development datasets; `identity` is NAME@DIGEST of their file."""
+    """Evidence for `inputs` on development datasets; `identity` is NAME@DIGEST of the file."""
 
     inputs: tuple[str, ...]
     parts: tuple[DatasetEvidence, ...] = ()
@@ -97,7 +98,7 @@ class Evidence:
 
     @property
     def dimensions(self) -> tuple[str, ...]:
-        """The qualities of all datasets by name."""
+        """Sorted dimensions of all datasets."""
         return tuple(sorted({quality.dimension for quality in self.qualities}))
 
     def without(self, *datasets: str) -> Evidence:
@@ -105,12 +106,12 @@ class Evidence:
         return replace(self, parts=tuple(part for part in self.parts if part.dataset not in datasets))
 
     def at(self, level: Level) -> Evidence:
-        """Return the evidence of the datasets of a level, or all of it if there is none."""
+        """Return the evidence from datasets of a level, or all of it if there are none."""
         parts = tuple(part for part in self.parts if part.level == level)
         return replace(self, parts=parts or self.parts)
 
     def of(self, inputs: Sequence[str]) -> Evidence:
-        """Return the evidence of these inputs, in this order."""
+        """Return the evidence for these inputs, in this order."""
         rows = [self.inputs.index(name) for name in inputs]
         return replace(self, inputs=tuple(inputs), parts=tuple(replace(
             part, means=part.means[rows], spreads=part.spreads[rows], alike=part.alike[np.ix_(rows, rows)],
@@ -118,17 +119,17 @@ class Evidence:
                             for quality in part.qualities)) for part in self.parts))
 
     def having(self, dimension: str) -> list[QualityEvidence]:
-        """Return the evidence of a quality; of related qualities if no dataset has it; else of all."""
+        """Return the evidence for a quality, else for related qualities, else for all."""
         for dimensions in ({dimension}, kin(dimension)):
             if qualities := [quality for quality in self.qualities if quality.dimension in dimensions]:
                 return qualities
         return self.qualities
 
     def shrunk(self, dimension: str, strength: float, mean: Callable[[Collection[str]], tuple[Vector, int]]) -> Vector:
-        """Shrink the mean of a quality towards related qualities, and these towards all.
+        """Shrink a quality's mean towards that of related qualities, and theirs towards that of all.
 
-        `mean` returns the mean over some qualities and its number of observations. The broader mean counts as
-        `strength` more observations: 0 leaves the quality's own mean where there is one, infinity the mean over all.
+        `mean` returns the mean over the given qualities and its number of observations. The broader mean counts as
+        `strength` more observations: 0 keeps the quality's own mean if there is one, infinity the mean over all.
         """
         value, _ = mean(self.dimensions)
         for dimensions in (kin(dimension), {dimension}):
@@ -138,9 +139,9 @@ class Evidence:
         return value
 
     def scale(self) -> tuple[Vector, Vector]:
-        """Return mean and spread of each input, averaged over datasets; a spread of 0 becomes 1.
+        """Return each input's mean and standard deviation, averaged over datasets; a deviation of 0 becomes 1.
 
-        Turn-level datasets are preferred: means over the turns of a dialogue spread less.
+        Turn-level datasets are preferred, since means over the turns of a dialogue vary less.
         """
         parts = [part for part in self.parts if part.level == "turn"] or self.parts
         means = np.mean([part.means for part in parts], axis=0)
@@ -149,9 +150,10 @@ class Evidence:
 
 
 def find(name: str, inputs: Mapping[str, Signature], home: Path) -> Evidence:
-    """Return the evidence for inputs (name to signature); MissingResource if no file has them all.
+    """Return the evidence for inputs (name to signature); raise MissingResource if no file has them all.
 
-    A file made from the same scores is preferred, then the user's to the shipped, then one named after the composite.
+    Files made from the same scores come first, then the user's before shipped ones, then those named after the
+    composite.
     """
     user = sorted((home / "calibrations").glob("*.json"), key=lambda path: (not path.name.startswith(f"{name}-"), path))
     shipped = sorted(SHIPPED.glob(f"*/{FILE}"), key=lambda path: (path.parent.name != name, path))
@@ -160,13 +162,13 @@ def find(name: str, inputs: Mapping[str, Signature], home: Path) -> Evidence:
                 complete[0] if complete else None)
     if best is None:
         more = f" and {len(inputs) - SHOWN} more" if len(inputs) > SHOWN else ""
-        raise MissingResource(f"no weights for a composition of {', '.join([*inputs][:SHOWN])}{more}: learn them with "
-                              f"`harness calibrate {name}`, with the same inputs")
+        raise MissingResource(f"no weights for a composite of {', '.join([*inputs][:SHOWN])}{more}; learn them with "
+                              f"`harness calibrate {name}` and the same inputs")
     return best.of(tuple(inputs))
 
 
 def changed_inputs(evidence: Evidence, inputs: Mapping[str, Signature]) -> tuple[str, ...]:
-    """Return the inputs whose weights, options or models differ from those of the evidence."""
+    """Return the inputs whose weights, options or models differ from those behind the evidence."""
     def without_precision(signature: Signature) -> Signature:
         return {name: value.partition(" ")[0] for name, value in signature.items()}
 
@@ -181,14 +183,14 @@ def user_path(name: str, inputs: Sequence[str], home: Path) -> Path:
 
 
 def read(path: Path) -> Evidence:
-    """Load evidence from a file; MissingResource if it is damaged."""
+    """Load evidence from a file; raise MissingResource if it is damaged."""
     try:
         return _evidence(path.read_bytes())
     except OSError as error:
         raise MissingResource(f"{path}: {error.strerror}") from error
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise MissingResource(f"{path}: does not read as the weights of a composition ({error}); make it anew with "
-                              "`harness calibrate`, or remove it") from error
+        raise MissingResource(f"{path}: not a valid evidence file ({error}); remove it, or recreate it with "
+                              "`harness calibrate`") from error
 
 
 @functools.lru_cache(32)
@@ -214,7 +216,7 @@ def _vector(values: Sequence[float | None]) -> Vector:
 
 
 def text(name: str, evidence: Evidence) -> bytes:
-    """Return the content of the file of evidence."""
+    """Return the content of an evidence file."""
     head = {"name": name, "card": evidence.card, "inputs": evidence.inputs, "signatures": evidence.signatures}
     lines = json.dumps(head, indent=1, ensure_ascii=False)[:-2]
     rows = ",\n".join(json.dumps(part, ensure_ascii=False, default=_plain) for part in evidence.parts)
@@ -222,7 +224,7 @@ def text(name: str, evidence: Evidence) -> bytes:
 
 
 def _plain(value: Any) -> Any:
-    """Return a value for JSON: numbers with six digits, NaN as null, of a symmetric matrix the lower half."""
+    """Convert to JSON: six significant digits, null for NaN, a symmetric matrix as its strict lower triangle."""
     if dataclasses.is_dataclass(value):
         return {entry.name: getattr(value, entry.name) for entry in dataclasses.fields(value)}
     if value.ndim == 2:

@@ -1,7 +1,7 @@
 """The interface of a metric: a frozen dataclass whose fields are its options, with a card and a method `score`.
 
 `signature` names everything its scores depend on besides the items: name, revision, options, the digests of models and
-resources and, for a plug-in, of its file. It is cache key and provenance at once.
+resources and, for a plug-in, of its file. It serves as cache key and as provenance.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 
 NEEDS = ("references", "context", "facts")
 KINDS = ("encoder", "lm", "vectors")
-"""Kinds of model that a metric can take."""
+"""Kinds of model that a metric can use."""
 Signature: TypeAlias = Mapping[str, str]
 """Everything the scores of a metric depend on besides the items, by name: see `signature`."""
 RESERVED = frozenset({"metric", "revision", "code"})
-"""Names of parts of a signature, which no option can have."""
+"""Parts of every signature, whose names no option can have."""
 GROUP = "harness.metrics"
 """Entry point group of plug-ins."""
 
@@ -44,14 +44,14 @@ class MetricCard:
     """Description of a metric, available without running it.
 
     needs        what an item must have: references, context, facts
-    models       kinds of model (encoder, lm, vectors); each is an option of that name, empty for the model of the run
+    models       kinds of model (encoder, lm, vectors); each is also an option, empty for the run's model
     resources    data that must be fetched, such as wordnet
-    checkpoints  trained weights that the metric reads
+    checkpoints  trained weights that the metric loads
     scope        "dataset" if an item's score depends on the other items
     system       relation to the system of the paper; `departures` lists the differences, one line each
-    unsigned     options that change speed or place but no score
-    later        options that were added later: signed only where they are not at their default, as stored scores
-                 do not have them
+    unsigned     options that do not affect scores, such as concurrency; left out of the signature
+    later        options added in a later version; in the signature only if not at their default, so that scores
+                 stored before stay valid
     """
 
     name: str
@@ -82,7 +82,7 @@ class Metric(Protocol):
     card: ClassVar[MetricCard]
 
     def score(self, items: Sequence[Item], models: Models) -> Columns:
-        """Return a score per item for each column of the card, higher is better; NaN where there is none."""
+        """Return a score per item for each column of the card, higher is better; NaN if an item has none."""
 
 
 @runtime_checkable
@@ -111,9 +111,9 @@ class Narrowing(Protocol):
 
 
 class Trained:
-    """Base class of metrics with trained weights; the options decide which.
+    """Base class of metrics with trained weights; the options select the checkpoint.
 
-    A field `encoder` names the encoder that the weights read, empty for the run's; without this field they read none.
+    A field `encoder` names the encoder that feeds the weights, empty for the run's; without this field there is none.
     """
 
     __slots__ = ()
@@ -132,7 +132,7 @@ class Trained:
 
 
 class File(str):
-    """The path of a file as an option's value; the signature has its name and the digest of its content."""
+    """A file path as an option's value; the signature records the file's name and digest."""
 
     __slots__ = ()
 
@@ -146,7 +146,7 @@ class File(str):
         return f"{self.path.name}@{hashlib.sha256(self.content()).hexdigest()[:12]}" if self else ""
 
     def content(self) -> bytes:
-        """Return the bytes of the file; MissingResource if it cannot be read."""
+        """Return the bytes of the file; raise MissingResource if it cannot be read."""
         try:
             return self.path.read_bytes()
         except OSError as error:
@@ -157,12 +157,12 @@ NO_FILE = File()
 
 
 def is_name(text: str) -> bool:
-    """Return True for lower-case letters and digits with hyphens between them."""
+    """Return True if `text` is lower-case letters and digits, with single hyphens between them."""
     return re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", text) is not None
 
 
 def _takes_items(score: Any) -> bool:
-    """Return True for a method that can be called with items and models."""
+    """Return True if `score` can be called with items and models."""
     try:
         inspect.signature(score).bind(None, None, None)
     except (TypeError, ValueError):
@@ -171,40 +171,39 @@ def _takes_items(score: Any) -> bool:
 
 
 def _check_card(card: MetricCard) -> None:
-    """Raise MetricError for a name, columns, needs or levels that break a rule."""
+    """Raise MetricError for an invalid name, columns, needs or levels."""
     if not is_name(card.name):
-        raise MetricError(f"the card's name {card.name!r} should be lower-case letters and digits, with hyphens "
-                          "between, such as green-tea")
+        raise MetricError(f"the card's name {card.name!r} must be lower-case letters and digits, with hyphens "
+                          "between them, such as green-tea")
     if not card.columns:
-        raise MetricError(f"{card.name!r}: the card names no column")
+        raise MetricError(f"{card.name!r}: the card lists no columns")
     if unknown := sorted(set(card.needs) - set(NEEDS)):
-        raise MetricError(f"{card.name!r}: the card needs {unknown[0]!r}; known: {', '.join(NEEDS)}")
+        raise MetricError(f"{card.name!r}: unknown need {unknown[0]!r} in the card; known: {', '.join(NEEDS)}")
     if not card.levels or set(card.levels) - set(get_args(Level)):
-        raise MetricError(f"{card.name!r}: the levels of a card are {' and '.join(get_args(Level))}, one or both, not "
+        raise MetricError(f"{card.name!r}: the card's levels must be {', '.join(get_args(Level))} or both, not "
                           f"{', '.join(map(repr, card.levels)) or 'none'}")
 
 
 def as_metric(kind: Any) -> type[Metric]:
-    """Return the class if it is a metric; else raise MetricError with the missing part."""
+    """Return the class if it is a metric; raise MetricError if a part is missing or invalid."""
     card, name = getattr(kind, "card", None), kind.__qualname__
     if not isinstance(card, MetricCard):
         raise MetricError(f"{name} has no card: add `card: ClassVar[MetricCard] = MetricCard(...)`")
     if not dataclasses.is_dataclass(kind):
-        raise MetricError(f"{name} is no dataclass: add @dataclass(frozen=True, slots=True) above `class {name}`")
+        raise MetricError(f"{name} is not a dataclass: add @dataclass(frozen=True, slots=True) above `class {name}`")
     if not _takes_items(getattr(kind, "score", None)):
         raise MetricError(f"{name} needs a method `score(self, items, models)`")
     _check_card(card)
     fields = dataclasses.fields(kind)
     models = {field.name for field in fields} & set(KINDS)
     if models != set(card.models):
-        raise MetricError(f"{card.name!r}: its card has models={card.models!r} and its options for models are "
-                          f"{', '.join(sorted(models)) or 'none'}; each of {', '.join(KINDS)} in both or neither")
+        raise MetricError(f"{card.name!r}: its card has models={card.models!r}, but its options for models are "
+                          f"{', '.join(sorted(models)) or 'none'}; the two must agree")
     for field in fields:
         if field.name in RESERVED:
-            raise MetricError(f"{card.name!r}: an option cannot be called {field.name!r}, which is a part of every "
-                              "signature; rename it")
+            raise MetricError(f"{card.name!r}: {field.name!r} is reserved for signatures; rename the option")
         if field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING:
-            raise MetricError(f"{card.name!r}: the option {field.name!r} has no default, and every option has one")
+            raise MetricError(f"{card.name!r}: the option {field.name!r} needs a default")
     return cast("type[Metric]", kind)
 
 
@@ -213,11 +212,11 @@ def class_in(module: Any, name: str) -> type[Metric]:
         card = getattr(value, "card", None)
         if inspect.isclass(value) and isinstance(card, MetricCard) and card.name == name:
             return as_metric(value)
-    raise MetricError(f"{getattr(module, '__name__', module)} holds no class whose card is named {name!r}")
+    raise MetricError(f"{getattr(module, '__name__', module)} has no class whose card is named {name!r}")
 
 
 def variant(kind: type[Any], options: Iterable[tuple[str, Any, Any]] = (), **attributes: Any) -> type[Metric]:
-    """Return a subclass with other class attributes, such as the card, and more options (name, type, default)."""
+    """Return a subclass with additional options (name, type, default) and other class attributes, such as the card."""
     fields = [(name, type_, dataclasses.field(default=default)) for name, type_, default in options]
     namespace = {"__module__": kind.__module__, "__doc__": kind.__doc__, **attributes}
     return cast("type[Metric]", dataclasses.make_dataclass(kind.__name__, fields, bases=(kind,), namespace=namespace,
@@ -229,7 +228,7 @@ def options(metric: Metric) -> dict[str, Any]:
 
 
 def checkpoints(metric: Metric) -> tuple[str, ...]:
-    """Return the names of the weights that a metric reads with its options."""
+    """Return the names of the checkpoints that a metric loads with its options."""
     names = metric.card.checkpoints
     return (metric.weights_name, *names[1:]) if isinstance(metric, Trained) and names else names
 
@@ -240,7 +239,7 @@ def signature(metric: Metric, models: Models) -> Signature:
         {"metric": "deb", "revision": "1", "encoder": "all-MiniLM-L6-v2@53aa51172d14.a9d2b0", "negatives": "random",
          "weights deb": "deb@ac5ec123f754"}
 
-    A composition also has the parts of its inputs' signatures, prefixed by their names: `usr-dr-c: revision`.
+    A composite also has the parts of its inputs' signatures, prefixed by their names: `usr-dr-c: revision`.
     """
     card = metric.card
     parts = {"metric": card.name.partition(":")[0], "revision": str(card.revision)}  # `judge` of judge:PROMPT
@@ -259,7 +258,7 @@ def signature(metric: Metric, models: Models) -> Signature:
 
 
 def line(signature: Signature) -> str:
-    """Return a signature as one line, the key of scores: `bleu|revision=1|references=standard`."""
+    """Format a signature as one line, the key of stored scores: `bleu|revision=1|references=standard`."""
     return "|".join(value if name == "metric" else f"{name}={value}" for name, value in signature.items())
 
 
@@ -267,13 +266,13 @@ _READ: WeakKeyDictionary[type, str] = WeakKeyDictionary()
 
 
 def made_from(kind: type, digest: str) -> None:
-    """Record the digest of the files that a plug-in was read from."""
+    """Record the digest of the files that a plug-in was loaded from."""
     _READ[kind] = digest
 
 
 @functools.cache
 def _code(kind: type) -> dict[str, str]:
-    """Return the digest of a plug-in's code, since its author edits it more often than its revision."""
+    """Return the digest of a plug-in's code, since authors edit it without raising the revision."""
     if kind in _READ:  # the file may have changed since
         return {"code": _READ[kind][:12]}
     if kind.__module__.partition(".")[0] == __package__:

@@ -1,4 +1,4 @@
-"""Paths in the names and options of metrics, without the folders of this machine."""
+"""Strip this machine's folders from paths in the names and options of metrics."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from pathlib import Path
 PATH = re.compile(r"(?:^|(?<=[=+])|(?<=:)(?<!http:)(?<!https:))(?:~|\.{1,2}|[A-Za-z]:)?[/\\][^\[\],+]*")
 """A path in a name or an option, but not a web address."""
 HERE = "./"
-"""Prefix of a path whose folder is left out."""
+"""Prefix of a path whose folder has been stripped."""
 
 
 def last(path: str) -> str:
-    """Return the last part of a path, resolved for `.` and the like."""
+    """Return the last component of a path, resolving `.`, `..` and `~`."""
     name = re.split(r"[/\\]", path.rstrip("/\\"))[-1]
     return name if name not in ("", ".", "..", "~") else Path(path).expanduser().resolve().name
 
@@ -24,12 +24,12 @@ def label(prefix: str, name: str) -> str:
 
 
 def bare(text: str, here: str = "") -> str:
-    """Replace each path in a text by `here` and its last part."""
+    """Replace each path in `text` by `here` and the path's last component."""
     return PATH.sub(lambda match: here + last(match[0]), text)
 
 
 def placed(text: str, folders: Sequence[Path]) -> str:
-    """Replace each path in a text by the file of that name in the first folder that has it; else FileNotFoundError."""
+    """Replace each path by the file of that name in the first folder that has one; raise FileNotFoundError if none."""
     def path_of(match: re.Match[str]) -> str:
         name = last(match[0])
         for folder in folders:

@@ -1,7 +1,7 @@
 """The registry: every metric by name, imported when it is first needed.
 
 A built-in metric is a file in a family's folder, or a package there with a `metric.py`; its name is the file's name
-with hyphens. Installed packages add metrics by entry points in the group `harness.metrics`.
+with hyphens. Installed packages add metrics through entry points in the group `harness.metrics`.
 
 A metric is requested as `NAME` or `NAME[option=value,...]`, or as `TITLE=NAME[...]` with a title for people. Two
 further kinds of name are not listed: `PREFIX:NAME` (`judge:PROMPT`, see metrics/external/libraries) and the path of a
@@ -33,7 +33,7 @@ TITLED = re.compile(r"([^=\[:/\\]+)=(.+)")
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """A metric with its options; `suffix` shows those that differ from their defaults, `title` is for people."""
+    """A metric with its options; `suffix` shows those that differ from their defaults, `title` is for display."""
 
     metric: Metric
     suffix: str = ""
@@ -97,8 +97,8 @@ def origin(name: str) -> str:
 
 
 def shadowing() -> tuple[str, ...]:
-    """Describe the plug-ins that are left out because a built-in metric has their name."""
-    return tuple(f"{point.name} ({point.value}{_package(point)}) is left out: a built-in metric has that name"
+    """Describe the plug-ins that are ignored because a built-in metric has their name."""
+    return tuple(f"{point.name} ({point.value}{_package(point)}) is ignored: a built-in metric has that name"
                  for point in entry_points(group=GROUP) if point.name in _built_in())
 
 
@@ -122,7 +122,7 @@ def titled(requested: str) -> tuple[str, str]:
 
 
 def choose(requested: str, **defaults: Any) -> Chosen:
-    """Return the metric for `NAME` or `NAME[option=value,...]`; `defaults` reach the options of that name."""
+    """Return the metric for `NAME[option=value,...]`; `defaults` apply to options of these names that are not set."""
     title, requested = titled(requested)
     name, text = split(requested)
     kind = _kind(name)
@@ -140,37 +140,37 @@ def choose(requested: str, **defaults: Any) -> Chosen:
 
 
 def split(requested: str) -> tuple[str, str]:
-    """Return the name and the text in brackets behind it; a name with a colon may itself hold brackets."""
+    """Split off the options in brackets; a name with a colon may itself contain brackets."""
     if not requested.isprintable():
-        raise BadOption(f"{requested!r:.80}: the name of a metric is one line of printable characters")
+        raise BadOption(f"{requested!r:.80}: a metric's name must be one line of printable characters")
     cut = requested.rpartition if ":" in requested.partition("[")[0] else requested.partition
     name, bracket, rest = cut("[")
     if not bracket or (":" in name and "]" in rest[:-1]):
         return requested.strip(), ""
     if not rest.endswith("]"):
-        raise BadOption(f"{requested!r}: options are written NAME[option=value,...]")
+        raise BadOption(f"{requested!r}: options must be written as NAME[option=value,...]")
     return name.strip(), rest.removesuffix("]")
 
 
 def option_values(kind: type[Any], name: str, requested: str, text: str) -> dict[str, Any]:
-    """Return the values of the options in a text `option=value,...`."""
+    """Parse `option=value,...` by the types of the class's fields."""
     fields = {field.name for field in dataclasses.fields(kind)}
     hints = {key: hint for key, hint in typing.get_type_hints(kind).items() if key in fields}
     values: dict[str, Any] = {}
     for part in filter(None, (part.strip() for part in re.split(r",(?![^\[]*\])", text))):
         key, equals, value = (piece.strip() for piece in part.partition("="))
         if not equals or key not in hints:
-            known = f"; {nearest(key, hints)}" if hints else "; it has none"
+            known = f"; {nearest(key, hints)}" if hints else "; it takes no options"
             raise BadOption(f"{requested!r}: {name} has no option {key!r}{known}")
         try:
             values[key] = _value(hints[key], value)
         except ValueError as error:
-            raise BadOption(f"{requested!r}: {key} should be {error}") from None
+            raise BadOption(f"{requested!r}: {key} must be {error}") from None
     return values
 
 
 def _value(hint: Any, text: str) -> Any:
-    """Convert the text of an option to its type; ValueError names the expected values."""
+    """Convert the text of an option to its type; the message of a ValueError says what is expected."""
     if hint is Any:
         for kind in (int, float):
             with contextlib.suppress(ValueError):
@@ -213,14 +213,14 @@ def metric_class(name: str) -> type[Metric]:
         return _load(_plugged_in()[name])
     for path in (f"./{name}", f"./{name}.py"):
         if Path(path).exists():
-            raise UnknownMetric(f"no metric {name!r}; a path is written with its folder: {path}")
+            raise UnknownMetric(f"no metric {name!r}; for the path write {path}")
     holder = next((metric for metric in _built_in() if name in card(metric).columns), "")
     hint = f"it is a column of {holder!r}" if holder else nearest(name, names())
     raise UnknownMetric(f"no metric {name!r}; {hint}")
 
 
 def _load(point: EntryPoint) -> type[Metric]:
-    """Return the class of a plug-in; BrokenPlugin for anything that its import raises."""
+    """Return the class of a plug-in; raise BrokenPlugin if its import fails."""
     where = f"{point.name} ({point.value}{_package(point)})"
     try:
         loaded = point.load()
@@ -233,7 +233,7 @@ def _load(point: EntryPoint) -> type[Metric]:
         raise BrokenPlugin(f"{where}: its card is named {kind.card.name!r}")
     from metrics.external import files
 
-    files.sign(kind, point.module)  # as the same package from its folder
+    files.sign(kind, point.module)  # as if it were loaded from its folder
     return kind
 
 

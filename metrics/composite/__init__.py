@@ -1,1 +1,1 @@
-"""Metrics made of the scores of others."""
+"""Metrics that combine the scores of other metrics."""

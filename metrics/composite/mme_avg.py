@@ -1,6 +1,6 @@
 """MME-Avg (Zhang et al. 2022): the sub-metrics of MME-CRS with equal weights.
 
-Each is first brought to mean 0 and spread 1, which the paper does not do; `scale=none` leaves it out.
+Each is first standardised, which the paper does not do; `scale=none` turns this off.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class MmeAvg(SubMetrics):
         system="another method",
         departures=(
             "Its inputs are small heads on a frozen encoder.",
-            "Each input is brought to mean 0 and spread 1 first; scale=none leaves that out.",
+            "Each input is standardised first; scale=none turns this off.",
         ),
     )
     encoder: str = ""

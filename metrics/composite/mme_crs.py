@@ -1,6 +1,6 @@
 """MME-CRS (Zhang et al. 2022), winner of DSTC10 Track 5: five groups of sub-metrics, mixed by Correlation Re-Scaling.
 
-    rho_ijk    Spearman of sub-metric k with quality j on development dataset i, negative ones made 0
+    rho_ijk    Spearman of sub-metric k with quality j on development dataset i; negative values are set to 0
     w_ijk      rho_ijk^d / sum over k of rho_ijk^d
     w_jk       the mean of w_ijk over the datasets i that have quality j
     S_j        the sum over k of w_jk · s_k
@@ -9,14 +9,14 @@ A dataset on which no sub-metric agrees with a quality is left out of the mean.
 
 The groups are fluency (mme-fm), relevance (mme-rm), topic coherence (mme-tcm), engagement (mme-em) and specificity (the
 three of sm). Submissions 1 to 3 are `power=1`, `2` (the winner and the default) and `3`; 4 is `power=auto`, 5 the same
-with a BERT as `encoder`. `recipe=paper` takes sub-metrics trained as in the paper. The test phase took one score per
-item; the paper does not say how it is made, here it is the mean over the qualities of the dataset, `mme-crs-single`.
+with a BERT as `encoder`. `recipe=paper` uses sub-metrics trained as in the paper. The test phase took one score per
+item. The paper does not say how it was computed; here it is the mean over the dataset's qualities, `mme-crs-single`.
 
 Departures: the paper sums raw scores, although one is a perplexity and others are probabilities. Here each sub-metric
-is first standardised over the development datasets, since the perplexity would dominate; `scale=none` sums as printed.
-Weights of qualities that few datasets have are shrunk (`Evidence.shrunk`; `strength=0` takes the means as printed), and
-a development dataset takes weights learned on the others. For the best d the paper wants the largest correlation
-between 1/3 and 1/2; this is read as the largest weight, d as a whole number, and the "dialogues" drawn as items.
+is first standardised over the development datasets, since the perplexity would dominate; `scale=none` sums raw scores.
+Weights of qualities that few datasets have are shrunk (`Evidence.shrunk`; `strength=0` uses plain means, as in the
+paper), and a development dataset uses weights learned on the others. The paper chooses d so that the largest
+correlation lies between 1/3 and 1/2; we take it to mean the largest weight, d an integer and its "dialogues" items.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class SubMetrics(Composite):
         """Return the class with a card that describes the sub-metrics of the recipe."""
         if values.get("recipe") != "paper":
             return cls
-        departures = ("Specificity is that of adapters on the encoder, not of a SimCSE trained as a masked model.",
+        departures = ("Specificity uses adapters on the encoder, not a SimCSE trained as a masked language model.",
                       *cls.card.departures[1:])
         return variant(cls, card=dataclasses.replace(cls.card, system="same method, smaller model",
                                                      departures=departures))
@@ -90,11 +90,11 @@ class MmeCrs(SubMetrics):
         system="another method", fitted_on="ratings",
         departures=(
             "Its inputs are small heads on a frozen encoder.",
-            "Each input is brought to mean 0 and spread 1 first; scale=none leaves that out.",
-            "Weights of a quality are shrunk towards those of related qualities and of all; strength=0 omits it.",
-            "On a development dataset it has the weights learned on the others.",
-            ("mme-crs-single is the mean over the dataset's qualities, since the paper does not say how its one "
-             "score is made."),
+            "Each input is standardised first; scale=none turns this off.",
+            "Weights of a quality are shrunk towards those of related and of all qualities; strength=0 turns this off.",
+            "Weights for a development dataset are learned on the others.",
+            ("mme-crs-single is the mean over the dataset's qualities, since the paper does not say how its single "
+             "score is computed."),
         ),
     )
     encoder: str = ""
@@ -111,12 +111,12 @@ class MmeCrs(SubMetrics):
 
 
 def crs_weights(evidence: Evidence, dimension: str, power: Power, strength: float = 0.0) -> Vector:
-    """Return the mean weights over the datasets that have a quality; equal ones where no input agrees anywhere."""
+    """Return the mean weights over the datasets that have a quality; equal weights if no input agrees on any."""
     count = len(evidence.inputs)
 
     def mean(dimensions: Collection[str]) -> tuple[Vector, int]:
-        every = [rescaled(quality.spearman, power) for quality in evidence.qualities if quality.dimension in dimensions]
-        weights = [row for row in every if row is not None]
+        rows = [rescaled(quality.spearman, power) for quality in evidence.qualities if quality.dimension in dimensions]
+        weights = [row for row in rows if row is not None]
         return np.asarray(np.mean(weights, axis=0)) if weights else np.full(count, 1 / count), len(weights)
 
     return evidence.shrunk(dimension, strength, mean)
@@ -131,7 +131,7 @@ def rescaled(correlations: Vector, power: Power) -> Vector | None:
 
 
 def best_power(useful: Vector) -> int:
-    """Return the smallest power whose largest weight lies nearest to the range from 1/3 to 1/2."""
+    """Return the smallest power whose largest weight is nearest to the range 1/3 to 1/2."""
     def distance(power: int) -> float:
         largest = float(_powered(useful, power).max())
         return max(LOW - largest, largest - HIGH, 0.0)

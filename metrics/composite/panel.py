@@ -1,6 +1,6 @@
-"""The panel: the best composition without ratings on ten datasets until 2021 (docs/measured.md), with a name.
+"""The panel: the best composite that was not fitted on ratings, over ten datasets up to 2021 (docs/measured.md).
 
-`harness fetch panel` downloads its models, `docs/judges.md` says what each input adds and costs.
+`harness fetch panel` downloads its models; docs/judges.md says how much each input adds and costs.
 """
 
 from __future__ import annotations

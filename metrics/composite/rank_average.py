@@ -1,6 +1,6 @@
 """Rank averaging: the mean of an item's ranks under other metrics, from 0 to 1.
 
-Nothing is learned and no scale is needed, but an item's score depends on the others of its dataset.
+It learns nothing and needs no common scale, but an item's score depends on the other items of its dataset.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class RankAverage(Composite):
         return default_or_more(self)
 
     def scaled(self, table: InputScores, evidence: Evidence) -> InputScores:
-        """Return each input's ranks over the number of items that it scored; ties share their mean rank."""
+        """Return each input's ranks, divided by the number of items that it scored; ties share their mean rank."""
         import scipy
 
         ranks = np.full(table.shape, np.nan)

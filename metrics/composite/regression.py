@@ -3,8 +3,8 @@
     w = (A + λ I)^-1 r
 
 A holds the correlations of the inputs with each other, r those with the ranks of the ratings, both averaged over
-datasets. Few datasets share a quality, so A and r are shrunk towards related qualities and all (`Evidence.shrunk`).
-Weights per quality are learned on the development datasets; for one of them, on the others.
+datasets. Few datasets share a quality, so A and r are shrunk towards those of related and of all qualities
+(`Evidence.shrunk`). Weights are learned on the development datasets; for one of these, on the others.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Regression(Composite):
 
     card: ClassVar[MetricCard] = MetricCard(
         name="regression", title="Regression ensemble", columns=("regression", "regression-single"),
-        family="composite", notes="Weights for each quality, and in regression-single one score per item.",
+        family="composite", notes="Separate weights for each quality; regression-single is one score per item.",
         fitted_on="ratings",
     )
     inputs: str = INPUTS
@@ -39,14 +39,14 @@ class Regression(Composite):
         return default_or_more(self)
 
     def weights(self, evidence: Evidence, dimension: str) -> Vector:
-        """Return the weights of a ridge regression; an input can have a negative one."""
+        """Return the weights of a ridge regression, which can be negative."""
         return ridge_weights(evidence, dimension, self.ridge, self.strength)
 
 
 def ridge_weights(evidence: Evidence, dimension: str, ridge: float, strength: float = 1.0) -> Vector:
-    """Return the weights of a quality."""
+    """Return the weights for a quality."""
     def mean(dimensions: Collection[str]) -> tuple[Vector, int]:
-        tables = []  # (inputs, inputs + 1): A with r as a last column
+        tables = []  # (inputs, inputs + 1): A with r as its last column
         for part in evidence.parts:
             ranked = [np.nan_to_num(quality.ranked) for quality in part.qualities if quality.dimension in dimensions]
             if ranked:

@@ -1,7 +1,7 @@
 """A weighted sum of other metrics' columns.
 
 `weighted[inputs=deb+cosine]` weighs standardised columns per quality by Correlation Re-Scaling, like MME-CRS.
-`weighted[inputs=0.7*deb+0.3*cosine]` has fixed weights for raw scores, and learns nothing.
+`weighted[inputs=0.7*deb+0.3*cosine]` applies fixed weights to raw scores and learns nothing.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Weighted(Composite):
 
     card: ClassVar[MetricCard] = MetricCard(
         name="weighted", title="Weighted ensemble", columns=("weighted", "weighted-single"), family="composite",
-        notes="Weights for each quality, and in weighted-single one score per item.",
+        notes="Separate weights for each quality; weighted-single is one score per item.",
         fitted_on="ratings",
     )
     inputs: str = INPUTS
@@ -60,4 +60,4 @@ def _fixed(text: str) -> list[tuple[str, float]]:
     try:
         return [(name.strip(), float(weight)) for weight, _, name in parts]
     except ValueError:
-        raise BadOption(f"{text!r}: weights are written 0.7*A+0.3*B, one for every input or none") from None
+        raise BadOption(f"{text!r}: weights must be written as 0.7*A+0.3*B, for all inputs or none") from None

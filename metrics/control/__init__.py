@@ -1,1 +1,1 @@
-"""Controls: shortcuts that every board carries, and that a metric worth having must beat."""
+"""Controls: shortcuts shown on every board, which a useful metric must beat."""

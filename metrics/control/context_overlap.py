@@ -20,7 +20,7 @@ class ContextOverlap:
 
     card: ClassVar[MetricCard] = MetricCard(
         name="context-overlap", title="Context overlap", columns=("context-overlap",), family="control",
-        needs=("context",), notes="Share of the response's words that the context holds.", system="control",
+        needs=("context",), notes="Share of the response's words that occur in the context.", system="control",
     )
 
     def score(self, items: Sequence[Item], models: Models) -> Columns:

@@ -16,7 +16,7 @@ from metrics.text.words import words
 
 @dataclass(frozen=True, slots=True)
 class Length:
-    """Words or characters of the response, blanks not counted; longer is taken to be better."""
+    """Number of words or non-blank characters of the response; longer counts as better."""
 
     card: ClassVar[MetricCard] = MetricCard(
         name="length", title="Length", columns=("length",), family="control",

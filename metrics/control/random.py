@@ -1,4 +1,4 @@
-"""Random: a number drawn for the item's id, the floor of every board."""
+"""Random: a pseudorandom number per item, the floor of every board."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from metrics.models.service import Models
 
 @dataclass(frozen=True, slots=True)
 class Random:
-    """Uniform on [0, 1), by item id and seed: the same whatever the order of the items."""
+    """Uniform on [0, 1), derived from item id and seed, so independent of the order of the items."""
 
     card: ClassVar[MetricCard] = MetricCard(
         name="random", title="Random", columns=("random",), family="control",
-        notes="Drawn from the item's id and the seed of the run; says what chance looks like.", system="control",
+        notes="Derived from the item's id and the run's seed; shows what chance achieves.", system="control",
     )
     seed: int = 0
 

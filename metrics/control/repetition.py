@@ -1,6 +1,6 @@
-"""Repetition: the share of its bigrams that the system repeats, negated so that higher is better.
+"""Repetition: the share of the system's bigrams that it has used before, negated so that higher is better.
 
-A response is compared with itself and with the system's earlier turns; in a whole dialogue every turn of the system is.
+A response is compared with itself and the system's earlier turns; in a whole dialogue, so is every turn of the system.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ class Repetition:
     )
 
     def score(self, items: Sequence[Item], models: Models) -> Columns:
-        """Return minus a share, -1 to 0; NaN where no judged turn has two words."""
+        """Return a negated share, -1 to 0; NaN where no judged turn has two words."""
         return {"repetition": np.array([_repeated(item) for item in items], dtype=np.float64)}
 
 
 def _repeated(item: Item) -> float:
-    known = any(turn.speaker == SYSTEM for turn in item.utterances)
-    # turns with True for the judged ones
-    turns = [(turn, item.response is None) for turn in item.context if turn.speaker == SYSTEM or not known]
+    has_system = any(turn.speaker == SYSTEM for turn in item.utterances)
+    # turns, each with whether it is judged
+    turns = [(turn, item.response is None) for turn in item.context if turn.speaker == SYSTEM or not has_system]
     if item.response is not None:
         turns.append((item.response, True))
     used: set[tuple[str, str]] = set()

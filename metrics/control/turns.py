@@ -15,7 +15,7 @@ from metrics.models.service import Models
 
 @dataclass(frozen=True, slots=True)
 class Turns:
-    """Number of utterances; of a response, the depth of its context plus one."""
+    """Number of utterances; for a response, those of its context plus one."""
 
     card: ClassVar[MetricCard] = MetricCard(
         name="turns", title="Turns", columns=("turns",), family="control", levels=("dialogue",),

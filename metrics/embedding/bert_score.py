@@ -1,11 +1,11 @@
-"""BERTScore (Zhang et al., 2020): tokens matched by the cosine of their states, as the bert-score package does it.
+"""BERTScore (Zhang et al., 2020): tokens matched by the cosine of their hidden states, as in the bert-score package.
 
-Special tokens can be matched but are not counted. A text without a token of its own scores 0. `standard` takes the
-largest precision, recall and F-measure over the references separately, so that F need not follow from the other two.
-A tokenizer of RoBERTa or GPT-2 reads a text after a space, as in the paper's experiments.
+Special tokens can be matched but are not counted. A text without other tokens scores 0. `standard` takes the largest
+precision, recall and F-measure over the references separately, so that F need not follow from the other two. RoBERTa
+and GPT-2 tokenizers get each text after a space, as in the paper's experiments.
 
-Departures from the package: a token whose best cosine is negative counts 0, which the package does for all but the
-longest texts of a batch; texts are cut where the encoder cuts them; with `idf`, a text whose tokens all weigh nothing
+Departures from the package: a token whose best cosine is negative counts as 0, which the package does for all but the
+longest texts of a batch; texts are truncated at the encoder's limit; with `idf`, a text whose tokens all have weight 0
 scores 0 instead of NaN.
 """
 
@@ -30,10 +30,10 @@ from metrics.text.similarity import SoftMatches, Weighted
 from metrics.text.words import Aggregation, sharing, unscored
 
 SHARING = 1_024
-"""Most responses with the same references that are read at a time."""
+"""Maximum number of responses with the same references encoded at a time."""
 
 Shared = tuple[tuple[Reference, ...], list[tuple[int, str]]]
-"""References, and the positions and texts of the responses that have them."""
+"""References, and the positions and texts of the responses that share them."""
 LAYERS = {
     "albert-base-v2": 9, "albert-large-v2": 14, "albert-xlarge-v2": 13, "albert-xxlarge-v2": 8, "bert-base-chinese": 8,
     "bert-base-multilingual-cased": 9, "bert-base-uncased": 9, "bert-large-uncased": 18, "deberta-base": 9,
@@ -46,7 +46,7 @@ LAYERS = {
     "unsup-simcse-roberta-large": 13, "xlm-roberta-base": 9, "xlm-roberta-large": 17, "xlnet-base-cased": 5,
     "xlnet-large-cased": 7,
 }
-"""The layer that agrees best with the ratings of WMT16, by the name of the model without its owner."""
+"""The layer that correlates best with the WMT16 ratings, by model name without the owner."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ class BertScore:
         name="bert-score", title="BERTScore", columns=("bert-score-p", "bert-score-r", "bert-score-f"),
         family="embedding", needs=("references",), models=("encoder",), scope="dataset",
         paper="https://openreview.net/forum?id=SkeHuCVFDr",
-        notes="Equals the bert-score package. An item's score depends on the other items with idf=true alone.",
+        notes="Equals the bert-score package. An item's score depends on the other items only with idf=true.",
         system="as published",
     )
     encoder: str = ""
@@ -72,7 +72,7 @@ class BertScore:
 
     def __post_init__(self) -> None:
         if self.layer < 0:
-            raise BadOption(f"bert-score: layer should be 1 or more, or 0 for the recommended one, not {self.layer}")
+            raise BadOption(f"bert-score: layer must be 1 or more, or 0 for the recommended one, not {self.layer}")
 
     def score(self, items: Sequence[Item], models: Models) -> Columns:
         """Return precision, recall and F-measure, 0 to 1 unless rescaled; NaN without a reference."""
@@ -81,14 +81,14 @@ class BertScore:
             encoder = models.encoder(self.encoder, layer)
         base = _baseline(self.baseline, encoder.layer or int(encoder.networks[0].config.num_hidden_layers)) if (
             self.baseline) else None
-        groups = [(together, replies[start : start + SHARING]) for together, replies in sharing(items, self.references)
+        groups = [(shared, replies[start : start + SHARING]) for shared, replies in sharing(items, self.references)
                   for start in range(0, len(replies), SHARING)]
         reader = _Reader(encoder, groups if self.idf else None)
         table = unscored(3, len(items))
         for block in blocks(groups, lambda group: sum(map(len, _texts(group)))):
             texts = reader.read(block)
-            for together, replies in block:
-                matches = SoftMatches([texts[reference.text] for reference in together])
+            for shared, replies in block:
+                matches = SoftMatches([texts[reference.text] for reference in shared])
                 for row, response in replies:
                     table[:, row] = self._joined(*matches.of(texts[response], least=0))
         if base is not None:
@@ -103,7 +103,7 @@ class BertScore:
 
 
 class _Reader:
-    """Reads texts with the weight of each token: 1, or with idf the more the fewer references hold it."""
+    """Encodes texts and weights their tokens equally, or with idf by inverse document frequency in the references."""
 
     def __init__(self, encoder: Encoder, idf_of: Sequence[Shared] | None) -> None:
         from transformers import GPT2Tokenizer, RobertaTokenizer
@@ -134,23 +134,23 @@ class _Reader:
         return self._before + text if text else ""
 
     def _weigh(self, groups: Sequence[Shared]) -> None:
-        """Weigh tokens by log((n + 1) / (n with the token + 1)), n the references of all items."""
+        """Weight tokens by log((n + 1) / (n with the token + 1)), with n the references of all items."""
         times: Counter[str] = Counter()
-        for together, replies in groups:
-            times.update({reference.text: 0 for reference in together})
-            for reference in together:
+        for shared, replies in groups:
+            times.update({reference.text: 0 for reference in shared})
+            for reference in shared:
                 times[reference.text] += len(replies)
         holding: Counter[int] = Counter()
         rows = self._encoder.tokenizer.texts([self._prepared(text) for text in times])
         for text, row in zip(times, rows, strict=True):
             holding.update(dict.fromkeys(row.ids, times[text]))
-        every = times.total() + 1
-        self._weights = {number: math.log(every / (count + 1)) for number, count in holding.items()}
-        self._other = math.log(every)
+        total = times.total() + 1
+        self._weights = {number: math.log(total / (count + 1)) for number, count in holding.items()}
+        self._other = math.log(total)
 
 
 def _baseline(file: File, layer: int) -> Column:
-    """Return P, R and F of a layer in a file of lines `LAYER,P,R,F`, as the package has it."""
+    """Return P, R and F of a layer from a file of lines `LAYER,P,R,F`, the package's format."""
     lines = csv.reader(file.content().decode(errors="replace").replace("\t", ",").splitlines())
     for line in lines:
         if line and line[0].strip() == str(layer):
@@ -160,9 +160,9 @@ def _baseline(file: File, layer: int) -> Column:
             except ValueError:
                 break
             return np.array([precision, recall, f])
-    raise BadOption(f"bert-score: {file} holds no line LAYER,P,R,F for layer {layer}")
+    raise BadOption(f"bert-score: {file} has no line LAYER,P,R,F for layer {layer}")
 
 
 def _texts(group: Shared) -> list[str]:
-    together, replies = group
-    return [*(reference.text for reference in together), *(text for _, text in replies)]
+    shared, replies = group
+    return [*(reference.text for reference in shared), *(text for _, text in replies)]

@@ -1,6 +1,6 @@
 """CoSim (Xu et al., 2018, a baseline of DynaEval): the mean cosine of adjacent utterances.
 
-DynaEval takes token means of a RoBERTa adapted to dialogue; here the vectors are the run's encoder's.
+DynaEval uses token means of a RoBERTa adapted to dialogue; here the vectors come from the run's encoder.
 A response is scored as the last utterance of its dialogue so far.
 """
 
@@ -26,14 +26,14 @@ class CoSim:
     card: ClassVar[MetricCard] = MetricCard(
         name="cosim", title="CoSim", columns=("cosim",), family="embedding", levels=("dialogue", "turn"),
         models=("encoder",), paper="https://aclanthology.org/2021.acl-long.441",
-        notes="Of a response: the mean over its context and itself.", system="same method, smaller model",
-        departures=("Vectors of the run's encoder, where DynaEval takes a RoBERTa adapted to dialogue.",),
+        notes="For a response: the mean over its context and itself.", system="same method, smaller model",
+        departures=("Vectors come from the run's encoder, whereas DynaEval uses a RoBERTa adapted to dialogue.",),
     )
     encoder: str = ""
     pooling: Literal["mean", "cls", "max"] = "mean"
 
     def score(self, items: Sequence[Item], models: Models) -> Columns:
-        """Return the mean cosine of adjacent utterances, −1 to 1; NaN where there is one utterance."""
+        """Return the mean cosine of adjacent utterances, −1 to 1; NaN if there is only one utterance."""
         adjacent = [list(pairwise(turn.text for turn in item.utterances)) for item in items]
         cosines = between((pair for pairs in adjacent for pair in pairs), models.encoder(self.encoder), self.pooling)
         means = [np.mean([cosines[pair] for pair in pairs]) if pairs else np.nan for pairs in adjacent]

@@ -1,8 +1,8 @@
-"""The cosine of two sentence vectors: of the response and its context, or its references.
+"""The cosine between the sentence vectors of a response and its context, or its references.
 
 Sentence encoders such as SimCSE (Gao et al., 2021) and sentence-transformers are trained for this comparison. `pooling`
-is the model's own: `mean` for the embedded model, `cls` for SimCSE, without the layer that supervised SimCSE has behind
-its first token. `against=context` compares with the last `turns` utterances of the context, read as one text.
+should match the model: `mean` for the bundled model, `cls` for SimCSE, without the layer that supervised SimCSE has on
+top of its first token. `against=context` compares with the last `turns` utterances of the context, joined to one text.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from metrics.models.encoder import Encoder, Pooling
 
 BLOCK = 4_096
-"""Pairs read at a time."""
+"""Number of pairs encoded at a time."""
 
 Pair = tuple[str, str]
 
@@ -37,11 +37,11 @@ class Cosine:
     card: ClassVar[MetricCard] = MetricCard(
         name="cosine", title="Sentence cosine", columns=("cosine",), family="embedding", models=("encoder",),
         paper="https://aclanthology.org/2021.emnlp-main.552",
-        notes="Needs a context, or a reference with against=references, and leaves out the items without.",
+        notes="Needs a context, or with against=references a reference; items without one are not scored.",
         system="baseline",
         departures=(
-            ("Vectors of the run's encoder, which was trained on sentence pairs, Reddit's replies among them; "
-             "none of a SimCSE."),
+            ("Vectors come from the run's encoder, which was trained on sentence pairs, including Reddit replies, "
+             "not from SimCSE."),
         ),
     )
     encoder: str = ""
@@ -52,7 +52,7 @@ class Cosine:
 
     def __post_init__(self) -> None:
         if self.turns < 1:
-            raise BadOption(f"turns={self.turns}: a response is compared with 1 utterance or more")
+            raise BadOption(f"cosine: turns must be 1 or more, not {self.turns}")
 
     def score(self, items: Sequence[Item], models: Models) -> Columns:
         """Return a cosine, −1 to 1; 0 for an empty response, NaN without a text to compare it with."""
@@ -64,11 +64,11 @@ class Cosine:
         return {"cosine": column}
 
     def _pairs(self, items: Sequence[Item]) -> Iterator[tuple[int, list[Pair]]]:
-        """Yield the index of each scorable item with its pairs of texts; `standard` is `max`."""
+        """Yield the index of each scorable item with its pairs of texts; `standard` means `max`."""
         if self.against == "references":
-            for together, replies in sharing(items, "max" if self.references == "standard" else self.references):
+            for shared, replies in sharing(items, "max" if self.references == "standard" else self.references):
                 for row, text in replies:
-                    yield row, [(text, reference.text) for reference in together]
+                    yield row, [(text, reference.text) for reference in shared]
         else:
             for row, item in enumerate(items):
                 said = " ".join(turn.text for turn in item.context[-self.turns :])
@@ -77,12 +77,12 @@ class Cosine:
 
 
 def between(pairs: Iterable[Pair], encoder: Encoder, pooling: Pooling = "mean") -> dict[Pair, float]:
-    """Return the cosine of the sentence vectors of each pair, −1 to 1; 0 where a text holds no token."""
+    """Return the cosine of the sentence vectors of each pair, −1 to 1; 0 where a text has no tokens."""
     distinct = list(dict.fromkeys(pairs))
     by_pair: dict[Pair, float] = {}
     for start in range(0, len(distinct), BLOCK):
         block = distinct[start : start + BLOCK]
         vectors = encoder.sentences([text for pair in block for text in pair], pooling)
-        alike = np.clip(cosines(vectors[::2], vectors[1::2]), -1, 1)
-        by_pair |= zip(block, alike.tolist(), strict=True)
+        values = np.clip(cosines(vectors[::2], vectors[1::2]), -1, 1)
+        by_pair |= zip(block, values.tolist(), strict=True)
     return by_pair

@@ -1,8 +1,8 @@
-"""Embedding Average (Landauer and Dumais, 1997; Wieting et al., 2016) as Liu et al. (2016) compare responses by it.
+"""Embedding Average (Landauer and Dumais, 1997; Wieting et al., 2016), as used on responses by Liu et al. (2016).
 
-Words are lower-cased and without punctuation (metrics/text/words.py). nlg-eval takes NLTK's tokens and gives an unknown
-word the mean of all vectors; here, as in the scripts of Liu et al., unknown words are left out. A text without a known
-word scores 0. `standard` is `max`, the best reference, as in nlg-eval.
+Words are lower-cased and without punctuation (metrics/text/words.py). nlg-eval uses NLTK's tokens and gives an unknown
+word the mean of all vectors; here, as in the scripts of Liu et al., unknown words are skipped. A text without known
+words scores 0. `standard` means `max`, the best reference, as in nlg-eval.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from metrics.text.similarity import cosines
 from metrics.text.words import Aggregation, over_references, sharing, unscored, words
 
 DEPARTURES = (
-    ("Input embeddings of the encoder unless vectors are given; unknown words are left out, where nlg-eval gives them "
-     "the mean."),
+    ("Uses the encoder's input embeddings unless vectors are given; unknown words are skipped, whereas nlg-eval gives "
+     "them the mean vector."),
 )
-"""Departures of all metrics that compare words by their vectors."""
+"""Departures shared by the metrics that compare word vectors."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,11 +54,11 @@ def compared(items: Sequence[Item], references: Aggregation, vectors: WordVector
         known = vectors.of(words(text, language))
         return pool(known) if len(known) else np.zeros(vectors.width, dtype=np.float32)
 
-    standing: Aggregation = "max" if references == "standard" else references
+    aggregation: Aggregation = "max" if references == "standard" else references
     [column] = unscored(1, len(items))
-    for together, replies in sharing(items, standing):
+    for shared, replies in sharing(items, aggregation):
         language = items[replies[0][0]].language
-        truths = np.stack([pooled(reference.text, language) for reference in together])
+        targets = np.stack([pooled(reference.text, language) for reference in shared])
         for row, text in replies:
-            column[row] = over_references(cosines(pooled(text, language)[None], truths).tolist(), standing)
+            column[row] = over_references(cosines(pooled(text, language)[None], targets).tolist(), aggregation)
     return np.asarray(np.clip(column, -1, 1))

@@ -1,9 +1,8 @@
-"""Greedy Matching (Rus and Lintean, 2012) as Liu et al. (2016) compare responses by it.
+"""Greedy Matching (Rus and Lintean, 2012), as used on responses by Liu et al. (2016).
 
-Each word is matched with the most similar word of the other text, by cosine; the mean over the words of one text and
-the mean over those of the other count alike. The scripts of Liu et al. take dot products, which are cosines where the
-vectors have length 1; nlg-eval takes cosines, as here. Words and unknown words as for Embedding Average; `standard`
-is `max`.
+Each word is matched with the most similar word of the other text, by cosine; the score is the average of the means over
+the words of either text. The scripts of Liu et al. use dot products, which are cosines only if the vectors have length
+1; nlg-eval uses cosines, as here. Words and unknown words are treated as in Embedding Average; `standard` means `max`.
 """
 
 from __future__ import annotations
@@ -41,18 +40,18 @@ class GreedyMatching:
     def score(self, items: Sequence[Item], models: Models) -> Columns:
         """Return the mean cosine of greedily matched words, −1 to 1; NaN without a reference."""
         vectors = models.vectors(self.vectors)
-        standing: Aggregation = "max" if self.references == "standard" else self.references
+        aggregation: Aggregation = "max" if self.references == "standard" else self.references
         [column] = unscored(1, len(items))
-        for together, replies in sharing(items, standing):
+        for shared, replies in sharing(items, aggregation):
             language = items[replies[0][0]].language
-            pool = _ReferenceWords([_read(reference.text, vectors, language) for reference in together])
+            pool = _ReferenceWords([_vectors(reference.text, vectors, language) for reference in shared])
             for row, text in replies:
-                column[row] = over_references(pool.matched(*_read(text, vectors, language)).tolist(), standing)
+                column[row] = over_references(pool.matched(*_vectors(text, vectors, language)).tolist(), aggregation)
         return {"greedy-matching": np.clip(column, -1, 1)}
 
 
-def _read(text: str, vectors: WordVectors, language: str) -> tuple[Vectors, Column]:
-    """Return the vectors of a text's distinct known words, of length 1, and the share of each in the mean."""
+def _vectors(text: str, vectors: WordVectors, language: str) -> tuple[Vectors, Column]:
+    """Return unit vectors of a text's distinct known words, and each word's weight in the mean."""
     counts = Counter(word for word in words(text, language) if word in vectors)
     times = np.array(list(counts.values()), dtype=np.float64)
     return unit(vectors.of(counts)), times / max(1, times.sum())
@@ -72,8 +71,8 @@ class _ReferenceWords:
         """Return the score with each reference; 0 where either side has no known word."""
         scores = np.zeros(len(self._known))
         if len(shares) and len(self._shares):
-            # (words of the response, words of all references); einsum, because a matrix product of this size is
-            # slower where threads share it, and rounds equal scores of other sizes apart, which breaks ties
+            # (words of the response, words of all references); einsum, because a threaded matrix product of this size
+            # is slower, and its rounding depends on the size, which would break ties between equal scores
             cosines = np.einsum("ik,jk->ij", vectors, self._vectors).astype(np.float64)
             from_response = shares @ np.maximum.reduceat(cosines, self._starts, axis=1)
             from_reference = np.add.reduceat(cosines.max(axis=0) * self._shares, self._starts)

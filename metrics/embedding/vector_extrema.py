@@ -1,8 +1,8 @@
-"""Vector Extrema (Forgues et al., 2014) as Liu et al. (2016) compare responses by it.
+"""Vector Extrema (Forgues et al., 2014), as used on responses by Liu et al. (2016).
 
-Of each dimension the value of largest magnitude over the words is taken, sign included, as the metric's scripts have
-it; some papers write the maximum instead. Of two values of equal magnitude the positive one counts. Words and unknown
-words as for Embedding Average; `standard` is `max`.
+Each dimension takes the value of largest magnitude over the words, sign included, as in the metric's scripts; some
+papers define it as the maximum instead. If two values have equal magnitude, the positive one counts. Words and unknown
+words are treated as in Embedding Average; `standard` means `max`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""BLEU (Papineni et al., 2002) of a single response, orders 1 to 4, as sacreBLEU's `sentence_score` gives it.
+"""BLEU (Papineni et al., 2002) of a single response, orders 1 to 4, equal to sacreBLEU's `sentence_score`.
 
-Sentences are short, so the order is effective (an order longer than the response is left out) and zero matches are
-smoothed. `standard` clips an n-gram by its largest count in any one reference and compares with the closest length.
+Since sentences are short, orders longer than the response are skipped (effective order) and zero matches are smoothed.
+`standard` clips an n-gram at its largest count in a single reference and compares with the closest reference length.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from metrics.text.words import Aggregation, SideBySide, Tokenizer, over_referenc
 ORDERS = (1, 2, 3, 4)
 
 Smoothing: TypeAlias = Literal["exp", "add-k", "floor", "none"]
-"""Matches of an order without any: 1/2, 1/4, ...; one more match and n-gram; 0.1; none."""
+"""Orders without matches count 1/2, 1/4, ... (exp) or 0.1 (floor); add-k adds a match and an n-gram above order 1."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ class Bleu:
 def geometric_means(matches: tuple[float, ...], length: int, closest: int, smoothing: Smoothing) -> tuple[float, ...]:
     """Return 100 · BP · exp(1/n · Σ_{k≤n} log p_k) for each n, 0 where no order up to n has a match.
 
-    `length` is the response's, `closest` that of the nearest reference. Short texts often agree in these numbers.
+    `length` is that of the response, `closest` that of the nearest reference. Cached, since short texts often agree.
     """
     brevity = 1.0 if length >= closest else math.exp(1 - closest / length) if length else 0.0
     scores: list[float] = []
@@ -78,7 +78,7 @@ def geometric_means(matches: tuple[float, ...], length: int, closest: int, smoot
 
 
 def closest(length: int, lengths: Sequence[int]) -> int:
-    """Return the reference length nearest to that of the response, the shorter of two."""
+    """Return the reference length nearest to that of the response; the shorter one in a tie."""
     return min(lengths, key=lambda other: (abs(other - length), other))
 
 
@@ -93,7 +93,7 @@ def _log_precision(match: float, total: int, doubled: float, smoothing: Smoothin
 def _matches(response: Sequence[str], references: SideBySide) -> tuple[int, ...]:
     matches = [0] * len(ORDERS)
     for order, matched in enumerate(references.found(response, len(ORDERS))):
-        if not matched:  # then no longer n-gram matches either
+        if not matched:  # so no longer n-gram matches either
             break
         matches[order] = len(matched)
         if len(set(matched)) < len(matched):

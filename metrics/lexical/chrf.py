@@ -1,6 +1,6 @@
-"""chrF (Popović, 2015): the F-score of character n-grams that response and reference share, as sacreBLEU's CHRF.
+"""chrF (Popović, 2015): the F-score of the character n-grams that response and reference share, as in sacreBLEU.
 
-`word_order=2` adds word n-grams and makes it chrF++ (Popović, 2017). Of several references the best counts, so
+`word_order=2` adds word n-grams, which makes it chrF++ (Popović, 2017). The best of several references counts, so
 `standard` and `max` are the same.
 """
 
@@ -41,9 +41,9 @@ class Chrf:
 
     def __post_init__(self) -> None:
         if self.char_order < 0 or self.word_order < 0 or self.char_order + self.word_order < 1:
-            raise BadOption("chrf: char_order and word_order should be 0 or more, and not both 0")
+            raise BadOption("chrf: char_order and word_order must be 0 or more, and not both 0")
         if not self.beta > 0:
-            raise BadOption(f"chrf: beta should be more than 0, not {self.beta}")
+            raise BadOption(f"chrf: beta must be greater than 0, not {self.beta}")
 
     def score(self, items: Sequence[Item], models: Models) -> Columns:
         """Return chrF, 0 to 100; NaN without a reference."""

@@ -1,10 +1,10 @@
-"""ΔBLEU (Galley et al., 2015): BLEU with references that people rated, from 1 (apt) to −1 (inept).
+"""ΔBLEU (Galley et al., 2015): BLEU with references rated by people, from 1 (apt) to −1 (inept).
 
-N-grams of good references count more than those of poor references only, and n-grams of references rated below zero
-only count against the response. `Reference.weight` is the rating.
+N-grams of good references count more than those found only in poor ones, and those found only in references rated below
+zero count against the response. `Reference.weight` is the rating.
 
-The paper scores corpora; for responses BLEU's smoothing is applied, to matches in units of the largest weight, so that
-the score does not depend on the weights' scale. If the matches of an order sum to less than 0, they count as 0.
+The paper scores corpora. For single responses, BLEU's smoothing is applied to matches divided by the largest weight, so
+that the score does not depend on the scale of the weights. Matches of an order that sum to less than 0 count as 0.
 """
 
 from __future__ import annotations
@@ -53,9 +53,9 @@ class DeltaBleu:
 
 
 def _weighted_matches(response: Sequence[str], pool: SideBySide, weights: Sequence[float]) -> list[float]:
-    """Return for each order the sum over the response's n-grams of the best weighted count of a reference."""
-    def most(count: int, counts: Sequence[int]) -> float:
+    """Return for each order the sum over the response's n-grams of the best weighted match with a reference."""
+    def best(count: int, counts: Sequence[int]) -> float:
         return max(weight * min(count, held) for weight, held in zip(weights, counts, strict=True) if held)
 
-    return [sum(most(count, pool.counts(bits)) for bits, count in Counter(matched).items())
+    return [sum(best(count, pool.counts(bits)) for bits, count in Counter(matched).items())
             for matched in pool.found(response, len(ORDERS))]

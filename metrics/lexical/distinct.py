@@ -1,7 +1,7 @@
 """Distinct-n (Li et al., 2016) of a single response: its share of distinct n-grams.
 
-The paper counts over all responses of a system; here each response is scored, to be compared with ratings of it. Short
-responses score high.
+The paper counts over all responses of a system; here each response is scored, so that scores can be compared with its
+ratings. Short responses score high.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ ORDERS = (1, 2)
 
 @dataclass(frozen=True, slots=True)
 class Distinct:
-    """distinct-n = |different n-grams| / |n-grams|, over the tokens that BLEU has."""
+    """distinct-n = |distinct n-grams| / |n-grams|, over BLEU's tokens."""
 
     card: ClassVar[MetricCard] = MetricCard(
         name="distinct", title="Distinct", columns=tuple(f"distinct-{order}" for order in ORDERS),
         family="lexical", paper="https://aclanthology.org/N16-1014",
         notes="Counted within the response alone; needs no reference.", system="another method",
-        departures=("Counted within one response, where the paper counts over all responses of a system.",),
+        departures=("Counted within one response, whereas the paper counts over all responses of a system.",),
     )
     lowercase: bool = False
 

@@ -1,15 +1,13 @@
-"""METEOR (Lavie and Agarwal, 2007) as `nltk.translate.meteor_score` gives it, on 13a tokens.
+"""METEOR (Lavie and Agarwal, 2007), equal to `nltk.translate.meteor_score` on 13a tokens.
 
-Words of response and reference are aligned in three passes: the same word, the same Porter stem, and a stem among the
-WordNet synonyms of the other. Each pass goes through the response from its end and takes the last free position in the
-reference; like NLTK, the third pass looks up stems, not words. Of several references the best counts, so `standard` and
-`max` are the same. Outside English only the same word counts. A word that no reference can match is dropped before any
-alignment.
+Words of response and reference are aligned in three passes: identical words, identical Porter stems, and stems that are
+WordNet synonyms. Each pass goes through the response from its end and takes the last free position in the reference;
+like NLTK, the third pass looks up stems, not words. The best of several references counts, so `standard` and `max` are
+the same. Outside English only identical words match. Words that no reference can match are dropped before alignment.
 
-WordNet is read from its database files, in a folder or in a zip as NLTK's; `metrics/text/wordnet.zip` holds the fields
-that are read here. A word is looked up as it is and in its base forms:
-those in its exception list, else those its endings suggest (wndb(5WN), morphy(7WN)). The synonyms equal the lemmas of
-NLTK's `synsets(word)`.
+WordNet is read from its database files, in a folder or in a zip like NLTK's; `metrics/text/wordnet.zip` has only the
+fields used here. A word is looked up as it is and in its base forms: those in the exception lists, else those that its
+ending suggests (wndb(5WN), morphy(7WN)). The synonyms equal the lemmas of NLTK's `synsets(word)`.
 """
 
 from __future__ import annotations
@@ -36,7 +34,7 @@ ENDINGS = {
     "adj": "er: est: er:e est:e",
     "adv": "",
 }
-"""By part of speech: ENDING:REPLACEMENT of regular forms."""
+"""Regular forms by part of speech, as ENDING:REPLACEMENT."""
 
 _INDEX_LINE = re.compile(rb"^([^ \n]+) .*?((?: \d{8})+) *$", re.MULTILINE)
 
@@ -58,7 +56,7 @@ class Meteor:
 
     def __post_init__(self) -> None:
         if not 0 <= self.alpha <= 1:
-            raise BadOption(f"meteor: alpha should lie in 0..1, not {self.alpha}")
+            raise BadOption(f"meteor: alpha must be between 0 and 1, not {self.alpha}")
 
     def score(self, items: Sequence[Item], models: Models) -> Columns:
         """Return METEOR, 0 to 1; NaN without a reference."""
@@ -72,9 +70,9 @@ class Meteor:
             known = {base for index in indices for base in index.stems}
             for row, text in replies:
                 response = _lowered(text, language)
-                every = [_Candidate(position, word, stemmed(word), near(stemmed(word)) & known)
+                words = [_Candidate(position, word, stemmed(word), near(stemmed(word)) & known)
                          for position, word in enumerate(response)]
-                candidates = [word for word in reversed(every) if word.near or word.stemmed in known]
+                candidates = [word for word in reversed(words) if word.near or word.stemmed in known]
                 scores = [self._f(len(response), index, index.align(candidates)) for index in indices]
                 table[0, row] = over_references(scores, self.references)
         return {"meteor": table[0]}
@@ -89,7 +87,7 @@ class Meteor:
 
 
 class _Candidate(NamedTuple):
-    """A word of the response that a reference may match; `near` are the stems of references among its synonyms."""
+    """A word of the response that may match; `near` holds those of its synonyms that are stems of a reference."""
 
     position: int
     word: str
@@ -98,7 +96,7 @@ class _Candidate(NamedTuple):
 
 
 class _Index:
-    """The positions of each word and each stem of a reference, the last one first."""
+    """The positions of each word and each stem of a reference, last first."""
 
     def __init__(self, reference: Sequence[str], stemmed: Callable[[str], str]) -> None:
         self.length = len(reference)
@@ -109,14 +107,14 @@ class _Index:
             self.stems.setdefault(stemmed(reference[position]), []).append(position)
 
     def align(self, candidates: Sequence[_Candidate]) -> list[tuple[int, int]]:
-        """Return pairs of positions in response and reference, by the position in the response."""
+        """Return aligned pairs of positions in response and reference, ordered by the first."""
         pairs: list[tuple[int, int]] = []
-        taken: set[int] = set()
+        used: set[int] = set()
 
         def take(candidate: _Candidate, positions: Iterable[int]) -> bool:
             for position in positions:
-                if position not in taken:
-                    taken.add(position)
+                if position not in used:
+                    used.add(position)
                     pairs.append((candidate.position, position))
                     return True
             return False
@@ -135,14 +133,14 @@ def _lowered(text: str, language: str) -> list[str]:
 
 @functools.lru_cache(maxsize=1)
 def remembered(path: Path, _digest: str) -> WordNet:
-    """Return the WordNet in a file, read once."""
+    """Load WordNet, and keep it in memory."""
     return WordNet(path)
 
 
 class WordNet:
-    """The whole of WordNet in memory, about 60 MB.
+    """WordNet in memory, about 60 MB.
 
-    By part of speech it holds the offsets of each word's synsets, the synsets, irregular forms and regular endings.
+    Per part of speech it holds the offsets of each word's synsets, the synsets, irregular forms and regular endings.
     """
 
     def __init__(self, path: Path) -> None:
@@ -160,13 +158,13 @@ class WordNet:
         self.synonyms = functools.lru_cache(maxsize=1 << 14)(self._synonyms)
 
     def _synonyms(self, word: str) -> frozenset[str]:
-        """Return the single words that share a meaning with `word`, spelled as in WordNet."""
+        """Return the single-word synonyms of `word`, spelled as in WordNet."""
         return frozenset(name for name in self._lemmas(word.lower()) if "_" not in name)
 
     def _lemmas(self, word: str) -> Iterator[str]:
-        """Yield every lemma of every synset of the word's forms, with repetitions.
+        """Yield the lemmas of all synsets of the word's forms, with repetitions.
 
-        The line of a synset reads: offset, file, kind, number of words (hexadecimal), word, id, word, ...
+        The fields of a synset's line are: offset, file, kind, number of words (hexadecimal), word, id, word, ...
         """
         for offsets, synsets, irregular, regular in self._parts:
             forms = irregular.get(word) or [word.removesuffix(old) + new for old, new in regular if word.endswith(old)]

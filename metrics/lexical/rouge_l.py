@@ -1,10 +1,10 @@
-"""ROUGE-L (Lin, 2004): the longest common subsequence of response and reference, as the rouge-score package has it.
+"""ROUGE-L (Lin, 2004): the longest common subsequence of response and reference, as in the rouge-score package.
 
 Its length is computed with one bit per word of the reference (Hyyrö, 2004), for all references in one pass: they are
 concatenated in one integer, each followed by a free bit for the carry of the addition.
 
 `max` is the package's `score_multi`. `standard` is the F-measure of the largest precision and the largest recall
-over the references, as the papers with several references per context report it.
+over the references, as reported by papers with several references per context.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class RougeL:
     card: ClassVar[MetricCard] = MetricCard(
         name="rouge-l", title="ROUGE-L", columns=("rouge-l",), family="lexical",
         needs=("references",), paper="https://aclanthology.org/W04-1013",
-        notes="Equals the rouge-score package; beta=1.2 is what other toolkits take.", system="as published",
+        notes="Equals the rouge-score package; other toolkits use beta=1.2.", system="as published",
     )
     references: Aggregation = "standard"
     stem: bool = False
@@ -39,7 +39,7 @@ class RougeL:
 
     def __post_init__(self) -> None:
         if not self.beta > 0:
-            raise BadOption(f"rouge-l: beta should be more than 0, not {self.beta}")
+            raise BadOption(f"rouge-l: beta must be greater than 0, not {self.beta}")
 
     def score(self, items: Sequence[Item], models: Models) -> Columns:
         """Return ROUGE-L, 0 to 1; NaN without a reference."""
@@ -49,10 +49,10 @@ class RougeL:
             pool = SideBySide([_words(reference.text, self.stem, language) for reference in references])
             for row, text in replies:
                 response = _words(text, self.stem, language)
-                table[0, row] = self._one(_precisions_and_recalls(response, pool))
+                table[0, row] = self._aggregated(_precisions_and_recalls(response, pool))
         return {"rouge-l": table[0]}
 
-    def _one(self, pairs: Sequence[tuple[float, float]]) -> float:
+    def _aggregated(self, pairs: Sequence[tuple[float, float]]) -> float:
         if self.references == "standard":
             precisions, recalls = zip(*pairs, strict=True)
             return _f(max(precisions), max(recalls), self.beta)
@@ -65,7 +65,7 @@ def _f(precision: float, recall: float, beta: float) -> float:
 
 
 def _words(text: str, stemmed: bool, language: str) -> list[str]:
-    if language != "en":  # the package knows no other letters, and Porter's stems are English
+    if language != "en":  # the package handles only ASCII letters, and Porter's stems are English
         return words(text, language)
     plain = _WORD.findall(text.lower())
     return [stem(word) if len(word) >= _SHORTEST_STEMMED else word for word in plain] if stemmed else plain
@@ -73,10 +73,10 @@ def _words(text: str, stemmed: bool, language: str) -> list[str]:
 
 def _precisions_and_recalls(response: Sequence[str], pool: SideBySide) -> list[tuple[float, float]]:
     """Return P and R with each reference, from the length of the longest common subsequence."""
-    every = sum(pool.spans)
-    open_ = every  # a bit is cleared where the common subsequence grows
+    all_bits = sum(pool.spans)
+    open_ = all_bits  # a bit is cleared where the common subsequence grows
     for word in response:
-        if here := open_ & pool.places.get(word, 0):
-            open_ = (open_ + here | open_ - here) & every
+        if matches := open_ & pool.positions.get(word, 0):
+            open_ = (open_ + matches | open_ - matches) & all_bits
     return [(common / len(response), common / length) if common else (0.0, 0.0)
-            for common, length in zip(pool.counts(every & ~open_), pool.lengths, strict=True)]
+            for common, length in zip(pool.counts(all_bits & ~open_), pool.lengths, strict=True)]

@@ -1,7 +1,7 @@
-"""Mean likelihoods of responses, alone or after their contexts, and a scale within a dataset.
+"""Mean log-likelihoods of responses with or without their contexts, and their scaling within a dataset.
 
-Between two turns `separator` puts the model's end-of-text token (`end`, as DialoGPT was trained) or a space (as scripts
-for GPT-2 do). `turns` reads `all` of the context, or its `last` utterance.
+`separator` puts the model's end-of-text token (`end`, as DialoGPT was trained) or a space (as scripts for GPT-2 do)
+between turns. `turns` uses `all` of the context, or only its `last` utterance.
 """
 
 from __future__ import annotations
@@ -22,31 +22,31 @@ Turns: TypeAlias = Literal["all", "last"]
 PERCENTILE = 5
 
 LONGEST = 1024
-"""Tokens of a context that are read by default, if the model can read as many; the public sets of the challenge have
-shorter contexts."""
+"""Default limit on context tokens, unless the model's own is lower; contexts in the challenge's public datasets are
+shorter."""
 
 
 def spaced(turns: Iterable[Utterance], between: str) -> tuple[str, ...]:
-    """Return the texts of the turns, each but the last followed by the separator; none if all are blank."""
+    """Return the texts of the turns, all but the last followed by the separator; empty if all are blank."""
     texts = [turn.text.strip() for turn in turns]
     return (*(text + between for text in texts[:-1]), texts[-1]) if any(texts) else ()
 
 
-def marks(item: Item) -> dict[str, str]:
-    """Return the mark of each speaker of an item: A: for the first to speak, B: for the second, and so on."""
+def prefixes(item: Item) -> dict[str, str]:
+    """Return the prefix of each speaker of an item: `A:` for the first to speak, `B:` for the second, and so on."""
     names = dict.fromkeys(turn.speaker for turn in item.utterances)
     return {name: f"{chr(ord('A') + min(25, order))}:" for order, name in enumerate(names)}
 
 
-def marked(item: Item) -> list[Utterance]:
-    """Return the turns of an item that are not blank, each after the mark of its speaker."""
-    by_speaker = marks(item)
+def prefixed(item: Item) -> list[Utterance]:
+    """Return the non-blank turns of an item, each prefixed by its speaker."""
+    by_speaker = prefixes(item)
     return [Utterance(turn.speaker, f"{by_speaker[turn.speaker]} {turn.text.strip()}")
             for turn in item.utterances if turn.text.strip()]
 
 
 def unconditional(items: Sequence[Item], model: LanguageModel) -> Column:
-    """Return the mean log p per token of each response without a context; −∞ without a token."""
+    """Return the mean log p per token of each response without its context; −∞ without a token."""
     return _means(model, [("", reply(item).strip()) for item in items])
 
 
@@ -75,12 +75,12 @@ def scaled(means: Column) -> Column:
 
 
 def _means(model: LanguageModel, pairs: Sequence[tuple[Before, str]], longest: int = LONGEST) -> Column:
-    read = model.log_likelihoods(pairs, longest)
-    return np.array([values.mean(dtype=np.float64) if values.size else -np.inf for values in read], dtype=np.float64)
+    by_token = model.log_likelihoods(pairs, longest)
+    return np.array([row.mean(dtype=np.float64) if row.size else -np.inf for row in by_token], dtype=np.float64)
 
 
 def _pair(context: tuple[str, ...], between: str, response: str) -> tuple[Before, str]:
-    """A space belongs to the word after it, since tokenizers split texts so; a token that ends a turn to the turn."""
+    """Put a separating space at the start of the response, as tokenizers do, but an end token after the context."""
     if between == " ":
         return context, response and between + response
     return (*context[:-1], context[-1] + between), response

@@ -1,4 +1,4 @@
-"""Deep AM-FM (Zhang et al., 2020) without references, as run by the organisers of DSTC10 Track 5 for their baseline.
+"""Deep AM-FM (Zhang et al., 2020) without references, as run by the organisers of DSTC10 Track 5 as their baseline.
 
 Adequacy (AM) is the cosine of the response and the last utterance before it. Fluency (FM) is the coherence of Pang et
 al. (2020): the response's mean log-likelihood after that utterance, scaled to 0..1 by the dataset's 5th percentile.
@@ -39,7 +39,7 @@ class DeepAmFm:
         system="same method, smaller model",
         departures=(
             ("Unlike the organisers' BERT and GPT-2, encoder and language model are not adapted to dialogue; "
-             "a text's vector is its tokens' mean."),
+             "a text's vector is the mean over its tokens."),
             "AM is not scaled by its 5th percentile; a negative cosine counts as 0.",
         ),
     )
@@ -62,5 +62,5 @@ class DeepAmFm:
         return np.where([bool(text) for text in last], similar, np.nan)
 
     def depends(self, models: Models) -> Mapping[str, str]:
-        """Return how contexts of several turns are truncated, which an earlier version did differently."""
+        """Return how contexts of several turns are truncated, which differed in an earlier version."""
         return {"cut": "turns"} if self.turns == "all" else {}

@@ -1,15 +1,15 @@
-"""FED (Mehri and Eskenazi, 2020): the likelihood of follow-ups that praise, against those that complain.
+"""FED (Mehri and Eskenazi, 2020): the likelihood of follow-ups that praise, minus that of those that complain.
 
-The conversation, with the judged response, is followed by each of a quality's follow-ups (followups.toml). The score of
-a quality is the mean log-likelihood of the follow-ups for it minus that of those against it; if there are none for it,
-the negative of the latter. The paper's model is DialoGPT. The model's end-of-text token precedes the conversation and
-follows each turn, without the spaces of the released code, which tokenizers dropped at the time.
+Each of a quality's follow-ups (followups.toml) is appended to the conversation, which ends with the judged response. A
+quality's score is the mean log-likelihood of the follow-ups for it minus that of those against it; if there are none
+for it, the negative of the latter. The paper's model is DialoGPT. The model's end-of-text token precedes the
+conversation and follows each turn, without the spaces of the released code, which tokenizers dropped at the time.
 
 Departure: only the follow-up's tokens count, given the conversation. The released code takes the mean over the tokens
-of both (`tokens=all`): a quality with two sides then shrinks as the conversation grows, and one with a single side is
-mainly the conversation's own likelihood. If a conversation is too long for the model, `tokens=all` uses the likelihood
-of its beginning, whereas the released code fails. `speakers=true` writes `A:` and `B:` before the turns, which is
-neither in the paper nor in the code.
+of both (`tokens=all`). The score of a quality with both kinds of follow-up then shrinks as the conversation grows, and
+with one kind it is mainly the likelihood of the conversation. If a conversation is too long for the model, `tokens=all`
+uses the likelihood of its beginning, whereas the released code fails. `speakers=true` prefixes the turns by `A:` and
+`B:`, which neither the paper nor the code does.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from benchmarks.dataset import Item
-from metrics.likelihood._context import LONGEST, marked
+from metrics.likelihood._context import LONGEST, prefixed
 from metrics.metric import Column, Columns, MetricCard
 from metrics.models.causal import Before, LanguageModel
 from metrics.models.service import Models
@@ -35,7 +35,7 @@ Likelihoods: TypeAlias = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class FollowUps:
-    """The utterances that speak for a quality, if any, and those that speak against it."""
+    """Utterances that speak for a quality, possibly none, and against it."""
 
     speak_for: tuple[str, ...]
     against: tuple[str, ...]
@@ -62,13 +62,13 @@ class Fed:
     card: ClassVar[MetricCard] = MetricCard(
         name="fed", title="FED", columns=("fed", *(f"fed-{quality}" for quality in QUALITIES)), family="likelihood",
         levels=("turn", "dialogue"), models=("lm",), revision=2, paper="https://aclanthology.org/2020.sigdial-1.28",
-        notes="Likelihood of follow-ups that praise the dialogue, minus that of those that complain.",
+        notes="Likelihood of follow-ups that praise the dialogue, minus that of follow-ups that complain.",
         system="same method, smaller model", later=("longest",),
         departures=(
             "A small causal model by default, in place of DialoGPT.",
             ("Only the likelihood of the follow-up's tokens counts; tokens=all includes the conversation, as the "
              "released code does."),
-            "At most 1,024 tokens of the conversation are read before a follow-up, in whole turns (longest).",
+            "The conversation is truncated to 1,024 tokens, in whole turns (longest).",
         ),
     )
     lm: str = ""
@@ -79,23 +79,24 @@ class Fed:
     def score(self, items: Sequence[Item], models: Models) -> Columns:
         """Return differences of log-likelihoods, unbounded; NaN for a conversation without text."""
         model = models.lm(self.lm)
-        said = [[turn.text.strip() for turn in (marked(item) if self.speakers else item.utterances)] for item in items]
-        with_text = [row for row, texts in enumerate(said) if any(texts)]
+        turns = [[turn.text.strip() for turn in (prefixed(item) if self.speakers else item.utterances)]
+                 for item in items]
+        with_text = [row for row, texts in enumerate(turns) if any(texts)]
         likelihoods = np.full((len(items), len(UTTERANCES)), np.nan)
-        likelihoods[with_text] = self._likelihoods([said[row] for row in with_text], model)
+        likelihoods[with_text] = self._likelihoods([turns[row] for row in with_text], model)
         columns = {f"fed-{quality}": _quality(quality, likelihoods) for quality in QUALITIES}
         turn, dialogue = (_mean([columns[f"fed-{quality}"] for quality in level]) for level in (TURN, DIALOGUE))
-        whole = np.array([item.response is None for item in items], dtype=bool)
-        return {"fed": np.where(whole, dialogue, turn), **columns}
+        is_dialogue = np.array([item.response is None for item in items], dtype=bool)
+        return {"fed": np.where(is_dialogue, dialogue, turn), **columns}
 
-    def _likelihoods(self, said: Sequence[Sequence[str]], model: LanguageModel) -> Likelihoods:
+    def _likelihoods(self, turns: Sequence[Sequence[str]], model: LanguageModel) -> Likelihoods:
         """Return the mean log p per token of every follow-up after every conversation, or of both together."""
         conversations: list[Before] = [
-            (*(model.end + text for text in texts[:-1]), model.end + texts[-1] + model.end) for texts in said]
+            (*(model.end + text for text in texts[:-1]), model.end + texts[-1] + model.end) for texts in turns]
         means = model.after_each(conversations, UTTERANCES, self.longest).astype(np.float64)
         if self.tokens == "follow-up":
             return means
-        before = model.log_likelihoods([(model.end, model.end.join(texts) + model.end) for texts in said])
+        before = model.log_likelihoods([(model.end, model.end.join(texts) + model.end) for texts in turns])
         sums = np.array([values.sum(dtype=np.float64) for values in before])[:, None]
         counts = np.array([values.size for values in before])[:, None]
         sizes = model.sizes(UTTERANCES)

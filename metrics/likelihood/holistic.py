@@ -1,11 +1,11 @@
-"""The two measures of Pang et al. (2020) that need nothing but GPT-2: context coherence and fluency of the response.
+"""The two measures of Pang et al. (2020) that need only GPT-2: context coherence and fluency of the response.
 
 Each is a mean log-likelihood per token, scaled to 0..1 by the 5th percentile of the dataset. As in the paper, and
 unlike its released script, the coherence is divided by the response's length.
 
-Departures: the paper fine-tunes GPT-2 on its dialogues; here `lm` names the model. Its query is one
-utterance (`turns=last`); here the whole context is read. The first token of a response is scored too, after the
-beginning-of-text token. An empty response, which the script gives −10⁶, gets 0 and does not move the percentile.
+Departures: the paper fine-tunes GPT-2 on its dialogues; here `lm` names the model. The paper's query is one utterance
+(`turns=last`); here the whole context is used. The first token of a response is scored too, after the beginning-of-text
+token. An empty response, which the script scores −10⁶, gets 0 and does not affect the percentile.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ class Holistic:
         notes="Likelihood of the response with and without its context, scaled within the dataset.",
         system="same method, smaller model", later=("longest",),
         departures=(
-            "A small causal model unless another is given, not a GPT-2 fine-tuned on the dialogues.",
-            "The whole context is read (turns=last: the paper's one utterance); the first token of a response counts.",
-            "At most 1,024 tokens of the context are read, in whole turns (longest).",
+            "A small causal model by default, not a GPT-2 fine-tuned on the dialogues.",
+            "The whole context is used, not one utterance (turns=last); the first token of a response counts.",
+            "The context is truncated to 1,024 tokens, in whole turns (longest).",
         ),
     )
     lm: str = ""
@@ -42,7 +42,7 @@ class Holistic:
     longest: int = LONGEST
 
     def score(self, items: Sequence[Item], models: Models) -> Columns:
-        """Return both from 0 to 1; coherence is NaN without a context."""
+        """Return both, from 0 to 1; coherence is NaN without a context."""
         model = models.lm(self.lm)
         return {"holistic-coherence": scaled(conditional(items, model, self.turns, self.separator, self.longest)),
                 "holistic-fluency": scaled(unconditional(items, model))}

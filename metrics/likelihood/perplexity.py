@@ -1,8 +1,8 @@
 """Perplexity of the response under a language model, negated so that higher is better.
 
-`context=none` reads the response alone, `all` after the whole context and `last` after its last utterance. The first
-token counts too: without a context it stands after the model's beginning-of-text token, where scripts that take a
-model's loss leave it out. A long and ordinary response is less surprising per token than a short one; compare `length`.
+`context=none` scores the response alone, `all` after the whole context and `last` after its last utterance. The first
+token counts too: without a context it follows the model's beginning-of-text token, whereas scripts that use a model's
+loss skip it. A long, ordinary response is less surprising per token than a short one; compare `length`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from metrics.metric import Columns, MetricCard
 from metrics.models.service import Models
 
 _LARGEST = 700.0
-"""exp of more overflows."""
+"""exp overflows above this."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,5 +43,5 @@ class Perplexity:
         return {"perplexity": np.where(np.isfinite(means), -np.exp(np.minimum(-means, _LARGEST)), np.nan)}
 
     def depends(self, models: Models) -> Mapping[str, str]:
-        """Return how a context of several turns is cut, which has changed."""
+        """Return how contexts of several turns are truncated, which differed in an earlier version."""
         return {"cut": "turns"} if self.context == "all" else {}

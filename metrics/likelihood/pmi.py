@@ -2,12 +2,12 @@
 
 log p(r | c) − log p(r) is large if a response fits this context better than others, so that "I don't know", which is
 likely after anything, gains nothing. Training by maximum mutual information maximises it (Li et al., 2016); here it is
-computed by one causal language model without fine-tuning.
+computed by a causal language model without fine-tuning.
 
-A dialogue is written one utterance a line, each after the mark of its speaker (`A:`, `B:`), facts first, since a
-context that is too long loses its beginning. The unconditional likelihood is that of the response after its mark, or
-after `start` and its mark. Marks and the whole context were chosen on DailyDialog++ (docs/models.md), not on rated
-datasets.
+A dialogue is written with one utterance per line, prefixed by its speaker (`A:`, `B:`). Facts come first, since a
+context that is too long loses its beginning. The unconditional likelihood is that of the response after its prefix, or
+after `start` and its prefix. The use of prefixes and of the whole context was chosen on DailyDialog++ (docs/models.md),
+not on rated datasets.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import ClassVar
 import numpy as np
 
 from benchmarks.dataset import Item
-from metrics.likelihood._context import LONGEST, Turns, marks
+from metrics.likelihood._context import LONGEST, Turns, prefixes
 from metrics.metric import Columns, MetricCard
 from metrics.models.service import Models
 from metrics.text.words import reply, unscored
@@ -33,10 +33,10 @@ class Pmi:
         name="pmi", title="Pointwise mutual information",
         columns=("pmi", "pmi-sum", "pmi-share", "pmi-likelihood"), family="likelihood", needs=("context",),
         models=("lm",), revision=2, paper="https://aclanthology.org/N16-1014",
-        notes="How much likelier the context makes the response, under a language model that nobody fine-tuned.",
+        notes="How much likelier the context makes the response, under a language model without fine-tuning.",
         system="baseline", later=("longest",), departures=(
-            "The quantity that the paper trains for, read off a language model that nobody fine-tuned.",
-            "At most 1,024 tokens of the context are read, in whole turns (longest)."),
+            "The quantity that the paper trains for, computed by a language model without fine-tuning.",
+            "The context is truncated to 1,024 tokens, in whole turns (longest)."),
     )
     lm: str = ""
     turns: Turns = "all"
@@ -55,8 +55,8 @@ class Pmi:
                                        for row, text in zip(rows, responses, strict=True)], self.longest)
         without = model.log_likelihoods([(self._opening(items[row]), text)
                                        for row, text in zip(rows, responses, strict=True)])
-        conditional, unconditional = (np.array([values.sum(dtype=np.float64) for values in read])
-                                      for read in (after, without))
+        conditional, unconditional = (np.array([row.sum(dtype=np.float64) for row in by_token])
+                                      for by_token in (after, without))
         sizes = np.array([max(1, values.size) for values in after])
         gain = conditional - unconditional
         columns = np.stack([gain / sizes, gain, gain / np.maximum(-unconditional, 1e-6), conditional / sizes])
@@ -67,19 +67,19 @@ class Pmi:
     def _context(self, item: Item) -> tuple[str, ...]:
         facts = [fact for fact in item.facts if fact.strip()] if self.facts else []
         turns = item.context[-1:] if self.turns == "last" else item.context
-        lines = [f"{self._mark(turn.speaker, item)} {' '.join(turn.text.split())}".strip() for turn in turns]
+        lines = [f"{self._prefix(turn.speaker, item)} {' '.join(turn.text.split())}".strip() for turn in turns]
         *earlier, last = [f"{line}\n" for line in (*facts, *lines)]
-        return (*earlier, last + self._last_mark(item))
+        return (*earlier, last + self._last_prefix(item))
 
     def _opening(self, item: Item) -> str:
-        mark = self._last_mark(item)
-        return f"{self.start}\n{mark}" if self.start or not mark else mark
+        prefix = self._last_prefix(item)
+        return f"{self.start}\n{prefix}" if self.start or not prefix else prefix
 
-    def _last_mark(self, item: Item) -> str:
-        return self._mark(item.response.speaker, item) if item.response else ""
+    def _last_prefix(self, item: Item) -> str:
+        return self._prefix(item.response.speaker, item) if item.response else ""
 
-    def _mark(self, speaker: str, item: Item) -> str:
-        return marks(item)[speaker] if self.speakers else ""
+    def _prefix(self, speaker: str, item: Item) -> str:
+        return prefixes(item)[speaker] if self.speakers else ""
 
     def _response(self, item: Item) -> str:
         text = " ".join(reply(item).split())

@@ -2,7 +2,7 @@
 
 A keyword is a noun, verb or adjective. By default, word lists exclude function words, adverbs, interjections, numbers,
 and verbs and nouns too general for a topic; tagger=nltk uses NLTK's tagger. The candidates with the largest
-tf · ln(N / df) are taken, in the order of the text. tagger=weighed follows GRADE's released code and takes words with
+tf · ln(N / df) are kept, in the order of the text. tagger=weighed follows GRADE's released code and keeps words with
 (weight of the part of speech) · tf / words · log10(N / df) above 0.15.
 
 `keyword_counts.tsv.gz` holds the number of utterances with each word in the training splits of five corpora (df), after
@@ -29,44 +29,44 @@ from metrics.text.words import terms
 
 Tagger: TypeAlias = Literal["lists", "nltk", "weighed"]
 MOST = 10
-"""Most keywords of a text."""
+"""Maximum number of keywords of a text."""
 RARITY = 3.0
-"""Least ln(N / df) of a keyword: a word in more than one utterance of twenty names no topic."""
+"""Minimum ln(N / df) of a keyword: a word in more than one of twenty utterances is too common to name a topic."""
 LEAST = 5
-"""Least utterances with a word for it to be counted."""
+"""Minimum number of utterances with a word for it to be counted."""
 COUNTS = Path(__file__).with_name("keyword_counts.tsv.gz")
 TAGS = ("NN", "VB", "JJ")
 """Prefixes of the Penn Treebank's tags for nouns, verbs and adjectives."""
 SPEECH, LEAST_WEIGHT = {"VB": 1.0, "NN": 2.0, "JJ": 0.5}, 0.15
-"""Weights of a verb, noun and adjective with tagger=weighed, and the weight above which a word is taken."""
+"""Weights of a verb, noun and adjective with tagger=weighed, and the weight above which a word is kept."""
 _WORD = re.compile(r"[a-zà-ɏ]+(?:['’][a-zà-ɏ]+)?", re.IGNORECASE)
 STOP_WORDS, GENERAL, LY = (frozenset(words.split()) for words in tomllib.loads(
     (files(__package__) / "english.toml").read_text("utf-8")).values())
-"""Function words; other words too general for a topic; words in -ly that are no adverbs."""
+"""Function words; other words too general for a topic; words in -ly that are not adverbs."""
 
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """The number of utterances, and of those with each word."""
+    """The number of utterances, and of utterances with each word."""
 
     utterances: int
     words: Mapping[str, int]
     digest: str
 
     def rarity(self, word: str) -> float:
-        """Return ln(N / df), 0 or more; an uncounted word has a df of `LEAST` - 1."""
+        """Return ln(N / df), 0 or more, with df = LEAST - 1 for an uncounted word."""
         return math.log(self.utterances / self.words.get(word, LEAST - 1))
 
 
 def spelled(text: str) -> list[str]:
-    """Return the words of letters in a text, lower-cased, without possessive endings and without words in -n't."""
+    """Return the lower-cased words of a text, without digits, possessive endings and words in -n't."""
     words = (word.replace("’", "'") for word in _WORD.findall(text.casefold()))
     return [word.partition("'")[0] for word in words if not word.endswith("n't")]
 
 
 @functools.lru_cache(maxsize=1 << 18)
 def keywords(text: str, tagger: Tagger = "lists") -> tuple[str, ...]:
-    """Return the distinct keywords of a text in their order."""
+    """Return the distinct keywords of a text, in order of appearance."""
     if tagger == "weighed":
         return tuple(_weighed(_tags_by_nltk(text), shipped()))
     candidates = _tagged(_tags_by_nltk(text)) if tagger == "nltk" else [
@@ -80,7 +80,7 @@ def _foreign(text: str) -> list[str]:
 
 
 def ranked(frequency: Mapping[str, int], counts: Counts) -> list[str]:
-    """Return the `MOST` candidates with the largest tf · ln(N / df), in their order."""
+    """Return the `MOST` candidates with the largest tf · ln(N / df), in order of appearance."""
     weights = {word: times * rarity for word, times in frequency.items()
                if (rarity := counts.rarity(word)) >= RARITY}
     best = set(sorted(weights, key=lambda word: (-weights[word], word))[:MOST])
@@ -94,7 +94,7 @@ def topical(word: str) -> bool:
 
 
 def vocabulary(least: int = 10) -> list[str]:
-    """Return the counted words that can be keywords, the most frequent first."""
+    """Return the counted words that can be keywords, most frequent first."""
     counts = shipped()
     return [word for word, count in counts.words.items()
             if count >= least and topical(word) and counts.rarity(word) >= RARITY]
@@ -123,8 +123,8 @@ def _tags_by_nltk(text: str) -> list[tuple[str, str]]:
     try:
         return list(nltk.pos_tag(_WORD.findall(text)))
     except LookupError:
-        raise MissingResource("NLTK's tagger is not on this machine: `python -m nltk.downloader "
-                              "averaged_perceptron_tagger_eng`, or take tagger=lists") from None
+        raise MissingResource("NLTK's tagger is not installed: run `python -m nltk.downloader "
+                              "averaged_perceptron_tagger_eng`, or use tagger=lists") from None
 
 
 def _tagged(tagged: Iterable[tuple[str, str]]) -> list[str]:

@@ -11,7 +11,7 @@ from metrics.metric import Column
 
 Vectors = npt.NDArray[np.float32]
 Weighted = tuple[Vectors, Column]
-"""The vectors of a text's words (words, width), at least one, and the weight of each in the mean."""
+"""The vectors of a text's words (words, width), at least one, and each word's weight in the mean."""
 
 
 def unit(vectors: Vectors) -> Vectors:
@@ -22,7 +22,7 @@ def unit(vectors: Vectors) -> Vectors:
 
 
 def cosines(left: npt.NDArray[np.floating], right: npt.NDArray[np.floating]) -> Column:
-    """Return the cosine of each row with the row of the same index, −1 to 1."""
+    """Return the cosine of each row of `left` with the same row of `right`, −1 to 1."""
     a, b = np.asarray(left, dtype=np.float64), np.asarray(right, dtype=np.float64)
     lengths = np.linalg.norm(a, axis=-1) * np.linalg.norm(b, axis=-1)
     products: Column = (a * b).sum(axis=-1)

@@ -1,15 +1,15 @@
-"""A graph of terms in a compact file that is mapped into memory, with hop counts and nearest neighbours.
+"""A graph of terms in a compact memory-mapped file, with hop counts and nearest neighbours.
 
-    header    8 × u8     mark, nodes, entries, bytes of text, checksum of all that follows
-    keys      u8         digests of the terms, ascending: a node's number is the rank of its digest
+    header    8 × u8     magic number, nodes, entries, bytes of text, checksum of everything after the header
+    keys      u8         digests of the terms, ascending: a node's index is the rank of its digest
     ends      u8         offsets of the terms' texts, and the end of the last
     rows      u8         offsets of the nodes' entries, and the end of the last (CSR)
-    columns   u4         the neighbours of each node, the heaviest edge first, then the neighbour of most edges
-    weights   f4         of the edges, each of which is an entry of both its nodes
+    columns   u4         the neighbours of each node, by edge weight and then by degree, largest first
+    weights   f4         the weights of the edges; each edge is an entry of both its nodes
     text      bytes      the terms
 
-The graph has no direction and no loops; of two edges between the same terms the heavier counts. Opening
-verifies the checksum.
+The graph is undirected and has no loops; of two edges between the same terms the heavier is kept. Opening verifies the
+checksum.
 """
 
 from __future__ import annotations
@@ -28,31 +28,31 @@ from metrics.errors import MissingResource
 Nodes = npt.NDArray[np.int64]
 Hops = npt.NDArray[np.int8]
 FARTHEST = 4
-"""Most hops that are counted."""
-_MARK = int.from_bytes(b"topics_1", "little")
+"""Maximum number of hops that are counted."""
+_MAGIC = int.from_bytes(b"topics_1", "little")
 _HEADER = 64
 _BITS = 64
 _BLOCK = 512
 
 
 class Damaged(MissingResource):
-    """The file of a graph has another checksum or size than was written."""
+    """The size or checksum of a graph's file is wrong."""
 
     def __init__(self, path: Path) -> None:
-        super().__init__(f"{path} is damaged; remove it, and it is made anew")
+        super().__init__(f"{path} is damaged; remove it, and it will be rebuilt")
 
 
 class Graph:
-    """A graph in a mapped file."""
+    """A graph in a memory-mapped file."""
 
     def __init__(self, path: Path) -> None:
-        whole = np.memmap(path, np.uint8, "r") if path.stat().st_size >= _HEADER else np.zeros(_HEADER, np.uint8)
-        mark, nodes, entries, text, check = map(int, whole[:40].view("<u8"))
-        if (mark != _MARK or whole.size != _HEADER + 24 * nodes + 16 + 8 * entries + text
-                or zlib.crc32(whole[_HEADER:].data) != check):
+        content = np.memmap(path, np.uint8, "r") if path.stat().st_size >= _HEADER else np.zeros(_HEADER, np.uint8)
+        magic, nodes, entries, text, checksum = map(int, content[:40].view("<u8"))
+        if (magic != _MAGIC or content.size != _HEADER + 24 * nodes + 16 + 8 * entries + text
+                or zlib.crc32(content[_HEADER:].data) != checksum):
             raise Damaged(path)
         sizes = (8 * nodes, 8 * (nodes + 1), 8 * (nodes + 1), 4 * entries, 4 * entries, text)
-        keys, ends, rows, columns, weights, texts = np.split(whole[_HEADER:], np.cumsum(sizes)[:-1])
+        keys, ends, rows, columns, weights, texts = np.split(content[_HEADER:], np.cumsum(sizes)[:-1])
         self._keys, self._ends, self._texts = keys.view("<u8"), ends.view("<u8"), texts
         self.rows = rows.view("<u8").astype(np.int64)
         self.columns, self.weights = columns.view("<u4"), weights.view("<f4")
@@ -65,8 +65,8 @@ class Graph:
         keys = np.array([_key(term) for term in terms], dtype=np.uint64)
         if not len(self):
             return np.full(len(keys), -1)
-        places = np.minimum(np.searchsorted(self._keys, keys), len(self) - 1)
-        return np.where(self._keys[places] == keys, places, -1)
+        nodes = np.minimum(np.searchsorted(self._keys, keys), len(self) - 1)
+        return np.where(self._keys[nodes] == keys, nodes, -1)
 
     def term(self, node: int) -> str:
         return bytes(self._texts[int(self._ends[node]):int(self._ends[node + 1])]).decode()
@@ -74,7 +74,7 @@ class Graph:
     def hops(self, left: Nodes, right: Nodes) -> Hops:
         """Return the length of the shortest path of each pair, 0 to FARTHEST; -1 for longer ones.
 
-        A breadth-first search from 64 nodes at a time; each bit of a node's word stands for one of them.
+        Breadth-first search from 64 nodes at a time, each of which has a bit in every node's word.
         """
         hops = np.where((left == right) & (left >= 0), 0, -1).astype(np.int8)
         open_ = np.flatnonzero((left != right) & (left >= 0) & (right >= 0))
@@ -88,9 +88,10 @@ class Graph:
         return hops
 
     def neighbours(self, nodes: Nodes, first: int, second: int) -> tuple[Nodes, Nodes]:
-        """Return the `first` nearest at one hop and the `second` at two: (nodes, first) and (nodes, second), or -1.
+        """Return each node's `first` nearest neighbours at one hop and `second` nearest at two hops; -1 if missing.
 
-        At one hop the heaviest edge is nearest; at two hops, over these, the largest sum of products of both weights.
+        At one hop the heaviest edge is nearest; at two hops, through these neighbours, the largest sum over paths of
+        the product of both weights. Shapes are (nodes, first) and (nodes, second).
         """
         near = np.full((len(nodes), first), -1)
         for rank in range(first):
@@ -106,29 +107,29 @@ class Graph:
     def _second(self, nodes: Nodes, near: Nodes, second: int) -> Nodes:
         import scipy
 
-        rows, places = np.nonzero(near >= 0)
-        weights = self.weights[self.rows[nodes[rows]] + places].astype(np.float64)
-        ways, others = self._entries(near[rows, places])
-        step = scipy.sparse.csr_array((weights[ways] * self.weights[others], (rows[ways], self.columns[others])),
+        rows, ranks = np.nonzero(near >= 0)
+        weights = self.weights[self.rows[nodes[rows]] + ranks].astype(np.float64)
+        first, entries = self._entries(near[rows, ranks])
+        sums = scipy.sparse.csr_array((weights[first] * self.weights[entries], (rows[first], self.columns[entries])),
                                 shape=(len(nodes), len(self)))
-        step.sum_duplicates()
+        sums.sum_duplicates()
         second_nodes = np.full((len(nodes), second), -1)
         for row, node in enumerate(nodes.tolist()):
-            at = slice(step.indptr[row], step.indptr[row + 1])
-            two = ~np.isin(step.indices[at], [node, *self.columns[self.rows[node]:self.rows[node + 1]]])
-            columns, sums = step.indices[at][two], step.data[at][two].round(6)
-            best = np.lexsort((columns, -sums))[:second]
+            at = slice(sums.indptr[row], sums.indptr[row + 1])
+            is_second = ~np.isin(sums.indices[at], [node, *self.columns[self.rows[node]:self.rows[node + 1]]])
+            columns, values = sums.indices[at][is_second], sums.data[at][is_second].round(6)
+            best = np.lexsort((columns, -values))[:second]
             second_nodes[row, :len(best)] = columns[best]
         return second_nodes
 
     def _entries(self, nodes: Nodes) -> tuple[Nodes, Nodes]:
-        """Return the entries of all nodes in turn: the index of the node, and the entry."""
+        """Return the entries of all `nodes`: the index in `nodes`, and the entry."""
         begin, counts = self.rows[nodes], self._degrees(nodes)
-        whose = np.repeat(np.arange(len(nodes)), counts)
-        return whose, np.arange(counts.sum()) + np.repeat(begin - np.cumsum(counts) + counts, counts)
+        indices = np.repeat(np.arange(len(nodes)), counts)
+        return indices, np.arange(counts.sum()) + np.repeat(begin - np.cumsum(counts) + counts, counts)
 
     def _from(self, sources: Nodes, left: Nodes, right: Nodes) -> Hops:
-        """Return the hops of each pair, whose left node is one of up to 64 ascending sources."""
+        """Return the hops of each pair; `sources` are the distinct left nodes, at most 64, ascending."""
         bits = np.uint64(1) << np.searchsorted(sources, left).astype(np.uint64)
         reached = np.zeros(len(self), np.uint64)
         reached[sources] = np.uint64(1) << np.arange(len(sources), dtype=np.uint64)
@@ -148,18 +149,18 @@ class Graph:
 
     def _gathered(self, reached: npt.NDArray[np.uint64], nodes: Nodes) -> npt.NDArray[np.uint64]:
         """Return the union of the bits of each node's neighbours."""
-        together = np.zeros(len(nodes), np.uint64)
+        union = np.zeros(len(nodes), np.uint64)
         counts = self._degrees(nodes)
         connected = np.flatnonzero(counts)
         if len(connected):
             columns = self.columns if len(nodes) == len(self) else self.columns[self._entries(nodes[connected])[1]]
             starts = np.cumsum(counts[connected]) - counts[connected]
-            together[connected] = np.bitwise_or.reduceat(reached[columns], starts)
-        return together
+            union[connected] = np.bitwise_or.reduceat(reached[columns], starts)
+        return union
 
 
 def write(path: Path, terms: Sequence[str], left: Nodes, right: Nodes, weights: npt.NDArray[np.float32]) -> None:
-    """Write the graph of these terms, with edges between the terms of these indices."""
+    """Write a graph of `terms`, with edges between the terms at indices `left` and `right`."""
     keys = np.array([_key(term) for term in terms], dtype="<u8")
     order = np.argsort(keys, kind="stable")
     rank = np.empty(len(terms), dtype=np.int64)
@@ -170,17 +171,17 @@ def write(path: Path, terms: Sequence[str], left: Nodes, right: Nodes, weights: 
     parts = (keys[order].tobytes(), ends.astype("<u8").tobytes(), rows.astype("<u8").tobytes(),
              columns.astype("<u4").tobytes(), data.astype("<f4").tobytes(), b"".join(texts))
     content = b"".join(parts)
-    header = np.array([_MARK, len(terms), len(columns), len(parts[-1]), zlib.crc32(content), 0, 0, 0], "<u8")
+    header = np.array([_MAGIC, len(terms), len(columns), len(parts[-1]), zlib.crc32(content), 0, 0, 0], "<u8")
     path.parent.mkdir(parents=True, exist_ok=True)
     write_atomically(path, header.tobytes() + content)
 
 
 def _symmetric(left: Nodes, right: Nodes, weights: npt.NDArray[np.float32],
                nodes: int) -> tuple[Nodes, Nodes, npt.NDArray[np.float32]]:
-    """Return each edge once from both its ends, without loops, the heaviest of a node first."""
-    here = left != right
-    rows, columns = np.concatenate([left[here], right[here]]), np.concatenate([right[here], left[here]])
-    data = np.concatenate([weights[here], weights[here]])
+    """Return the CSR rows, columns and weights, with each edge entered from both ends and without loops."""
+    kept = left != right
+    rows, columns = np.concatenate([left[kept], right[kept]]), np.concatenate([right[kept], left[kept]])
+    data = np.concatenate([weights[kept], weights[kept]])
     order = np.lexsort((-data, columns, rows))
     rows, columns, data = rows[order], columns[order], data[order]
     new = np.ones(len(rows), dtype=bool)

@@ -1,14 +1,14 @@
-"""Text for the metrics: words, tokens, n-grams, stems, and items grouped by their references.
+"""Text processing for metrics: words, tokens, n-grams, stems, and items grouped by their references.
 
-`tokens` gives the tokens of sacreBLEU's 13a: by one regular expression, and by sacreBLEU itself for texts whose
-tokens depend on the order of its substitutions (entities, `<skipped>`, a broken hyphen, a digit after two stops).
+`tokens` returns sacreBLEU's 13a tokens, by a regular expression, or by sacreBLEU itself for texts whose tokens depend
+on the order of its substitutions (entities, `<skipped>`, a hyphen at a line end, a digit after two stops).
 
-Outside English a word is, after Unicode's rules (UAX #29), letters and digits with their marks, and in scripts without
-spaces (Han, Hiragana, Thai, Lao, Khmer, Burmese) each character; BLEU's tokens are those of sacreBLEU's tokenizer for
-the item's language.
+Outside English, following Unicode (UAX #29), a word is a run of letters and digits with their combining marks, or a
+single character in scripts without spaces (Han, Hiragana, Thai, Lao, Khmer, Burmese); BLEU uses sacreBLEU's tokenizer
+for the item's language.
 
-`mean`, `max` and `first` skip blank references; `standard` keeps them, as the packages do, which changes only the
-length that BLEU compares with. Without a reference that holds text an item is not scorable.
+`mean`, `max` and `first` skip blank references; `standard` keeps them, as the packages do, which only affects the
+length that BLEU compares with. Items without a non-blank reference are not scored.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def words(text: str, language: str = "en") -> list[str]:
 
 
 def terms(text: str) -> list[str]:
-    """Return the terms of a search: words, and pairs of neighbours in scripts without spaces, as in Lucene."""
+    """Return search terms: words, or pairs of adjacent characters in scripts without spaces, as in Lucene."""
     if text.isascii():
         return words(text)
     runs = (_unicode_word().findall(run) for run in _unicode_word(runs=True).findall(text.lower()))
@@ -65,7 +65,7 @@ def terms(text: str) -> list[str]:
 
 
 def tokens(text: str, lowercase: bool = False, language: str = "en", tokenizer: Tokenizer = "language") -> list[str]:
-    """Return the tokens that sacreBLEU gives a text: 13a for English."""
+    """Return sacreBLEU's tokens of a text: 13a for English."""
     text = (text.lower() if lowercase else text).rstrip()
     if tokenizer == "language":
         tokenizer = _TOKENIZERS.get(language.partition("-")[0], "13a")
@@ -78,7 +78,7 @@ def tokens(text: str, lowercase: bool = False, language: str = "en", tokenizer: 
 
 
 def ngrams(sequence: Sequence[str], order: int) -> Iterator[Ngram]:
-    """Return the n-grams of one order, from the left, with repetitions."""
+    """Return all n-grams of one order, in order of appearance."""
     return zip(*(sequence[start:] for start in range(order)), strict=False)
 
 
@@ -90,15 +90,15 @@ def stem(word: str) -> str:
 
 def reply(item: Item) -> str:
     if item.response is None:
-        raise CannotScore(f"item {item.id} is a whole dialogue; this metric scores a response")
+        raise CannotScore(f"item {item.id} is a whole dialogue; this metric scores responses")
     return item.response.text
 
 
 def sharing(items: Sequence[Item],
             references: Aggregation) -> Iterator[tuple[tuple[Reference, ...], list[tuple[int, str]]]]:
-    """Yield the references to use, and the positions and responses of all items of one language that share them.
+    """Yield the references to use, with positions and responses of all items of one language that share them.
 
-    Values computed from references are thus computed once, and can be dropped before the next group.
+    Values derived from references can thus be computed once and dropped before the next group.
     """
     groups: dict[tuple[tuple[Reference, ...], str], list[int]] = {}
     for row, item in enumerate(items):
@@ -111,7 +111,7 @@ def sharing(items: Sequence[Item],
 
 
 def over_references(scores: Sequence[float], references: Aggregation) -> float:
-    """Return the mean of the scores with each reference, or the largest."""
+    """Aggregate the scores with each reference: their mean, or else the largest."""
     return math.fsum(scores) / len(scores) if references == "mean" else max(scores)
 
 
@@ -123,31 +123,31 @@ def unscored(columns: int, items: int) -> npt.NDArray[np.float64]:
 class SideBySide:
     """Texts as the bits of one integer, a bit per word and a free bit after each text, to search all at once.
 
-    `places` holds the bits of each word, `spans` the bits of each text, `lengths` the number of its words. Time and
+    `positions` holds the bits of each word, `spans` the bits of each text, `lengths` the number of its words. Time and
     memory grow with the product of the lengths compared, which suits utterances.
     """
 
     def __init__(self, texts: Sequence[Sequence[str]]) -> None:
-        self.places: dict[str, int] = {}
+        self.positions: dict[str, int] = {}
         self.spans: list[int] = []
         self.lengths = [len(text) for text in texts]
         start = 0
         for text in texts:
             for bit, word in enumerate(text, start):
-                self.places[word] = self.places.get(word, 0) | 1 << bit
+                self.positions[word] = self.positions.get(word, 0) | 1 << bit
             self.spans.append((1 << len(text)) - 1 << start)
             start += len(text) + 1
 
     def found(self, text: Sequence[str], orders: int) -> Iterator[list[int]]:
         """Yield for each order the n-grams of `text` that occur here, from the left, as the bits of their last words.
 
-        Two n-grams of one order never end in the same place, so that equal bits are equal n-grams.
+        Different n-grams of one order never end at the same position, so equal bits mean equal n-grams.
         """
-        here = [*map(self.places.get, text, repeat(0)), 0]  # the last 0 stops what reaches the end of the text
-        ends = [(index, bits) for index, bits in enumerate(here) if bits]
+        words = [*map(self.positions.get, text, repeat(0)), 0]  # the last 0 stops n-grams at the end of the text
+        ends = [(index, bits) for index, bits in enumerate(words) if bits]
         for _ in range(orders):
             yield [bits for _, bits in ends]
-            ends = [(index + 1, bits) for index, before in ends if (bits := before << 1 & here[index + 1])]
+            ends = [(index + 1, bits) for index, before in ends if (bits := before << 1 & words[index + 1])]
 
     def counts(self, bits: int) -> list[int]:
         """Return how many of the bits lie in each text."""
@@ -156,7 +156,7 @@ class SideBySide:
 
 @functools.lru_cache
 def _unicode_word(*, runs: bool = False) -> re.Pattern[str]:
-    """Return the pattern of a word outside English; with `runs` characters without spaces stay together."""
+    """Return the pattern of a word outside English; with `runs`, characters without spaces form one match."""
     marks = "".join(sign for sign in map(chr, range(0x20000)) if unicodedata.category(sign)[0] == "M")
     marks += "\u200c\u200d"
     character = rf"(?:[{SPACELESS}](?<=\w)[{marks}]*){'+' * runs}"
@@ -170,9 +170,9 @@ def _sacrebleu(name: str) -> Any:
 
     try:
         return BLEU(tokenize=name).tokenizer
-    except (ImportError, RuntimeError, OSError) as error:  # its data are not installed, or cannot be downloaded
+    except (ImportError, RuntimeError, OSError) as error:  # its data is neither installed nor downloadable
         reason = " ".join(str(error).split())
-        raise MissingResource(f"sacreBLEU's tokenizer {name} cannot be had ({reason:.200}); take another") from error
+        raise MissingResource(f"sacreBLEU's tokenizer {name} is unavailable ({reason:.200}); choose another") from error
 
 
 @functools.lru_cache(maxsize=1)
@@ -185,6 +185,6 @@ def _porter() -> Any:
             package.__path__ = [str(Path(str(spec.origin)).parent.joinpath(*name.split(".")[1:]))]
     try:
         return importlib.import_module("nltk.stem.porter").PorterStemmer()
-    finally:  # a later import of NLTK must get all of it
+    finally:  # so that a later import of NLTK loads all of it
         for name in [name for name in sys.modules.keys() - before if name.partition(".")[0] == "nltk"]:
             del sys.modules[name]

@@ -113,7 +113,7 @@ def test_each_quality_has_a_column_and_the_single_score_is_their_mean() -> None:
     np.testing.assert_allclose(columns["mme-crs@overall"], [1, 0])
     np.testing.assert_allclose(columns["mme-crs-single"], [(0.625 + 1) / 2, 0.375 / 2])
     np.testing.assert_array_equal(columns["mme-crs"], columns["mme-crs-single"])
-    with pytest.raises(CannotScore, match="this dataset alone"):
+    with pytest.raises(CannotScore, match="only on this dataset"):
         compose(composite("mme-crs"), np.zeros((2, 1)), TWO.without("a").without("b"), ("overall",))
 
 
@@ -155,7 +155,7 @@ def test_inputs_are_metrics_columns_and_variants() -> None:
 
 def test_invalid_inputs_are_refused() -> None:
     for text, error, message in (
-        ("length+length", BadOption, "each once"), ("length+", BadOption, "each once"),
+        ("length+length", BadOption, "without repetitions"), ("length+", BadOption, "without repetitions"),
         ("mme-avg", BadOption, "cannot be an input"), ("bleu/bleu-9", BadOption, "has the columns"),
         ("lenght", UnknownMetric, "length"),
     ):

@@ -51,7 +51,7 @@ def test_refusals_name_the_option_the_choices_or_the_nearest_name() -> None:
         ("bleu[references=best]", BadOption, "one of standard, mean, max, first"),
         ("bleu[reference=max]", BadOption, "did you mean 'references'"),
         ("rouge-l[beta=much]", BadOption, "type float"),
-        ("bleu[references=max", BadOption, "NAME[option=value"), ("turns[x=1]", BadOption, "it has none"),
+        ("bleu[references=max", BadOption, "NAME[option=value"), ("turns[x=1]", BadOption, "it takes no options"),
         ("judge:a\x1b[31m", BadOption, "printable"),
         ("rouge", UnknownMetric, "did you mean 'rouge-l'"),
         ("bleu-4", UnknownMetric, "'bleu-4'; it is a column of 'bleu'"),
@@ -87,7 +87,7 @@ def test_an_entry_point_names_a_class_or_module_and_shadows_nothing(plug_in: Cal
     plug_in("bleu", "x:Y")
     assert registry.names().count("bleu") == 1
     assert registry.card("bleu").title == "BLEU"
-    assert registry.shadowing() == ("bleu (x:Y) is left out: a built-in metric has that name",)
+    assert registry.shadowing() == ("bleu (x:Y) is ignored: a built-in metric has that name",)
 
 
 def test_the_signature_of_a_plug_in_holds_its_code(plug_in: object, home: Path) -> None:
@@ -97,7 +97,7 @@ def test_the_signature_of_a_plug_in_holds_its_code(plug_in: object, home: Path) 
 
 def test_a_broken_plug_in_fails_alone(plug_in: Callable[[str, str], None], invoke: Invoke) -> None:
     for name, value, part in (
-            ("gone", "no_such_module_anywhere:X", "ModuleNotFoundError"), ("gone", "math:pi", "holds no class"),
+            ("gone", "no_such_module_anywhere:X", "ModuleNotFoundError"), ("gone", "math:pi", "has no class"),
             ("gone", "math:nothing", "AttributeError"), ("other", f"{__name__}:Mine", "its card is named 'mine'"),
             ("gone", "fractions:Fraction", "has no card")):
         plug_in(name, value)

@@ -154,10 +154,10 @@ def test_a_composition_without_scores_has_a_reason(home: Path, real: dict[str, D
     report = run(home, weighted, unknown, "length", more=("--dataset", "dailydialog-grade"))
     reasons = {skip.metric: skip.reason for skip in report.skips}
     assert reasons[weighted] == "its input bleu: no item has references"
-    assert "a composition of length, turns: learn them with `harness calibrate weighted`" in reasons[unknown]
+    assert "a composite of length, turns; learn them with `harness calibrate weighted`" in reasons[unknown]
     assert {row.metric for row in report.correlations} == {"length"}
     calibrated(home, "--dataset", "fed-turn")
-    with pytest.raises(CannotScore, match="this dataset alone"):
+    with pytest.raises(CannotScore, match="only on this dataset"):
         agree(home, real["fed-turn"], WEIGHTED)
     assert agree(home, real["persona-usr"], WEIGHTED)
 
