@@ -56,7 +56,7 @@ class Batches:
         self._lock = threading.Lock()
 
     def run(self, lengths: Sequence[int], forwards: Sequence[Forward[Result]]) -> list[Result]:
-        """Return one result per text, in the order of `lengths`; CannotScore if a single text exceeds the memory."""
+        """Return one result per text, in the order of `lengths`; raise CannotScore if one text exceeds the memory."""
         results: list[Result | None] = [None] * len(lengths)
         waiting = deque(cut(lengths, self.budget, self.even))
         READING.requested += sum(lengths)

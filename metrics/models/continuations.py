@@ -180,7 +180,7 @@ class Reader:
     def last(self, units: Sequence[Continuations], token_ids: Sequence[int]) -> list[Vectors]:
         """Score each token id in place of the last token of each continuation: (continuations, token_ids).
 
-        A score is log p plus a constant of the text, computed in float32, since bf16 would round it.
+        A score is log p plus a constant per text, computed in float32, since bf16 would round it.
         """
         import torch
 

@@ -2,9 +2,9 @@
 
 Each token is masked in turn and predicted from the others (pseudo-log-likelihood, Salazar et al. 2020), after a context
 or alone; only tokens of the text itself are masked. If a text has more than `copies` tokens, every `copies`-th token is
-masked at the same time, so that `copies` copies suffice. The default is 2 to 8 copies, more than two only if together,
-including the context, they have at most `TOKENS` tokens; the cost then grows linearly with the length instead of
-quadratically (docs/metrics.md compares them).
+masked in the same copy, so that it is processed `copies` times. The default is 2 to 8 copies, more than two only if
+together, including the context, they have at most `TOKENS` tokens; the cost then grows linearly with the length instead
+of quadratically (docs/metrics.md compares them).
 
 All likelihoods are natural logarithms. A text that is too long loses its end, a context its beginning (tokens.py).
 The weights are the checkpoint `mlm` (metrics/training/backbones), merged into a copy of the encoder.

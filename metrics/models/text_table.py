@@ -29,11 +29,11 @@ Rows: TypeAlias = npt.NDArray[np.intp]
 class TextTable:
     """The vectors of distinct texts; row 0 is zeros and stands for a missing or blank text."""
 
-    def __init__(self, texts: Iterable[str], read: Callable[[Sequence[str]], Vectors]) -> None:
-        """`read` is an encoder's `means_and_maxima`, or a cache of it."""
-        self._read = read
+    def __init__(self, texts: Iterable[str], encode: Callable[[Sequence[str]], Vectors]) -> None:
+        """`encode` is an encoder's `means_and_maxima`, or a cache of it."""
+        self._encode = encode
         self._rows = {"": 0}
-        self.vectors = read([""])
+        self.vectors = encode([""])
         self.add(texts)
 
     @property
@@ -49,7 +49,7 @@ class TextTable:
         new = list(dict.fromkeys(text for text in texts if text not in self._rows and text.strip()))
         if new:
             self._rows |= {text: row for row, text in enumerate(new, len(self._rows))}
-            self.vectors = np.concatenate([self.vectors, self._read(new)])
+            self.vectors = np.concatenate([self.vectors, self._encode(new)])
 
     def rows(self, texts: Iterable[str]) -> Rows:
         return np.array([self._rows.get(text, 0) for text in texts], dtype=np.intp)

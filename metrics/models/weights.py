@@ -79,7 +79,7 @@ def parameters(folder: Path, part: str = "") -> int:
 
 
 def find(name: str, home: Path, *, download: bool = False) -> Weights:
-    """Return the model with this name, or raise MissingResource that lists available models."""
+    """Return the model with this name, or raise MissingResource with a list of available models."""
     if not name.strip() or not name.isprintable() or len(name) > _LONGEST:
         raise MissingResource(f"{name[:60]!r} is not a valid name of a model")
     try:

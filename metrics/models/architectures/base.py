@@ -37,9 +37,9 @@ class Architecture(nn.Module):
             cls.name, ARCHITECTURES[name] = name, cls
 
     @classmethod
-    def table(cls, encoder: Encoder, read: Callable[[Sequence[str]], Vectors] | None = None) -> Any:
+    def table(cls, encoder: Encoder, encode: Callable[[Sequence[str]], Vectors] | None = None) -> Any:
         """Return an empty cache of the encoder's output; its method `add` encodes texts."""
-        return TextTable((), read or encoder.means_and_maxima)
+        return TextTable((), encode or encoder.means_and_maxima)
 
     def texts(self, reading: Any) -> Iterable[str]:
         """Return the texts of a reading that have to be encoded."""

@@ -172,7 +172,7 @@ class Recurrent(Architecture, name="recurrent"):
                                     nn.Linear(2 * hidden, 1))
 
     @classmethod
-    def table(cls, encoder: Encoder, read: Callable[[Sequence[str]], Vectors] | None = None) -> TokenTable:
+    def table(cls, encoder: Encoder, encode: Callable[[Sequence[str]], Vectors] | None = None) -> TokenTable:
         return TokenTable(encoder)
 
     def texts(self, reading: Pair) -> Iterable[str]:

