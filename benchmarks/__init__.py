@@ -3,4 +3,4 @@
 import os
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-"""Read when numpy is imported: products in several threads add in another order, and mostly wait."""
+"""Read when numpy is imported: multi-threaded products sum in a different order, and threads mostly wait."""

@@ -1,7 +1,7 @@
 """The types of a benchmark: items, and their human ratings.
 
-Items carry no ratings, so no metric can peek. The two join by item id, never by position. A fingerprint covers the
-items only, so new ratings leave every score valid.
+Items carry no ratings, so metrics cannot see them; the two are joined by item id, never by position. A fingerprint
+covers the items only, so scores stay valid when ratings change.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class Item:
 
     @classmethod
     def of(cls, record: Mapping[str, Any]) -> Item:
-        """Read an item from a JSON object; KeyError or TypeError if it is malformed."""
+        """Build an item from a JSON object; raise KeyError or TypeError if it is malformed."""
         response = record["response"]
         return cls(record["id"], tuple(Utterance(**turn) for turn in record["context"]),
                    None if response is None else Utterance(**response),
@@ -86,8 +86,8 @@ class Item:
 class Rating:
     """All votes on one quality of one item; without votes the rating is missing, never zero.
 
-    `raters` has a pseudonym per vote (r1, r2, ...), the same person within a dataset; empty if the source does not
-    tell.
+    `raters` has a pseudonym per vote (r1, r2, ...), unique per person within a dataset; it is empty if the source does
+    not identify raters.
     """
 
     item: str
@@ -142,8 +142,8 @@ class Source:
 class DatasetCard:
     """Description of a dataset, available without its data.
 
-    `rated_by` is the field of the records with the votes. Datasets made of the same conversations share a name in
-    `dialogues`: weights learned on one of them know the others. `language` is the default of the items.
+    `rated_by` is the field of a record that holds its votes. Datasets built from the same conversations share a name in
+    `dialogues`, since weights trained on one have seen the others. `language` is the default for items.
     """
 
     name: str
@@ -164,11 +164,10 @@ class DatasetCard:
 
     @property
     def shareable(self) -> bool:
-        """False if texts must not be passed on: a recent dataset without a licence."""
+        """False if texts must not be redistributed: a recent dataset without a stated licence."""
         return self.split != "recent" or self.licence != "not stated"
 
     def quality(self, name: str) -> Quality | None:
-        """Return the quality of that name, or None."""
         return next((quality for quality in self.qualities if quality.name == name), None)
 
 
@@ -176,8 +175,8 @@ class DatasetCard:
 class Dataset:
     """A card with its items and ratings; pages never mix samples with imported or fetched data.
 
-    `scores` has the scores that the source publishes beside the items, by name, then by `ID` or `ID|quality`. Storing
-    the dataset writes a score file for each; they are not loaded with it.
+    `scores` has the scores published with the items, by name and then by `ID` or `ID|quality`. Saving the dataset
+    writes each to a score file; loading it does not read them back.
     """
 
     card: DatasetCard
@@ -198,13 +197,13 @@ class Dataset:
 
     @property
     def rated(self) -> int:
-        """Number of rated qualities of items."""
+        """Number of pairs of item and quality with votes."""
         return sum(bool(rating.votes) for rating in self.ratings)
 
 
 LANGUAGE = "a language code such as en, zh (not cn), ja (not jp) or ko (not kr)"
 COUNTRIES = frozenset(["cn", "cz", "dk", "gb", "gr", "il", "ir", "jp", "kr", "ua", "us", "vn"])
-"""Codes of countries that are the code of no language."""
+"""Country codes that are often mistaken for language codes; none is accepted."""
 
 
 def is_language(code: str) -> bool:

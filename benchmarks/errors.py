@@ -1,12 +1,12 @@
-"""Errors of data, each with a message of one line.
+"""Data errors, each with a one-line message.
 
     BenchmarkError
     ├── UnknownDataset      no dataset of that name
-    ├── BadRecord           a file holds something it must not: file, record, field, problem
+    ├── BadRecord           invalid content of a file: file, record, field, problem
     │   └── BadRecords      several such problems
     ├── BadArchive          an archive that is unsafe to unpack, or unreadable
-    ├── BadStore            data in the home are damaged
-    └── FetchError          a source that cannot be reached, or gives something unexpected
+    ├── BadStore            damaged data in the home
+    └── FetchError          a source that is unreachable, or returns something unexpected
         ├── Offline         the host cannot be reached at all
         └── ChecksumDiffers a downloaded file is not the file the card names
 """
@@ -17,7 +17,7 @@ import difflib
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
-PLACES = 20
+MAX_LOCATIONS = 20
 """Locations listed per kind of problem."""
 
 
@@ -30,29 +30,29 @@ class UnknownDataset(BenchmarkError):
 
 
 class BadRecord(BenchmarkError):
-    """A file holds an invalid record."""
+    """A file contains an invalid record."""
 
     def __init__(self, file: object, record: object, field: str, problem: str) -> None:
         where = ", ".join(filter(None, ("" if record is None else f"record {record}", field and f"field {field!r}")))
         super().__init__(f"{file}: {where + ': ' if where else ''}{problem}")
         self.problem = field, problem
-        self.place = str(file).rpartition(", ")[2] if record is None else f"record {record}"
+        self.location = str(file).rpartition(", ")[2] if record is None else f"record {record}"
 
 
 class BadRecords(BadRecord):
-    """A file holds several invalid records; `problems` has a line for each kind."""
+    """A file contains several invalid records; `problems` has a line for each kind."""
 
     def __init__(self, problems: Sequence[BadRecord]) -> None:
-        alike: defaultdict[tuple[str, str], list[BadRecord]] = defaultdict(list)
+        by_problem: defaultdict[tuple[str, str], list[BadRecord]] = defaultdict(list)
         for error in problems:
-            alike[error.problem].append(error)
+            by_problem[error.problem].append(error)
         lines = []
-        for first, *rest in alike.values():
-            places = ", ".join(error.place for error in rest[:PLACES])
-            lines.append(f"{first}{f'; and {len(rest)} more like it: {places}' if rest else ''}")
+        for first, *rest in by_problem.values():
+            locations = ", ".join(error.location for error in rest[:MAX_LOCATIONS])
+            lines.append(f"{first}{f'; and {len(rest)} more like it: {locations}' if rest else ''}")
         self.problems = tuple(lines)
         more = len(problems) - 1
-        Exception.__init__(self, f"{problems[0]}; {more} more {'records are' if more > 1 else 'record is'} wrong")
+        Exception.__init__(self, f"{problems[0]}; {more} more {'records are' if more > 1 else 'record is'} invalid")
 
 
 class BadArchive(BenchmarkError):
@@ -64,7 +64,7 @@ class BadStore(BenchmarkError):
 
 
 class FetchError(BenchmarkError):
-    """A source is unreachable or gives something unexpected."""
+    """A source is unreachable or returns something unexpected."""
 
 
 class Offline(FetchError):
@@ -76,7 +76,7 @@ class ChecksumDiffers(FetchError):
 
 
 def raise_if_any(problems: Sequence[BadRecord]) -> None:
-    """Raise the problems, if there are any."""
+    """Raise the problems, if any, as one error."""
     if problems:
         raise problems[0] if len(problems) == 1 else BadRecords(problems)
 
@@ -88,10 +88,11 @@ def nearest(name: str, known: Iterable[str]) -> str:
 
 
 def meant(name: str, known: Iterable[str], cutoff: float = 0.5) -> str:
-    """Suggest the only name that begins with or else contains the text, else the most similar one; "" if none."""
+    """Suggest the only name that starts with the text, else the only one that contains it, else the most similar."""
     text, names = name.casefold(), {candidate.casefold(): candidate for candidate in known}
-    begun, holding = [other for other in names if other.startswith(text)], [other for other in names if text in other]
-    unique = next((matches for matches in (begun, holding) if text and len(matches) == 1), [])
+    starting = [other for other in names if other.startswith(text)]
+    containing = [other for other in names if text in other]
+    unique = next((matches for matches in (starting, containing) if text and len(matches) == 1), [])
     close = unique or difflib.get_close_matches(text, names, n=1, cutoff=cutoff)
     return f"did you mean {names[close[0]]!r}?" if close else ""
 

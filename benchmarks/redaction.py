@@ -1,7 +1,7 @@
-"""The user's secrets, which reach neither output nor the process of a metric.
+"""The user's secrets, which must reach neither output nor the processes of metrics.
 
-A secret is the value of an environment variable with a name like a key's, or an address with a password. A secret that
-is encoded, or in no variable, is not recognised.
+A secret is the value of an environment variable that is named like a key, or holds a URL with a password. Secrets that
+are encoded, or not in a variable, are not recognised.
 """
 
 from __future__ import annotations
@@ -10,19 +10,19 @@ import os
 import re
 
 SHORTEST = 8
-"""Minimum length of a value that is removed; a shorter one is a word rather than a secret."""
+"""Minimum length of a redacted value; a shorter one is more likely a word than a secret."""
 
 _SECRET = re.compile(r"(^|_)(KEYS?|TOKENS?|AUTH|PAT)(_|$)|SECRET|PASSW|CREDENTIAL|APIKEY", re.IGNORECASE)
 _LOGIN = re.compile(r"//[^/\s:@]*:[^/\s@]*@")
 
 
 def is_secret(name: str, value: str) -> bool:
-    """Return True if a variable looks like a key or a password."""
+    """Return True if an environment variable appears to hold a secret."""
     return bool(_SECRET.search(name) or _LOGIN.search(value))
 
 
 def redacted(text: str) -> str:
-    """Replace each secret in a text by the name of its variable."""
+    """Replace each secret in a text with the name of its variable."""
     for name, value in os.environ.items():
         if len(value) >= SHORTEST and value in text and is_secret(name, value):
             text = text.replace(value, f"[{name}]")

@@ -1,6 +1,6 @@
-"""The registry: every dataset by name, from the cards of the collection and those of the user in the home.
+"""The registry of datasets: the cards of the collection, and those of the user's datasets in the home.
 
-`load` takes the dataset that was imported or fetched, else the bundled sample of the same name and shape.
+`load` returns the imported or fetched dataset, else the bundled sample of the same name.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _scores: dict[str, Path] = {}
 
 
 def know(home: Path) -> None:
-    """Register the user's datasets in this home, and the scores that were published beside others."""
+    """Register the user's datasets and the published scores in this home."""
     _scores.clear()
     _scores.update((path.stem, path) for path in sorted((home / "scores").glob("*.csv")))
     _own.clear()
@@ -30,7 +30,7 @@ def know(home: Path) -> None:
 
 
 def cards() -> dict[str, DatasetCard]:
-    """Return every card by name, in the order of the challenge, then the user's."""
+    """Return all cards by name: the collection's in the order of the challenge, then the user's."""
     return {**built_in(), **_own}
 
 
@@ -43,7 +43,7 @@ def built_in() -> dict[str, DatasetCard]:
 
 
 def names(split: Split | None = None) -> tuple[str, ...]:
-    """Return the names of all datasets, or of one split."""
+    """Return the names of all datasets, or of those in one split."""
     return tuple(name for name, card in cards().items() if split in (None, card.split))
 
 
@@ -56,7 +56,7 @@ def card(name: str) -> DatasetCard:
 
 
 def published_scores(dataset: str = "") -> dict[str, Path]:
-    """Return the score files in the home by name (`mtrag.rl_f`), or those of a dataset."""
+    """Return the published score files in the home by name (`mtrag.rl_f`), all or those of one dataset."""
     return {name: path for name, path in _scores.items() if not dataset or name.startswith(f"{dataset}.")}
 
 
@@ -76,5 +76,5 @@ def sample(chosen: DatasetCard) -> Dataset:
 
 
 def file_names(name: str) -> tuple[str, str]:
-    """Return the organisers' file names for a dataset, best first: the challenge scored the cleaned one."""
+    """Return the organisers' file names for a dataset, first the cleaned one, which the challenge scored."""
     return f"{name}_clean_eval.json", f"{name}_eval.json"

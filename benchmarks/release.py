@@ -1,6 +1,6 @@
-"""Files to import: the organisers' `human_evaluation_data`, or files as other sources publish them, in a folder or zip.
+"""Files to import: the organisers' `human_evaluation_data`, or other sources' published files, in a folder or zip.
 
-Every file is parsed before the first is stored, so that a bad one leaves the home as it was.
+All files are parsed before any is stored, so that an invalid one leaves the home unchanged.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Release:
 
 
 def read(path: Path, required: bool = True) -> Release:
-    """Read every dataset of a folder, zip or file; `required` asks for at least one."""
+    """Read all datasets in a folder, zip or file; `required` raises BenchmarkError if there is nothing to import."""
     if not path.exists():
         raise BenchmarkError(f"{path}: no such file or folder")
     with _opened(path) as (folder, files):
@@ -57,12 +57,12 @@ def read(path: Path, required: bool = True) -> Release:
             if file := next((by_name[known] for known in registry.file_names(name) if known in by_name), None):
                 parsed[file] = official.parse(file, registry.card(name))
         wordnet = by_name.get(WORDNET)
-        taken = {dataset.card.name for dataset in parsed.values()}
-        parsed |= _published({name: file for name, file in by_name.items() if file not in parsed}, taken)
+        imported = {dataset.card.name for dataset in parsed.values()}
+        parsed |= _published({name: file for name, file in by_name.items() if file not in parsed}, imported)
         more = tuple(xdial.translations(files, registry.built_in()))
         if required and not (parsed or wordnet or more):
             expected = ", ".join(f"{name}_eval.json" for name in registry.names()[:3])
-            raise BenchmarkError(f"{path}: holds no file of the organisers' release ({expected}, ...), and no corpus")
+            raise BenchmarkError(f"{path}: contains no file of the organisers' release ({expected}, ...) and no corpus")
         if wordnet:
             check_wordnet(wordnet, str(wordnet))
         return Release(
@@ -75,7 +75,7 @@ def read(path: Path, required: bool = True) -> Release:
 
 
 def _published(files: Mapping[str, Path], imported: Collection[str]) -> dict[Path, Dataset]:
-    """Read the files that are called as a source of a card publishes them."""
+    """Read the files named as a source on a dataset card names them."""
     return {files[name]: convert(source.form, files[name], card)
             for card in registry.built_in().values() if card.name not in imported for source in card.sources
             if (name := file_name(source.url)) in files and not (
@@ -99,10 +99,10 @@ def _opened(path: Path) -> Iterator[tuple[Path, Sequence[Path]]]:
 def _remarks(dataset: Dataset, file: Path) -> Iterator[str]:
     card = dataset.card
     if len(dataset.items) != card.size:
-        yield f"{len(dataset.items)} rows, the card expects {card.size}"
+        yield f"{len(dataset.items)} rows, but the card expects {card.size}"
     digests = {source.sha256 for source in card.sources if source.sha256}
     if digests and hashlib.sha256(file.read_bytes()).hexdigest() not in digests:
-        yield "not byte for byte the released file"
+        yield "differs from the released file"
     if dataset.scores:
         yield f"published scores: {', '.join(f'scores:{card.name}.{name}' for name in dataset.scores)}"
     if unrated := len(dataset.items) - len({rating.item for rating in dataset.ratings if rating.votes}):

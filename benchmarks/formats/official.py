@@ -1,14 +1,14 @@
 """The organisers' JSON: one list of records per file, turn level and dialogue level alike.
 
 A turn-level record has `context` (one turn per line) and `response`; a dialogue-level record has `dialog` or
-`dialogue`, a list of {speaker, text}. `annotations` maps a quality to its votes, `reference` lists replies of people,
-`fact` is persona or knowledge, `model` or `model_name` the system.
+`dialogue`, a list of {speaker, text}. `annotations` maps a quality to its votes, `reference` lists human replies,
+`fact` is persona or knowledge, and `model` or `model_name` is the system.
 
 The files need some care:
-- Padding around turns is dropped. A null response is an empty one: the system said nothing.
-- If a response starts with "System: ", the marks of its record name the speakers. Otherwise turns alternate, back from
-  the response.
-- Votes may be numbers, quoted or not; "N/A ..." is a vote not given. No votes is not zero votes of 0.
+- Whitespace around turns is stripped. A null response counts as empty: the system said nothing.
+- If a response starts with "System: ", the speakers are read from the prefixes in its record. Otherwise speakers
+  alternate, counting back from the response.
+- Votes may be numbers, quoted or not; "N/A ..." means that no vote was given. An item without votes is unrated.
 - esl and ncm are rated by `win_ratio` only, as in the challenge; a ratio that is not a number is ignored.
 """
 
@@ -40,7 +40,7 @@ from benchmarks.formats.rows import decoded, encodes, located
 
 SPEAKERS = {"system": SYSTEM, "model": SYSTEM, "bot": SYSTEM, "assistant": SYSTEM, "user": USER, "human": USER,
             "human_evaluator": USER}
-"""Names of the two speakers in the files; other names stay."""
+"""Names of the two speakers in the files; other names are kept."""
 DIALOGUE = 'a list of {"speaker": "user", "text": "Hello"}'
 LARGEST = 1e6
 """Largest vote on any scale."""
@@ -59,12 +59,12 @@ class Record:
         return BadRecord(self.file, self.id, field, problem)
 
     def text(self, field: str) -> str:
-        """Return a required text; null is empty."""
+        """Return a required string, stripped; null becomes empty."""
         if field not in self.values:
             raise self.bad(field, "is missing")
         value = self.values[field]
         if value is not None and not isinstance(value, str):
-            raise self.bad(field, f"should be text, is {_kind(value)}")
+            raise self.bad(field, f"should be text, not {_kind(value)}")
         return (value or "").strip()
 
 
@@ -74,7 +74,7 @@ def parse(path: Path, card: DatasetCard, origin: Origin = "imported") -> Dataset
 
 
 def dataset(records: Iterable[Record], card: DatasetCard, origin: Origin, file: str) -> Dataset:
-    """Build a dataset from records, or raise all their problems."""
+    """Build a dataset from records; raise one error that lists all invalid ones."""
     problems: list[BadRecord] = []
     items: list[Item] = []
     ratings: list[Rating] = []
@@ -88,12 +88,12 @@ def dataset(records: Iterable[Record], card: DatasetCard, origin: Origin, file: 
             ratings += rated
     raise_if_any(problems)
     if not items:
-        raise BadRecord(file, None, "", "holds no records")
+        raise BadRecord(file, None, "", "contains no records")
     return Dataset(card, tuple(items), tuple(ratings), origin)
 
 
 def load_json(path: Path) -> Any:
-    """Read a JSON file; BadRecord if it is malformed."""
+    """Load a JSON file; raise BadRecord if it is malformed."""
     with located(path.name):
         text = decoded(path.read_bytes())
     try:
@@ -103,36 +103,36 @@ def load_json(path: Path) -> Any:
 
 
 def records(path: Path) -> Iterator[Record]:
-    """Yield the objects of a file, which have distinct ids."""
+    """Yield the records of a file; raise BadRecord for an invalid one or a duplicate id."""
     rows, file = load_json(path), path.name
     if not isinstance(rows, list):
-        raise BadRecord(file, None, "", f"should be a list of records, is {_kind(rows)}")
+        raise BadRecord(file, None, "", f"should be a list of records, not {_kind(rows)}")
     ids: set[str] = set()
     for number, row in enumerate(rows):
         if not isinstance(row, dict):
-            raise BadRecord(file, number, "", f"should be an object, is {_kind(row)}")
+            raise BadRecord(file, number, "", f"should be an object, not {_kind(row)}")
         name = row.get("dialogue_id")
         if not isinstance(name, str) or not name:
-            problem = f"should be text, is {_kind(name)}" if name not in (None, "") else "is missing or empty"
+            problem = f"should be text, not {_kind(name)}" if name not in (None, "") else "is missing or empty"
             raise BadRecord(file, number, "dialogue_id", problem)
         record = Record(file, name, row)
         if name in ids:
             raise record.bad("dialogue_id", "occurs twice")
         ids.add(name)
         if broken := next((field for field, value in row.items() if not encodes(value)), None):
-            raise record.bad(broken, "holds half of a surrogate pair, which is no text")
+            raise record.bad(broken, "contains a lone surrogate, which is not valid text")
         yield record
 
 
 def check_level(records: Sequence[Record], level: Level) -> None:
-    """Refuse records of the other level, judging by the first."""
+    """Raise BadRecord if the first record belongs to the other level."""
     values = records[0].values if records else {}
     dialogue = bool(values.keys() & {"dialog", "dialogue"})
     if level == "turn" and dialogue and "response" not in values:
-        raise records[0].bad("", 'it is a whole dialogue: the card should say level = "dialogue"')
+        raise records[0].bad("", 'is a whole dialogue: set level = "dialogue" in the card')
     if level == "dialogue" and not dialogue and {"context", "response"} <= values.keys():
-        raise records[0].bad("", 'it has a context and a response: the card should say level = "turn" or, where whole '
-                                 f"dialogues were rated, the record have dialogue, {DIALOGUE}")
+        raise records[0].bad("", 'has a context and a response: set level = "turn" in the card or, if whole dialogues '
+                                 f"were rated, replace them with dialogue, {DIALOGUE}")
 
 
 def _item(record: Record, card: DatasetCard) -> Item:
@@ -141,28 +141,28 @@ def _item(record: Record, card: DatasetCard) -> Item:
     references = values.get("reference") or []
     references = [references] if isinstance(references, str) else references
     if not isinstance(references, list) or not all(isinstance(text, str) for text in references):
-        raise record.bad("reference", "should be a list of texts")
+        raise record.bad("reference", "should be a list of strings")
     facts = lines(record.text("fact")) if "fact" in values else ()
     system = next((record.text(field) for field in ("model", "model_name") if values.get(field) is not None), None)
     language = values.get("language") or card.language
     if not isinstance(language, str) or not is_language(language):
-        raise record.bad("language", f"should be {LANGUAGE}; it is {language!r:.60}")
+        raise record.bad("language", f"should be {LANGUAGE}, not {language!r:.60}")
     return Item(record.id, context, response, tuple(Reference(text.strip()) for text in references if text.strip()),
                 tuple(facts), system, language)
 
 
 def _turns(record: Record) -> tuple[tuple[Utterance, ...], Utterance]:
-    """Return context and response of a turn-level record; marks name the speakers if the response has one."""
+    """Return context and response of a turn-level record; prefixes name the speakers if the response has one."""
     response, context = record.text("response"), lines(record.text("context"))
     if not str(record.values["response"]).startswith("System: "):
         return alternating(context), Utterance(SYSTEM, response)
     turns = []
     for line in context:
-        mark, separator, text = f"{line} ".partition(": ")
-        if not (separator and mark in {"System", "User"}):
+        prefix, separator, text = f"{line} ".partition(": ")
+        if not (separator and prefix in {"System", "User"}):
             turns.append(Utterance(USER, line))
         elif text.strip():
-            turns.append(Utterance(SPEAKERS[mark.casefold()], text.strip()))
+            turns.append(Utterance(SPEAKERS[prefix.casefold()], text.strip()))
     return tuple(turns), Utterance(SYSTEM, response.removeprefix("System:").strip())
 
 
@@ -171,20 +171,20 @@ def _dialogue(record: Record) -> tuple[Utterance, ...]:
     field = "dialog" if "dialog" in record.values else "dialogue"
     turns = record.values.get(field)
     if not isinstance(turns, list) or not turns:
-        problem = "is missing" if turns is None else "is empty" if turns == [] else "is not"
-        raise record.bad(field, f"should be {DIALOGUE}, {problem}")
+        problem = "is missing" if turns is None else "is empty" if turns == [] else "is invalid"
+        raise record.bad(field, f"{problem}; expected {DIALOGUE}")
     if not all(isinstance(turn, dict) and isinstance(turn.get("speaker"), str) and isinstance(turn.get("text"), str)
                for turn in turns):
-        raise record.bad(field, "each utterance should have the texts speaker and text")
+        raise record.bad(field, "each utterance should have the string fields speaker and text")
     context = tuple(Utterance(SPEAKERS.get(turn["speaker"].casefold(), turn["speaker"]), turn["text"].strip())
                     for turn in turns if turn["text"].strip())
     if not context:
-        raise record.bad(field, "holds no utterance with text")
+        raise record.bad(field, "has no utterance with text")
     return context
 
 
 def has_empty_turn(record: Record) -> bool:
-    """Return True if a turn among others has no text; it is dropped, and unmarked turns change speakers."""
+    """Return True if one of several turns is empty; dropping it shifts the speakers of turns without prefixes."""
     turns = record.values.get("dialog", record.values.get("dialogue"))
     texts = [turn["text"] for turn in turns] if isinstance(turns, list) else record.text("context").split("\n")
     return len(texts) > 1 and any(text.strip() in ("", "System:", "User:") for text in texts)
@@ -196,7 +196,7 @@ def lines(text: str) -> list[str]:
 
 
 def alternating(texts: Iterable[str], last: str = USER) -> tuple[Utterance, ...]:
-    """Return unmarked turns with alternating speakers, back from the `last`; empty ones are dropped."""
+    """Return the non-empty texts as turns, with speakers alternating back from `last`."""
     turns = [text.strip() for text in texts if text.strip()]
     sides = (SYSTEM if last == USER else USER, last)
     return tuple(Utterance(sides[(len(turns) - index) % 2], text) for index, text in enumerate(turns))
@@ -208,17 +208,17 @@ def votes(record: Record, card: DatasetCard) -> Iterator[Rating]:
         if "win_ratio" in record.values:
             ratio = number(record.values["win_ratio"])
             if ratio is not None and abs(ratio) > LARGEST:
-                raise record.bad("win_ratio", f"is {ratio:g}, which is not finite, or no ratio")
+                raise record.bad("win_ratio", f"is {ratio:g}, which is not a plausible ratio")
             yield Rating(record.id, card.qualities[0].name, () if ratio is None or math.isnan(ratio) else (ratio,))
         return
     annotations = record.values.get("annotations")
     if annotations is None:
         return
     if not isinstance(annotations, dict):
-        raise record.bad("annotations", f"should be an object, is {_kind(annotations)}")
+        raise record.bad("annotations", f"should be an object, not {_kind(annotations)}")
     known = [quality.name for quality in card.qualities]
     if unknown := next((name for name in annotations if name not in known), None):
-        raise record.bad(f"annotations.{unknown}", f"is no quality of {card.name}; {nearest(unknown, known)}")
+        raise record.bad(f"annotations.{unknown}", f"is not a quality of {card.name}; {nearest(unknown, known)}")
     for name in known:
         if name in annotations:
             values = annotations[name] if isinstance(annotations[name], list) else [annotations[name]]
@@ -228,14 +228,14 @@ def votes(record: Record, card: DatasetCard) -> Iterator[Rating]:
 def _vote(record: Record, quality: str, value: Any) -> float:
     vote = number(value)
     if vote is None:
-        raise record.bad(f"annotations.{quality}", f"should hold numbers, holds {value!r:.60}")
+        raise record.bad(f"annotations.{quality}", f"should contain numbers, not {value!r:.60}")
     if not abs(vote) <= LARGEST:  # or NaN
-        raise record.bad(f"annotations.{quality}", f"holds {value!r:.60}, which is not finite, or no vote")
+        raise record.bad(f"annotations.{quality}", f"contains {value!r:.60}, which is not a plausible vote")
     return vote
 
 
 def is_none(value: Any) -> bool:
-    """Return True for a vote that was not given: null or "N/A ..."."""
+    """Return True if no vote was given: null or "N/A ..."."""
     return value is None or (isinstance(value, str) and value.strip().upper().startswith("N/A"))
 
 
@@ -247,7 +247,7 @@ def number(value: Any) -> float | None:
         return None if isinstance(value, str) and "_" in value else float(value)
     except ValueError:
         return None
-    except OverflowError:  # a whole number that no float holds
+    except OverflowError:  # an integer too large for a float
         return math.inf
 
 

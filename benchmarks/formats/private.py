@@ -1,8 +1,8 @@
 """Private ratings of an organiser, joined to the items of real datasets at evaluation.
 
-Either the organisers' JSON (`dialogue_id` and `annotations`), or a table (rows.py) with the columns item (or
-dialogue_id), quality and vote (or score); rows for the same item and quality are several votes. The bundled sample
-takes none, since its test items have the ids of the challenge's.
+They are in the organisers' JSON (`dialogue_id` and `annotations`), or in a table (rows.py) with the columns item (or
+dialogue_id), quality and vote (or score), one row per vote. They are never joined to the bundled sample, whose test
+items have the same ids as the challenge's.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from benchmarks.formats.scorefile import listed
 
 COLUMNS = {"item": "item", "dialogue_id": "item", "quality": "quality", "vote": "vote", "score": "vote"}
 Located = tuple[Rating, Callable[[str, str], BadRecord]]
-"""A rating, and the error for a field and its problem."""
+"""A rating, and a function that returns the error for a field and its problem."""
 
 
 @dataclass(slots=True)
 class Owners:
-    """The dataset of each item, the items of several datasets, and the qualities with votes."""
+    """The dataset of each item, the items in several datasets, and the pairs of item and quality with votes."""
 
     cards: dict[str, DatasetCard] = field(default_factory=dict)
     shared: set[str] = field(default_factory=set)
@@ -43,29 +43,29 @@ class Owners:
         card = self.cards.get(rating.item)
         if card is None:
             names = sorted({card.name for card in self.cards.values()})
-            return "item", f"{rating.item!r:.60} is no item of the datasets {listed(names)}"
+            return "item", f"{rating.item!r:.60} is not an item of the datasets {listed(names)}"
         if rating.item in self.shared:
             return "item", (f"{rating.item!r:.60} is an item of more than one dataset; choose one with --dataset, or "
                             "give it another id in one of them")
         quality = card.quality(rating.quality)
         if quality is None:
             known = nearest(rating.quality, (entry.name for entry in card.qualities))
-            return "quality", f"{rating.quality!r:.60} is no quality of {card.name}; {known}"
+            return "quality", f"{rating.quality!r:.60} is not a quality of {card.name}; {known}"
         if (rating.item, rating.quality) in self.rated:
-            return "quality", f"{rating.item} of {card.name} has votes on {rating.quality!r} already"
+            return "quality", f"{rating.item} of {card.name} already has votes on {rating.quality!r}"
         wrong = next(filter(None, map(quality.off_scale, rating.votes)), "")
         return ("vote", wrong) if wrong else None
 
 
 def read(path: Path, owners: Owners) -> dict[str, tuple[Rating, ...]]:
-    """Read ratings, by dataset; ratings that do not fit the datasets of `owners` are errors."""
+    """Read ratings by dataset; raise BenchmarkError for any that do not fit the datasets of `owners`."""
     ending = path.suffix.casefold()
     if ending not in {".json", ".csv", ".tsv"}:
-        raise BenchmarkError(f"{path}: ratings come as .json, .csv or .tsv")
+        raise BenchmarkError(f"{path}: ratings must be .json, .csv or .tsv")
     if not path.is_file():
         raise BenchmarkError(f"{path}: no such file")
     if not owners.cards:
-        raise BenchmarkError(f"{path}: no dataset of this run was imported or fetched; the sample takes no ratings")
+        raise BenchmarkError(f"{path}: no dataset of this run was imported or fetched; the sample accepts no ratings")
     votes: dict[tuple[str, str], tuple[float, ...]] = defaultdict(tuple)
     problems: list[BadRecord] = []
     for rating, error in _from_json(path, owners) if ending == ".json" else _from_table(path, problems):
@@ -75,7 +75,7 @@ def read(path: Path, owners: Owners) -> dict[str, tuple[Rating, ...]]:
             votes[rating.item, rating.quality] += rating.votes
     raise_if_any(problems)
     if not any(votes.values()):
-        raise BenchmarkError(f"{path}: holds no votes")
+        raise BenchmarkError(f"{path}: contains no votes")
     by_dataset: dict[str, tuple[Rating, ...]] = defaultdict(tuple)
     for (item, quality), numbers in votes.items():
         by_dataset[owners.cards[item].name] += (Rating(item, quality, numbers),)
@@ -83,7 +83,7 @@ def read(path: Path, owners: Owners) -> dict[str, tuple[Rating, ...]]:
 
 
 def join(dataset: Dataset, ratings: Iterable[Rating]) -> tuple[Dataset, tuple[Rating, ...]]:
-    """Return the dataset with further ratings of its items in place of those without votes, and these ratings."""
+    """Add ratings to a dataset, replacing those without votes; return it and the ratings that were added."""
     ids = {item.id for item in dataset.items}
     new = tuple(rating for rating in ratings if rating.item in ids)
     replaced = {(rating.item, rating.quality) for rating in new}
@@ -105,11 +105,11 @@ def _from_json(path: Path, owners: Owners) -> Iterator[Located]:
 
 
 def _from_table(path: Path, problems: list[BadRecord]) -> Iterator[Located]:
-    """Yield the vote of each row; rows without a number become problems."""
+    """Yield the rating of each row; append rows without a valid vote to `problems`."""
     for where, row in rows.read(path):
         values = {COLUMNS.get(name.strip().casefold(), name): value for name, value in row.items()}
         if len(values) < len(row):
-            raise BadRecord(path.name, None, "", "names a column twice")
+            raise BadRecord(path.name, None, "", "has a duplicate column")
         if missing := {"item", "quality", "vote"} - values.keys():
             raise BadRecord(path.name, None, "", f"has no column {', '.join(sorted(missing))}")
         vote = official.number(values["vote"])

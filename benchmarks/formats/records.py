@@ -1,7 +1,4 @@
-"""Read JSON or TOML into dataclasses, whose fields declare what a file may hold.
-
-Anything else is refused, with the file and where in it.
-"""
+"""Read JSON or TOML into dataclasses, whose fields define the format; anything else raises Refused with a location."""
 
 from __future__ import annotations
 
@@ -28,9 +25,9 @@ LARGEST = 1 << 18
 
 
 class Rule(NamedTuple):
-    """A description of valid values, for messages, their check, and their names; used as Annotated[TYPE, RULE].
+    """A rule for a field, used as Annotated[TYPE, RULE]: valid values in words, the check, and their names if listed.
 
-    A float with a rule is converted; others stay whole numbers where the file has these.
+    A field Annotated[float, RULE] converts integers to float; plain float fields keep them.
     """
 
     words: str
@@ -54,12 +51,12 @@ def one_of(*names: str) -> Rule:
 
 
 class Refused(ValueError):
-    """A file holds an invalid value; the message names the place."""
+    """A file contains an invalid value; the message says where."""
 
 
 @contextlib.contextmanager
 def refused_as(error: Callable[[str], Exception]) -> Iterator[None]:
-    """Raise another error where Refused is raised."""
+    """Convert Refused to another error."""
     try:
         yield
     except Refused as refused:
@@ -74,11 +71,11 @@ def lines(file: str, content: bytes) -> Iterator[Any]:
 
 
 def load(where: str, content: bytes) -> Any:
-    """Parse JSON; NaN, Infinity and duplicate names are refused."""
+    """Parse JSON; raise Refused for NaN, Infinity and duplicate names."""
     def refuse(value: str) -> None:
         raise ValueError(f"{value} is not a number")
 
-    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         values = dict(pairs)
         if len(values) < len(pairs):
             names = [name for name, _ in pairs]
@@ -86,7 +83,7 @@ def load(where: str, content: bytes) -> Any:
         return values
 
     try:
-        return json.loads(text(where, content), parse_constant=refuse, object_pairs_hook=once)
+        return json.loads(text(where, content), parse_constant=refuse, object_pairs_hook=unique)
     except (ValueError, RecursionError) as error:
         raise Refused(f"{where}: is not JSON: {error!s:.100}") from error
 
@@ -106,7 +103,7 @@ def text(where: str, content: bytes) -> str:
     try:
         return content.decode()
     except UnicodeDecodeError as error:
-        raise Refused(f"{where}: is no text in UTF-8") from error
+        raise Refused(f"{where}: is not UTF-8 text") from error
 
 
 def records(file: str, value: Any, kind: type[Read]) -> tuple[Read, ...]:
@@ -130,7 +127,7 @@ def value_of(hint: Any, value: Any, where: str) -> Any:
         _checked(LIST, value, where)
         hints = inside[:1] * len(value) if inside[-1] is Ellipsis else inside
         if len(hints) != len(value):
-            raise Refused(f"{where}: should have {len(hints)} entries, has {len(value)}")
+            raise Refused(f"{where}: should have {len(hints)} entries, not {len(value)}")
         return tuple(value_of(kind, entry, where) for kind, entry in zip(hints, value, strict=True))
     if isinstance(origin, type) and issubclass(origin, Mapping):
         return {_checked(PLAIN[str], name, where): value_of(inside[1], entry, f"{where}, {name:.60}")
@@ -138,7 +135,7 @@ def value_of(hint: Any, value: Any, where: str) -> Any:
     if origin is Literal:
         return _checked(one_of(*inside), value, where)
     if hint is Any:
-        _checked(PLAIN[str], json.dumps(value, ensure_ascii=False, default=str), where)  # no half of a surrogate pair
+        _checked(PLAIN[str], json.dumps(value, ensure_ascii=False, default=str), where)  # no lone surrogates
         return value
     return _plain(hint, value, where)
 
@@ -149,7 +146,7 @@ def _plain(hint: Any, value: Any, where: str) -> Any:
     if hint is Path:
         return Path(_checked(PLAIN[str], value, where))
     if hint not in PLAIN:
-        raise Refused(f"{where}: holds {shown(value)}, which it should not")
+        raise Refused(f"{where}: unexpected value {shown(value)}")
     _checked(PLAIN[hint], value, where)
     return _day(value, where) if hint is datetime.date else value
 
@@ -157,25 +154,25 @@ def _plain(hint: Any, value: Any, where: str) -> Any:
 def _checked(rule: Rule, value: Any, where: str) -> Any:
     if not rule.holds(value):
         suggestion = f"; {meant(str(value), rule.names)}".removesuffix("; ") if rule.names else ""
-        raise Refused(f"{where}: should be {rule.words}, is {shown(value)}{suggestion}")
+        raise Refused(f"{where}: should be {rule.words}, not {shown(value)}{suggestion}")
     return value
 
 
 def _day(value: Any, where: str) -> datetime.date:
-    """Return the day of a date, a time (in UTC), or a text."""
+    """Convert a date, a datetime (in UTC) or an ISO string to a date."""
     try:
         if isinstance(value, datetime.datetime):
             return (value.astimezone(datetime.UTC) if value.tzinfo else value).date()
         return datetime.date.fromisoformat(value) if isinstance(value, str) else value
-    except (ValueError, OverflowError) as error:  # no date, or one that leaves the calendar in UTC
-        raise Refused(f"{where}: should be {PLAIN[datetime.date].words}, is {shown(value)}") from error
+    except (ValueError, OverflowError) as error:  # not a date, or out of range when converted to UTC
+        raise Refused(f"{where}: should be {PLAIN[datetime.date].words}, not {shown(value)}") from error
 
 
 def shown(value: Any) -> str:
-    """Return a value for a message, cut."""
+    """Format a value for a message, truncated."""
     try:
         return f"{value!r:.60}"
-    except (ValueError, RecursionError):  # a number of thousands of digits, lists in lists in lists
+    except (ValueError, RecursionError):  # an integer of thousands of digits, or deep nesting
         return "a value too large to show"
 
 
@@ -183,16 +180,16 @@ def _record(kind: Any, value: Any, where: str) -> Any:
     values = fields_of(kind, value, where)
     if missing := [field.name for field in dataclasses.fields(kind)
                    if field.name not in values and field.default is field.default_factory is dataclasses.MISSING]:
-        raise Refused(f"{where}: has no field {missing[0]!r}")
+        raise Refused(f"{where}: the field {missing[0]!r} is missing")
     return kind(**values)
 
 
 def fields_of(kind: Any, value: Any, where: str) -> dict[str, Any]:
-    """Convert an object to the fields of a dataclass that it sets."""
+    """Convert a JSON object to values for the fields of a dataclass; fields may be missing."""
     values, hints = mapping(where, value), _hints(kind)
     if unknown := sorted(values.keys() - hints.keys()):
         known = nearest(unknown[0][:60], hints)
-        raise Refused(f"{where}: has a field {unknown[0]!r:.60}, which it should not; {known}")
+        raise Refused(f"{where}: unknown field {unknown[0]!r:.60}; {known}")
     return {name: value_of(hints[name], entry, f"{where}, {name}") for name, entry in values.items()}
 
 
@@ -203,7 +200,7 @@ def _hints(kind: Any) -> dict[str, Any]:
 
 
 def mapping(where: str, value: Any) -> dict[str, Any]:
-    """Return a JSON object, or raise."""
+    """Return the value if it is a JSON object, else raise Refused."""
     if not isinstance(value, dict):
-        raise Refused(f"{where}: should be an object, holds {shown(value)}")
+        raise Refused(f"{where}: should be an object, not {shown(value)}")
     return value

@@ -1,6 +1,6 @@
 """Rows of text files (CSV, TSV, JSON Lines), each with its location for messages.
 
-Files may be hostile: quotes are parsed by Python's csv module in strict mode only, and the length of lines is limited.
+Files are untrusted: quotes are parsed in the csv module's strict mode, and the length of lines is limited.
 """
 
 from __future__ import annotations
@@ -20,22 +20,22 @@ Row: TypeAlias = tuple[str, dict[str, Any]]
 """Location of a row, for messages, and its values by column."""
 ENDINGS = (".csv", ".tsv", ".jsonl")
 LINE = 1 << 20
-"""Maximum characters of a line or field, so that no row needs more memory than a few times its size."""
+"""Maximum characters of a line or field, which bounds the memory of a row."""
 SURROGATE = re.compile("[\ud800-\udfff]")
 AS_TEXT = "save it as CSV in UTF-8 (in Excel: Save As, CSV UTF-8)"
 FORMATS = {b"PK\x03\x04": f"is an Excel workbook or an archive; {AS_TEXT}",
            b"\xd0\xcf\x11\xe0": f"is an old Excel workbook; {AS_TEXT}",
            b"\xff\xfe": f"is text in UTF-16; {AS_TEXT}", b"\xfe\xff": f"is text in UTF-16; {AS_TEXT}",
            b"PAR1": "is a Parquet file; save it as CSV", b"\x1f\x8b": "is compressed by gzip; decompress it first"}
-"""Files that are mistaken for tables of text, by their first bytes."""
-CSV_ERRORS = {"unexpected end of data": "a quote opens here that never closes",
-              "new-line character seen in unquoted field": "holds a carriage return that ends no line"}
+"""Formats that are mistaken for text tables, by their first bytes."""
+CSV_ERRORS = {"unexpected end of data": "a quotation mark opens here and is never closed",
+              "new-line character seen in unquoted field": "contains a carriage return that does not end a line"}
 
 csv.field_size_limit(LINE)
 
 
 class Unreadable(Exception):
-    """A file or row that cannot be read: the line, 0 for the whole file, and the reason."""
+    """A file or row that cannot be read, with its line (0 for the whole file) and the reason."""
 
     def __init__(self, line: int, text: str) -> None:
         super().__init__(text)
@@ -44,7 +44,7 @@ class Unreadable(Exception):
 
 @contextlib.contextmanager
 def located(file: str) -> Iterator[None]:
-    """Raise BadRecord with file and line where Unreadable is raised."""
+    """Convert Unreadable to BadRecord with file and line."""
     try:
         yield
     except Unreadable as error:
@@ -66,9 +66,9 @@ def decoded(content: bytes) -> str:
 
 
 def delimited(text: str, ending: str) -> Iterator[tuple[int, list[str]]]:
-    """Yield the rows of a CSV or TSV that are not empty, with the lines that they start on.
+    """Yield the non-empty rows of a CSV or TSV, with the lines that they start on.
 
-    CSV is separated by the comma, semicolon or tab that comes first in its first line.
+    The separator of a CSV is the first comma, semicolon or tab in its first line.
     """
     separator = re.search("[,;\t]", text.partition("\n")[0].strip()) if ending == ".csv" else None
     reader = csv.reader(_lines(text), delimiter=separator[0] if separator else "," if ending == ".csv" else "\t",
@@ -81,7 +81,7 @@ def delimited(text: str, ending: str) -> Iterator[tuple[int, list[str]]]:
             start = reader.line_num + 1
     except csv.Error as error:
         reasons = (reason for begin, reason in CSV_ERRORS.items() if str(error).startswith(begin))
-        raise Unreadable(start, next(reasons, f"is no table: {error!s:.80}")) from error
+        raise Unreadable(start, next(reasons, f"is not a table: {error!s:.80}")) from error
 
 
 def _lines(text: str) -> Iterator[str]:
@@ -92,7 +92,7 @@ def _lines(text: str) -> Iterator[str]:
 
 
 def json_lines(text: str) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield the JSON objects of a file, one per line, with their lines."""
+    """Yield the JSON objects of a file, one per line, with their line numbers."""
     for number, line in enumerate(text.split("\n"), 1):
         if line.strip():
             try:
@@ -102,12 +102,12 @@ def json_lines(text: str) -> Iterator[tuple[int, dict[str, Any]]]:
             if not isinstance(value, dict):
                 raise Unreadable(number, "should be an object")
             if ("\\ud" in line or "\\uD" in line) and not encodes(value):
-                raise Unreadable(number, "holds half of a surrogate pair, which is no text")
+                raise Unreadable(number, "contains a lone surrogate, which is not valid text")
             yield number, value
 
 
 def encodes(value: Any) -> bool:
-    """Return True if every text in a JSON value is valid UTF-8; JSON can hold lone surrogates."""
+    """Return True if every string in a JSON value can be encoded; JSON can contain lone surrogates."""
     if isinstance(value, str):
         return value.isascii() or not SURROGATE.search(value)
     if isinstance(value, dict):
@@ -116,7 +116,7 @@ def encodes(value: Any) -> bool:
 
 
 def read(file: Path) -> list[Row]:
-    """Return the rows of a table."""
+    """Read the rows of a table."""
     with located(file.name):
         text, ending = decoded(file.read_bytes()), file.suffix.casefold()
         rows = json_lines(text) if ending == ".jsonl" else _of_table(file.name, text, ending)

@@ -72,7 +72,7 @@ def test_a_folder_is_searched_to_its_depth(tmp_path: Path) -> None:
     read = release.read(tmp_path)
     assert [entry.dataset.card.name for entry in read.datasets] == ["jsalt"]
     assert read.ignored == ("notes.json",)
-    assert {"1 rows, the card expects 741", "1 row without votes"} <= set(read.datasets[0].remarks)
+    assert {"1 rows, but the card expects 741", "1 row without votes"} <= set(read.datasets[0].remarks)
     path = write(tmp_path, "dailydialog-gupta_eval.json", "x", annotations={"overall": [9]})
     assert "1 vote outside the scale of the card" in release.read(path).datasets[0].remarks
 

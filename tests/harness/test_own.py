@@ -215,25 +215,25 @@ BAD_FILES = (
     ("jsonl", "{}\n", "", "holds no rows"), ("jsonl", '{"item": "1"\n', "", "line 1: is not JSON"),
     ("jsonl", '{"response": "\\ud800"}\n', "", "surrogate"), ("json", '[{"response": "\\ud800"}]\n', "", "surrogate"),
     ("jsonl", "[]\n", "", "line 1: should be an object"), ("json", '[{"dialogue_id": ""}]', "", "dialogue_id"),
-    ("json", official().replace('"fit"', '"fut"'), "", "no quality of tea"),
+    ("json", official().replace('"fit"', '"fut"'), "", "not a quality of tea"),
     ("json", official().replace("4.0", "0.5"), SCALE,
      "tea.json: record 1, field 'annotations.overall': 0.5 is outside the scale of 'overall', 1 to 5"),
     *(("json", f'[{{"item": "1", "dialogue": [{turns}], "overall": 1, "fit": 1}}]', WHOLE,
        "field 'dialogue': is empty in every row") for turns in ("", '{"role": "user"}')),
     ("csv", f"{HEAD}lang,overall,fit\n1,a,b,English,1,1\n", "", "line 2: field 'lang': should be a language code"),
     ("json", '[{"dialogue_id": "1", "dialogue": []}]', WHOLE,
-     "field 'dialogue': should be a list of {\"speaker\": \"user\", \"text\": \"Hello\"}, is empty"),
-    ("json", '[{"dialogue_id": "1", "dialog": [], "annotations": {}}]', "", 'the card should say level = "dialogue"'),
+     "field 'dialogue': is empty; expected a list of {\"speaker\": \"user\", \"text\": \"Hello\"}"),
+    ("json", '[{"dialogue_id": "1", "dialog": [], "annotations": {}}]', "", 'set level = "dialogue" in the card'),
     ("json", official(), WHOLE,
-     'it has a context and a response: the card should say level = "turn" or, where whole dialogues'),
+     'has a context and a response: set level = "turn" in the card or, if whole dialogues'),
     ("docx", "PK", "", "tea.docx: should end in .csv, .tsv,"))
 BAD_CARDS = (
     (SCALE.replace("low = 1", "low = 9"), "has low = 9, which is not below high = 5"),
     (CARD + '[[quality]]\nname = "safe"\nscale = "no, yes"', "a scale is written"),
-    ('level = "turn"', "has no field 'name'"), ('name = "tea"\nfile = "x.csv"', "needs qualities"),
+    ('level = "turn"', "the field 'name' is missing"), ('name = "tea"\nfile = "x.csv"', "needs qualities"),
     (CARD.replace('"tea"', '""'), "name: should be a single line of 1 to"),
-    (CARD.replace('"turn"', '"word"'), "level: should be one of turn, dialogue, is 'word'"),
-    (CARD.replace("level", "levle"), "a field 'levle', which it should not; did you mean 'level'"),
+    (CARD.replace('"turn"', '"word"'), "level: should be one of turn, dialogue, not 'word'"),
+    (CARD.replace("level", "levle"), "unknown field 'levle'; did you mean 'level'"),
     (CARD.replace('"tea"', '"Tea time"'), "name should be lower-case letters, digits and hyphens"),
     (CARD.replace('"tea"', '"fed-turn"'), "'fed-turn' is a built-in dataset"),
     (CARD.replace('"fit"', '"overall"'), "the quality 'overall' is named twice"),
@@ -315,7 +315,7 @@ def test_check_names_every_wrong_record(tmp_path: Path, invoke: Invoke) -> None:
     assert invoke("check", path, status=1).out.splitlines() == [
         "tea.csv, line 4: field 'overall': 'good' is no vote; correct it or empty the cell",
         "tea.csv, line 6: field 'overall': 'great' is no vote; correct it or empty the cell"]
-    assert "'good' is no vote; correct it or empty the cell; 1 more record is wrong" in invoke(
+    assert "'good' is no vote; correct it or empty the cell; 1 more record is invalid" in invoke(
         "import", path, status=2).err
     write(tmp_path, "csv", [{**first, "overall": f"good{index}"} for index in range(23)])
     printed = invoke("check", path, status=1).out.splitlines()

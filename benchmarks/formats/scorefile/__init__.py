@@ -1,14 +1,14 @@
-"""Score files: scores made elsewhere, as CSV or TSV, plain or compressed by gzip.
+"""Score files: scores computed elsewhere, as CSV or TSV, optionally gzipped.
 
     dialogue_id,score
     persona-usr_00000|Natural,0.5        one quality of an item
     dstc10-task5.1_00000,0.5             an item, for every quality
 
-This is the organisers' form, of their templates for the development and the test sets. A score for a quality takes
-precedence over one for all. Other columns are ignored; the columns `annotations.*` of the organisers' tables of results
-hold human ratings and are never read as scores. Higher is better.
+These are the organisers' formats for the development and the test sets. A score for a quality takes precedence over one
+for all. Other columns are ignored; the columns `annotations.*` of the organisers' result tables hold human ratings and
+are never read as scores. Higher is better.
 
-Files may be hostile: `read` lists the problems of any content and raises nothing.
+Files are untrusted: whatever they contain, `read` lists the problems and raises nothing.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ __all__ = ["BAR", "EVERY", "FORMS", "Expected", "Problem", "ScoreFile", "ScoreRo
            "describe", "ending_of", "expected", "listed", "opened", "printable", "read", "rows", "template"]
 
 SUGGESTIONS = 20
-"""Unknown ids for which the nearest known id is suggested."""
+"""Maximum number of unknown ids for which the nearest known id is suggested."""
 
 Scores = Mapping[tuple[str, str], npt.NDArray[np.float64]]
 """Scores by dataset and quality (EVERY: for all qualities), in the order of the items; NaN where missing."""
@@ -49,24 +49,24 @@ class ScoreFile:
 
     @property
     def datasets(self) -> tuple[str, ...]:
-        """The datasets with any score."""
+        """The datasets with at least one score."""
         return tuple(dict.fromkeys(dataset for dataset, _ in self.scores))
 
     @property
     def fatal(self) -> tuple[Problem, ...]:
-        """The problems for which the file is refused."""
+        """The problems that make the file invalid."""
         return tuple(problem for problem in self.problems if problem.fatal)
 
     def on(self, dataset: str, quality: str) -> npt.NDArray[np.float64] | None:
-        """Return the scores for a quality, else those for all, else None."""
+        """Return the scores for a quality, else those for all qualities, else None."""
         return self.scores.get((dataset, quality), self.scores.get((dataset, EVERY)))
 
 
 def read(path: Path, wanted: Expected, *, whole: bool = True, column: str = "") -> ScoreFile:
     """Read a score file and list all its problems; nothing in the file raises an exception.
 
-    With `whole` every wanted dataset should be scored, else those with any score. The scores are in `column` if the
-    file has it, else in `score`.
+    With `whole`, scores missing in any wanted dataset are problems, else only in datasets with at least one score. The
+    scores are in `column` if the file has it, else in `score`.
     """
     digest = ""
     try:
@@ -78,13 +78,13 @@ def read(path: Path, wanted: Expected, *, whole: bool = True, column: str = "") 
     values, by_line = _joined(table, wanted)
     scores = _by_target(values, wanted)
     notes = (Problem("extra column", 1, printable(name), "is ignored", fatal=False) for name in table.extra)
-    nothing = [] if any(map(math.isfinite, table.numbers)) else [
-        Problem("missing", 0, "", "the file has no score", count=0)]
+    no_scores = [] if any(map(math.isfinite, table.numbers)) else [
+        Problem("missing", 0, "", "the file has no scores", count=0)]
     if table.ids and len(by_line) == len(table.ids) and {problem.kind for problem in by_line} == {"missing"}:
-        by_line, nothing = [], [Problem("missing", 0, "", "every score is still empty", count=len(table.ids))]
+        by_line, no_scores = [], [Problem("missing", 0, "", "every score is still empty", count=len(table.ids))]
     datasets = wanted.items if whole else dict.fromkeys(name for name, _ in scores)
     missing = sorted(_missing(values, wanted, datasets), key=lambda problem: -problem.count)
-    problems = (*notes, *sorted(by_line, key=lambda problem: problem.line), *nothing, *missing, *_constants(scores))
+    problems = (*notes, *sorted(by_line, key=lambda problem: problem.line), *no_scores, *missing, *_constants(scores))
     return ScoreFile(scores, problems, digest, len(table.ids))
 
 
@@ -114,7 +114,7 @@ def _joined(table: ScoreRows, wanted: Expected) -> tuple[dict[str, float], list[
 def _by_target(values: Mapping[str, float], wanted: Expected) -> Scores:
     """Return the scores by dataset and quality; a score for a quality takes precedence over one for all."""
     scores: dict[tuple[str, str], npt.NDArray[np.float64]] = {}
-    named = {EVERY, *(name.rpartition(BAR)[2] for name in values if BAR in name)}  # mostly no quality is
+    named = {EVERY, *(name.rpartition(BAR)[2] for name in values if BAR in name)}
     for dataset, ids in wanted.items.items():
         for quality in (EVERY, *wanted.qualities[dataset]):
             if quality in named and any(key(name, quality) in values for name in ids):
@@ -125,17 +125,17 @@ def _by_target(values: Mapping[str, float], wanted: Expected) -> Scores:
 
 
 def _unknown(foreign: Sequence[tuple[str, int]], wanted: Expected, everything: bool) -> Iterator[Problem]:
-    """Yield the ids that are not expected, with their lines, but for those of items elsewhere."""
+    """Yield a problem per unexpected id, except ids of items that are known elsewhere."""
     others = {name: where for name, _ in foreign for item in (name, name.rpartition(BAR)[0])
               if (where := wanted.elsewhere.get(item))}
     if others and everything:
-        yield Problem("unknown", 0, "", f"its items are those of {'; '.join(dict.fromkeys(others.values()))}")
+        yield Problem("unknown", 0, "", f"its items belong to {'; '.join(dict.fromkeys(others.values()))}")
     unknown = [(name, line) for name, line in foreign if name not in others]
     for count, (name, line) in enumerate(unknown):
         text = _why_unknown(name, wanted, suggest=count < SUGGESTIONS)
         yield Problem("unknown", line, printable(name), text, fatal=not name)
     if unknown and everything and not others:
-        text = f"none of its {len(unknown):,} ids is an item of {listed(list(wanted.items))}"
+        text = f"none of its {len(unknown):,} ids belongs to {listed(list(wanted.items))}"
         yield Problem("unknown", 0, "", text)
 
 
@@ -147,11 +147,11 @@ def _why_unknown(name: str, wanted: Expected, *, suggest: bool) -> str:
         known = f"; {nearest(quality[:80], wanted.qualities[dataset])}" if suggest else ""
         return f"{dataset} has no quality {printable(quality)!r}{known}"
     meant = wanted.nearest(item or name) if suggest else None
-    return f"is no known item{f'; did you mean {printable(meant)!r}?' if meant else ''}"
+    return f"is not a known item{f'; did you mean {printable(meant)!r}?' if meant else ''}"
 
 
 def _missing(values: Collection[str], wanted: Expected, datasets: Iterable[str]) -> Iterator[Problem]:
-    """Yield the datasets, qualities and items without a score."""
+    """Yield a problem for each dataset, quality or item without a score."""
     def problem(name: str, text: str, count: int = 1) -> Problem:
         return Problem("missing", 0, printable(name), text, fatal=False, count=count)
 
@@ -180,5 +180,5 @@ def _constants(scores: Scores) -> Iterator[Problem]:
         numbers = values[np.isfinite(values)]
         if numbers.size > 1 and not np.ptp(numbers):
             target = f"{dataset}, {quality}" if quality else dataset
-            text = f"every score is {numbers[0]:g}, which correlates with nothing"
+            text = f"every score is {numbers[0]:g}; a constant has no correlation"
             yield Problem("constant", 0, printable(target), text, fatal=False)

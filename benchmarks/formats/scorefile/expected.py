@@ -1,4 +1,4 @@
-"""The scores that a file should hold: the items of datasets, by id or by id and quality; and its empty template."""
+"""The scores expected in a file, by item id or by id and quality, and an empty template for it."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ from typing import Literal
 from benchmarks.dataset import Dataset
 
 EVERY = ""
-"""Stands for a quality in scores that are for all of them."""
+"""Replaces the quality of a score that is for all qualities."""
 BAR = "|"
 """Separates id and quality, as the organisers write it."""
 SPARE = 1_000
-"""Rows that any file may have, however little is expected."""
+"""Rows allowed in any file in addition to four times the expected number."""
 LONGEST = 300
 """Characters of an unknown id that are compared with known ids."""
-ALIKE = 0.6
+MIN_SIMILARITY = 0.6
 """Minimum similarity, from 0 to 1, of a suggested id."""
 
 
 @dataclass(frozen=True)  # without slots, for the cached properties
 class Expected:
-    """The ids of the items of each dataset, in its order, and its qualities.
+    """The item ids of each dataset, in its order, and its qualities.
 
-    `unrated` holds, by dataset and quality, items without votes where others have some: they need no score. Scores of
-    items `elsewhere`, each with a description of the place, are passed over.
+    `unrated` has, by dataset and quality, the items without votes if other items have some; they need no score. Scores
+    of items in `elsewhere`, which maps an id to a description of where it belongs, are ignored.
     """
 
     items: Mapping[str, tuple[str, ...]]
@@ -57,18 +57,18 @@ class Expected:
         return 4 * len(self.names) + SPARE
 
     def nearest(self, name: str) -> str | None:
-        """Return the most similar of the known ids that begin or end alike."""
+        """Return the most similar known id with a common prefix or suffix, or None."""
         neighbours = list[str]()
         for step, ordered in self._sorted.items():
             position = bisect_left(ordered, name[::step])
             neighbours += (known[::step] for known in ordered[max(position - 3, 0) : position + 3])
         similar = [(SequenceMatcher(None, name[:LONGEST], known).ratio(), known) for known in neighbours]
         similarity, best = max(similar, default=(0.0, ""))
-        return best if similarity >= ALIKE else None
+        return best if similarity >= MIN_SIMILARITY else None
 
     @cached_property
     def _sorted(self) -> dict[int, list[str]]:
-        """The known ids in order (1), and spelt backwards in order (-1)."""
+        """The known ids sorted (1), and spelt backwards and sorted (-1)."""
         return {step: sorted(name[::step] for name in self.owners) for step in (1, -1)}
 
 
@@ -95,7 +95,7 @@ def expected(datasets: Iterable[Dataset]) -> Expected:
 
 
 def template_keys(datasets: Iterable[Dataset], by: Literal["item", "quality"] | None = None) -> tuple[str, ...]:
-    """Return the ids of the expected scores: as in the challenge, by quality on development sets, else by item."""
+    """Return the ids of the expected scores, by default as in the challenge: by quality on development sets only."""
     names: dict[str, None] = {}
     for dataset in datasets:
         per_quality = by == "quality" or (by is None and dataset.card.split == "dev")
@@ -117,7 +117,7 @@ def template(names: Sequence[str], ending: str) -> bytes:
 
 
 def texts(datasets: Iterable[Dataset]) -> bytes:
-    """Return the items of datasets with their texts as JSON Lines, for scoring elsewhere."""
+    """Return the items of datasets as JSON Lines, for scoring elsewhere."""
     rows = ({
         "dialogue_id": item.id, "dataset": dataset.card.name,
         "context": [{"speaker": turn.speaker, "text": turn.text} for turn in item.context],

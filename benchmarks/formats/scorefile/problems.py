@@ -11,15 +11,15 @@ from typing import Literal
 Kind = Literal["unreadable", "unknown", "missing", "duplicate", "no number", "infinite", "constant", "extra column"]
 
 LONGEST = 80
-"""Characters printed of a text from a file; a longer text ends in three dots."""
+"""Maximum characters to show of a string from a file; a longer one ends in three dots."""
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
     """A problem of a score file: its line (0 for the file), the printable id, and the reason.
 
-    A fatal problem refuses the file; after any other the score counts as missing. `count` is the number of scores
-    concerned, if a whole dataset or quality has none.
+    A fatal problem makes the file invalid; with any other, the score counts as missing. `count` is the number of
+    affected scores if a whole dataset or quality has none.
     """
 
     kind: Kind
@@ -31,12 +31,12 @@ class Problem:
 
     @property
     def note(self) -> bool:
-        """True for a mere remark."""
+        """True if this is only a remark."""
         return self.kind == "extra column"
 
 
 def counts(problems: Iterable[Problem]) -> dict[Kind, int]:
-    """Return the number of scores or rows concerned by each kind of problem."""
+    """Return the number of scores or rows affected by each kind of problem."""
     totals: Counter[Kind] = Counter()
     for problem in problems:
         totals[problem.kind] += problem.count
@@ -44,27 +44,27 @@ def counts(problems: Iterable[Problem]) -> dict[Kind, int]:
 
 
 def describe(problems: Iterable[Problem], most: int = 20) -> Iterator[str]:
-    """Yield a line for each problem, and for each kind with more than `most` their number and lines."""
+    """Yield a line for each problem; of each kind, only the first `most`, then the number and lines of the others."""
     kinds: defaultdict[Kind, list[Problem]] = defaultdict(list)
     for problem in problems:
         kinds[problem.kind].append(problem)
         if len(kinds[problem.kind]) <= most:
             line = f"line {problem.line}: " if problem.line else ""
             yield f"{problem.kind}: {line}{problem.id + ': ' if problem.id else ''}{problem.text}"
-    for kind, alike in kinds.items():
-        if more := alike[most:]:
+    for kind, same_kind in kinds.items():
+        if more := same_kind[most:]:
             lines = f" (lines {listed([str(problem.line) for problem in more], 60)})" if more[-1].line else ""
             yield f"{kind}: and {len(more):,} more{lines}"
 
 
 def printable(text: str) -> str:
-    """Return a text from a file, cut, with control characters and direction marks escaped."""
+    """Truncate a string from a file, and escape control characters and direction marks."""
     short = text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
-    return "".join(sign if sign.isprintable() else ascii(sign)[1:-1] for sign in short)
+    return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in short)
 
 
 def listed(names: Sequence[str], most: int = 100) -> str:
-    """Return names from a file in a line of about `most` characters, and the number of the others."""
+    """Join names from a file into about `most` characters, with the number of names left out."""
     shown = list(map(printable, names))
     lengths = itertools.accumulate(len(name) + 2 for name in shown)
     count = max(1, sum(length <= most for length in lengths))

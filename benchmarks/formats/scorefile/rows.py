@@ -1,4 +1,4 @@
-"""Rows of a score file, which may be hostile: ids with their numbers, decimal and finite."""
+"""Rows of an untrusted score file: ids with finite decimal numbers."""
 
 from __future__ import annotations
 
@@ -46,21 +46,21 @@ class ScoreRows:
 
 
 def ending_of(path: Path) -> str:
-    """Return the ending of a score file in small letters, without .gz."""
+    """Return the suffix of a score file in lower case, ignoring .gz."""
     return Path(path.name.casefold().removesuffix(".gz")).suffix
 
 
 def opened(path: Path) -> tuple[str, bytes]:
-    """Return the ending and the decompressed content of a file of bounded size; Unreadable for anything else."""
+    """Return the suffix and decompressed content; raise Unreadable unless it is a plain file of bounded size."""
     ending = ending_of(path)
     if ending not in FORMS:
-        raise Unreadable(0, f"has none of the known endings; scores come as {', '.join(FORMS)}")
+        raise Unreadable(0, f"has an unknown ending; expected one of {', '.join(FORMS)}")
     try:
         state = path.lstat()
         if not stat.S_ISREG(state.st_mode):
-            raise Unreadable(0, "is a link, a folder, a pipe or a device; a plain file is wanted")
+            raise Unreadable(0, "is a link, a folder, a pipe or a device; expected a plain file")
         if state.st_size > LIMIT:
-            raise Unreadable(0, f"has {state.st_size:,} bytes; at most {LIMIT:,} are read")
+            raise Unreadable(0, f"has {state.st_size:,} bytes; at most {LIMIT:,} are allowed")
         with path.open("rb") as stream:
             content = stream.read(LIMIT)
     except (OSError, ValueError) as error:  # ValueError: a name with a null byte
@@ -78,7 +78,7 @@ def opened(path: Path) -> tuple[str, bytes]:
 
 
 def rows(content: bytes, ending: str, limit: int, column: str = "") -> ScoreRows:
-    """Return the rows of a file, at most `limit`; the scores are in `column` if the file has it, else in `score`."""
+    """Parse at most `limit` rows of a file; the scores are in `column` if the file has it, else in `score`."""
     table = delimited(decoded(content), ending)
     _, names = next(table, (1, []))
     id_column, score_column = header(names, column)
@@ -89,7 +89,7 @@ def rows(content: bytes, ending: str, limit: int, column: str = "") -> ScoreRows
     broken: list[Unreadable] = []
     for line, row in table:
         if len(lines) + len(broken) >= limit:
-            raise Unreadable(line, f"the file has more than {limit:,} rows, far more than there are scores to give")
+            raise Unreadable(line, f"the file has more than {limit:,} rows, far more than the expected scores")
         if len(row) != len(names):
             broken.append(Unreadable(line, f"{len(row)} values for {len(names)} columns"))
             continue
@@ -108,14 +108,14 @@ def header(names: Sequence[str], column: str) -> tuple[int, int]:
     plain = [name.strip(BLANK).casefold() for name in names]
     wanted = column.strip(BLANK).casefold()
     if wanted.startswith(RATINGS):
-        raise Unreadable(1, f"columns {RATINGS}* hold what people said, and are never read as scores")
+        raise Unreadable(1, f"columns {RATINGS}* hold human ratings and are never read as scores")
     known, score = [name for name in IDS if name in plain], wanted if wanted in plain else SCORE
     if not known or score not in plain:
         missing = " and ".join([*(() if known else (IDS[0],)), *(() if score in plain else (column or SCORE,))])
-        remedy = "; say which holds the scores: --column NAME, or column = in challenge.toml" if known else ""
+        remedy = "; name the column of scores with --column NAME, or with column = in challenge.toml" if known else ""
         raise Unreadable(1, f"has no column {missing}; it has: {listed(names) or 'none'}{remedy}")
     if known[0] != IDS[0] and len(known) > 1:
-        raise Unreadable(1, f"has the columns {' and '.join(known)}; call the one with the ids {IDS[0]}")
+        raise Unreadable(1, f"has the columns {' and '.join(known)}; rename the one with the ids to {IDS[0]}")
     for name in (known[0], score):
         if plain.count(name) > 1:
             raise Unreadable(1, f"has the column {printable(name)} twice")
@@ -123,15 +123,15 @@ def header(names: Sequence[str], column: str) -> tuple[int, int]:
 
 
 def number(text: str) -> float | Wrong:
-    """Return the number in a text, or the reason why there is none."""
+    """Parse a score; return the reason if it is not a finite number."""
     value = float(text) if len(text) <= DIGITS and DECIMAL.fullmatch(text) else math.nan
     if math.isfinite(value):
         return value
     if not text:
         return "missing", "has no score: the cell is empty"
     if math.isinf(value):
-        return "infinite", f"its score {printable(text)} is more than a number can hold"
+        return "infinite", f"its score {printable(text)} is too large"
     if text.casefold().lstrip("+-") in {"inf", "infinity", "∞"}:
-        return "infinite", f"its score is {text!a}; a finite number is wanted"
-    hint = "; a decimal point is wanted" if re.fullmatch(r"[+-]?[0-9]+,[0-9]+", text) else ""
+        return "infinite", f"its score is {text!a}; expected a finite number"
+    hint = "; use a decimal point" if re.fullmatch(r"[+-]?[0-9]+,[0-9]+", text) else ""
     return "no number", f"its score {text[:LONGEST]!a} is not a number{hint}"

@@ -64,8 +64,8 @@ def test_both_names_of_the_dialogue_are_read(tmp_path: Path) -> None:
         assert dataset.items == (Item("a", (Utterance(USER, "hi"), Utterance(SYSTEM, "hello")), None),)
         assert dataset.ratings == (Rating("a", "Coherent", ()),)
     for more, problem in [({"dialog": [{"speaker": "human", "text": " "}]}, "no utterance with text"),
-                          ({}, "should be a list of {\"speaker\": \"user\", \"text\": \"Hello\"}, is missing"),
-                          ({"dialog": ["hi"]}, "the texts speaker and text")]:
+                          ({}, "is missing; expected a list of {\"speaker\": \"user\", \"text\": \"Hello\"}"),
+                          ({"dialog": ["hi"]}, "the string fields speaker and text")]:
         with pytest.raises(BadRecord, match=problem):
             parse(tmp_path, {"dialogue_id": "a", **more}, name="fed-dial")
 
@@ -84,7 +84,7 @@ def test_win_ratio_is_the_rating_of_esl_and_ncm(tmp_path: Path) -> None:
     for ratio, votes in [(0.25, (0.25,)), ("0.5", (0.5,)), (None, ()), ("", ()), ("nan", ()), ("-", ())]:
         dataset = parse(tmp_path, {**row, "win_ratio": ratio}, name="esl")
         assert dataset.ratings == (Rating("x", "appropriateness", votes),)
-    with pytest.raises(BadRecord, match="no ratio"):
+    with pytest.raises(BadRecord, match="not a plausible ratio"):
         parse(tmp_path, {**row, "win_ratio": 1e9}, name="esl")
 
 
@@ -94,12 +94,12 @@ WRONG: list[tuple[list[object], tuple[str, ...]]] = [
     ([record(), record()], (f"record {NAME}_00000", "dialogue_id", "twice")),
     ([record(response=...)], (f"{NAME}_00000", "response", "missing")),
     ([record(context=["a"])], ("context", "a list")),
-    ([record(reference=[1])], ("reference", "list of texts")),
+    ([record(reference=[1])], ("reference", "list of strings")),
     ([record(annotations=[1])], ("annotations", "a list")),
     ([record(annotations={"overal": [1]})], ("annotations.overal", "did you mean 'overall'")),
     *(([record(annotations={"overall": [vote]})], ("annotations.overall", part)) for vote, part in (
-        ("good", "'good'"), (True, "True"), (float("nan"), "not finite"), (float("inf"), "not finite"),
-        (1e308, "no vote"), ("1_0", "'1_0'"), (10**400, "no vote"))),
+        ("good", "'good'"), (True, "True"), (float("nan"), "nan, which is not"), (float("inf"), "not a plausible"),
+        (1e308, "not a plausible vote"), ("1_0", "'1_0'"), (10**400, "not a plausible vote"))),
     ([record(response="\ud800")], (f"{NAME}_00000", "response", "surrogate")),
     ([record(reference=["ok", "\udfff"])], ("reference", "surrogate")),
     ([record(dialogue_id="")], ("record 0", "dialogue_id", "empty")),
@@ -168,14 +168,14 @@ def test_bad_private_ratings_are_named(tmp_path: Path) -> None:
         ("r.csv", f"{head}a,overall,6\n", rated, "line 2: field 'vote': .*outside the scale.*1 to 5"),
         ("r.csv", f"{head}a,overall\n", rated, "line 2: has 2 values for 3 columns"),
         ("r.csv", "item,vote\na,4\n", rated, "no column quality"), ("r.csv", head, rated, "no votes"),
-        ("r.csv", "item,dialogue_id,quality,vote\na,b,overall,1\n", rated, "a column twice"),
-        ("r.csv", f"{head}c,overall,4\na,overall,9\n", rated, "line 2: .*'c'.*1 more record is wrong"),
-        ("r.csv", f"{head}b,overall,4\n", rated, "line 2: .*b of toy has votes on 'overall' already"),
+        ("r.csv", "item,dialogue_id,quality,vote\na,b,overall,1\n", rated, "a duplicate column"),
+        ("r.csv", f"{head}c,overall,4\na,overall,9\n", rated, "line 2: .*'c'.*1 more record is invalid"),
+        ("r.csv", f"{head}b,overall,4\n", rated, "line 2: .*b of toy already has votes on 'overall'"),
         ("r.csv", f"{head}\udcff,overall,4\n", rated, "line 2: is not UTF-8: the byte 0xff"),
         ("r.json", json.dumps(no_votes), rated, "field 'annotations': is missing"),
         ("r.json", json.dumps(stranger), rated, r"r\.json: record c, field 'item'"),
-        ("r.xlsx", "", rated, "ratings come as"), ("absent.csv", None, rated, "no such file"),
-        ("r.csv", good, owners(origin="sample"), "the sample takes no ratings"),
+        ("r.xlsx", "", rated, "ratings must be"), ("absent.csv", None, rated, "no such file"),
+        ("r.csv", good, owners(origin="sample"), "the sample accepts no ratings"),
         ("r.csv", good, both, "more than one dataset"),
     ]:
         if content is not None:

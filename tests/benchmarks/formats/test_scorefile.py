@@ -105,7 +105,7 @@ def test_only_decimal_numbers_are_scores(tmp_path: Path) -> None:
 
 def test_unknown_and_repeated_ids_are_listed(tmp_path: Path) -> None:
     no_item = dict.fromkeys(("zebra", "=HYPERLINK(1)", "<script>alert(1)</script>", "\x1b]0;x\x07", "t\u043ey_0"),
-                            "is no known item")
+                            "is not a known item")
     for name, text in {
         **no_item, **dict.fromkeys(("Toy_0", "toy_0\u200b", "ｔoy_0", "toy_0\xa0"), "did you mean 'toy_0'"),
         "": "has no id", "toy_9": "did you mean 'toy_2'",
@@ -124,7 +124,7 @@ def test_unknown_and_repeated_ids_are_listed(tmp_path: Path) -> None:
         assert (problem.kind, problem.line, problem.text) == ("duplicate", 6, "already on line 3")
         np.testing.assert_array_equal(file.scores["toy", EVERY], [0.5, np.nan, 0.001])
     (whole,) = read_text(tmp_path, f"{HEAD}other_0,1\nother_1,2\n").fatal
-    assert whole.text == "none of its 2 ids is an item of toy"
+    assert whole.text == "none of its 2 ids belongs to toy"
 
 
 def test_all_problems_are_listed_in_the_order_of_lines(tmp_path: Path) -> None:
@@ -151,13 +151,13 @@ def test_an_unreadable_file_names_line_and_reason(tmp_path: Path) -> None:
     for content, line, text in [
         ("", 1, "has no column dialogue_id and score; it has: none"),
         ("dialogue_id,note,overall,none\ntoy_0,x,1,2\n", 1,
-         "has no column score; it has: dialogue_id, note, overall, none; say which holds the scores: --col"),
+         "has no column score; it has: dialogue_id, note, overall, none; name the column of scores with --col"),
         ("dialogue_id," + ",".join(f"metric_{number}" for number in range(99)) + "\n", 1, "metric_7 and 91 more"),
-        ("dialogue_id,annotations.overall\ntoy_0,1\n", 1, "it has: dialogue_id, annotations.overall; say which"),
+        ("dialogue_id,annotations.overall\ntoy_0,1\n", 1, "it has: dialogue_id, annotations.overall; name the column"),
         ("id,item,score\na,b,1\n", 1, "has the columns item and id"),
         ("id,score,Score\na,1,2\n", 1, "has the column score twice"),
-        (GOOD + '"toy_0,1\ntoy_1,2\n', 5, "a quote opens here that never closes"),
-        (GOOD + '"toy_0"x,1\n', 5, "is no table"),
+        (GOOD + '"toy_0,1\ntoy_1,2\n', 5, "a quotation mark opens here and is never closed"),
+        (GOOD + '"toy_0"x,1\n', 5, "is not a table"),
         (GOOD + "toy_0,1\rtoy_1,2\n", 5, "carriage return"),
         (GOOD + "toy_0\0,1\n", 5, "null byte"),
         (b"PK\x03\x04\0", 0, "Excel"), (GOOD.encode("utf-16"), 0, "UTF-16"), (GOOD.encode("utf-16-le"), 1, "UTF-16"),
@@ -202,11 +202,11 @@ def test_only_a_plain_file_of_bounded_size_is_opened(tmp_path: Path) -> None:
     assert "cannot be opened" in refused(Path("a\0.csv"))
     with (tmp_path / "mine.csv").open("wb") as stream:
         stream.truncate(1 << 30)
-    assert refused(tmp_path / "mine.csv") == "has 1,073,741,824 bytes; at most 268,435,456 are read"
+    assert refused(tmp_path / "mine.csv") == "has 1,073,741,824 bytes; at most 268,435,456 are allowed"
 
 
 def test_pickles_and_other_forms_are_never_loaded(tmp_path: Path) -> None:
     for name in ("a.pkl", "a.npz", "a.gz", "a.xlsx", "a.parquet", "csv", *(f"mine{ending}" for ending in FORMS)):
         (tmp_path / name).write_bytes(b"\x80\x04\x8c\x08builtins\x8c\x05print\x93\x8c\x06loaded\x85R.")
-        expected = "is not UTF-8" if name.startswith("mine") else "none of the known endings"
+        expected = "is not UTF-8" if name.startswith("mine") else "has an unknown ending"
         assert expected in refused(tmp_path / name)

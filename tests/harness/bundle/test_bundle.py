@@ -208,7 +208,7 @@ REFUSED: list[tuple[str, bytes, bytes | None, bool, str]] = [
     ("metrics.json", b"^", b"[" * 100_000, True, "metrics.json: is not JSON"),
     ("datasets.json", b'"name": "fed-turn"', b'"name": "persona-usr"', True, "at least one name, and each only once"),
     ("correlations.jsonl", b'"p": ', b'"q": 1, "p": ', True, "correlations.jsonl, record 0: has a field 'q'"),
-    ("correlations.jsonl", rb'"p": [^,]+,', b'"p": 1e400,', True, "p: should be a finite number, is inf"),
+    ("correlations.jsonl", rb'"p": [^,]+,', b'"p": 1e400,', True, "p: should be a finite number, not inf"),
     (SCORES, b"_00000,[^,]*", b"_00000,1e400", True, "line 2: '1e400' is not a finite number"),
     (SCORES, b"_00000,[^,]*", b"_00000,=1+1", True, "line 2: '=1+1' is not a finite number"),
     (SCORES, b"\npersona-usr_00000,", b"\npersona-usr_00000", True, "values for"),

@@ -153,8 +153,8 @@ def test_validate_checks_rules_data_and_ratings(tmp_path: Path, invoke: Invoke) 
             ("item,", "item,", 0, ("first: 40 items, language en; overall: 80 votes on 40 items",
                                    "0 accepted, 0 refused", "note: 40 items are also in another phase: first_000")),
             ("first_000,", "first_0x,", 2, (
-                "line 2", "line 3", "'first_0x' is no item of the datasets first, second; and 1 more")),
-            ("_007,overall", "_007,wot", 2, ("no quality of first", "no quality of second", "more like it: line 17")),
+                "line 2", "line 3", "'first_0x' is not an item of the datasets first, second; and 1 more")),
+            ("_007,overall", "_007,wot", 2, ("quality of first", "quality of second", "more like it: line 17")),
             ("first_001,overall", "first_001,overall,", 2, ("line 4: has 4 values", "more like it: line 5")),
             ("second_039,wit", "second_038,wit", 2, (
                 "39 of 40 items of second have votes on 'wit'; missing: second_039",))):

@@ -104,7 +104,7 @@ def test_other_phases_are_refused_and_a_dry_run_writes_nothing(root: Path, home:
         before = {path: path.read_bytes() for path in root.rglob("*") if path.is_file()}
         name, (reason,), _ = receipts.receive(root, home, file, "beta", phase="development", now=at("01-06"), dry=dry)
         assert name == "beta/refused-1 in development"
-        assert reason == "unknown: its items are those of the phase test, open from 2026-03-01 to 2026-03-31"
+        assert reason == "unknown: its items belong to the phase test, open from 2026-03-01 to 2026-03-31"
         assert dry == (before == {path: path.read_bytes() for path in root.rglob("*") if path.is_file()})
 
 

@@ -77,7 +77,7 @@ def test_the_language_is_declared_and_never_guessed(tmp_path: Path, home: Path, 
     row = {"item": "1", "context": "a", "response": "b", "overall": 1, "language": "Spanish"}
     for path, message in (
         (written(tmp_path, "cha", "Chinese"),
-         "language: should be a language code such as en, zh (not cn), ja (not jp) or ko (not kr), is 'Chinese'"),
+         "language: should be a language code such as en, zh (not cn), ja (not jp) or ko (not kr), not 'Chinese'"),
         (card(tmp_path, "bad", [row]),
          "bad.jsonl, row 1: field 'language': should be a language code such as en, zh (not cn)"),
     ):

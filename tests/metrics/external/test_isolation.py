@@ -179,7 +179,7 @@ RAISED = {
     "[][0]": (WorkerFailed, r"^words: IndexError: list index out of range \(words.py line \d+\)$"),
     "sys.exit('enough')": (WorkerFailed, "words: SystemExit: enough"),
     "return {'words': ['x']}": (WorkerFailed, "words: ValueError: could not convert"),
-    "return {'words': np.zeros((3, 2))}": (WorkerFailed, "columns, words: should be a finite number, is "),
+    "return {'words': np.zeros((3, 2))}": (WorkerFailed, "columns, words: should be a finite number, not "),
     "return {'words': [np.inf] * 3}": (WorkerFailed, "column words holds an infinite score"),
     "return 5": (WorkerFailed, "words: AttributeError: 'int' object"),
     "import ctypes; ctypes.string_at(0)": (WorkerFailed, "it last said: Fatal Python error: Segmentation"),

@@ -77,7 +77,7 @@ def test_a_whole_dialogue_needs_a_template_of_its_own() -> None:
 
 def test_a_bad_file_is_refused_with_its_name_and_problem(tmp_path: Path) -> None:
     for before, after, message in (
-        ('title = "Kindness"', "", "has no field 'title'"),
+        ('title = "Kindness"', "", "the field 'title' is missing"),
         ('title = "Kindness"', "title = 3", "title: should be text"),
         ('answer = "number"', 'answer = "ja"', "json, number, yes"),
         ('answer = "number"', 'answer = "yes"', "logprobs = true"),
