@@ -116,7 +116,7 @@ class OwnDataset:
             locations: Mapping[str, str] = {}
         else:
             table = ratings.of_sheet(sheet.read(self.file), self.columns, (), self.qualities, self.card.language)
-            dataset, locations = table.dataset, table.places
+            dataset, locations = table.dataset, table.locations
             if (level := dataset.card.level) != self.card.level:
                 raise BadConfig(f"{self.file.name}: contains {'responses' if level == 'turn' else 'whole dialogues'}; "
                                 f'set level = "{level}" in the card')

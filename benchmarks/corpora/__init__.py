@@ -1,1 +1,1 @@
-"""Dialogues to train on, and what they share with the evaluation sets."""
+"""Dialogues to train on, and their overlap with the evaluation sets."""

@@ -1,7 +1,7 @@
 """Corpora of dialogues to train metrics on.
 
-`load` returns the dialogues of the training splits that are not in an evaluation set (overlap.py) and not repeated by
-another split. The format of the files is in files.py, the corpora are described in docs/training.md.
+`load` returns the dialogues of the training splits, without those in an evaluation set (overlap.py) or repeated in
+another split. The format of the files is in files.py; the corpora are described in docs/training.md.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ REPEATED = "also in another split"
 FORMAT = frozenset({"dialogue_id", "source", "split", "utterances", "duplicate_of_split"})
 TURN = frozenset({"speaker", "text"})
 HELD_OUT = ("valid", "val", "dev", "test", "eval")
-"""Prefixes of the splits of a user's file that are not trained on."""
+"""Prefixes of the splits of a user's file that are not used for training."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class Dialogue:
 
 @dataclass(frozen=True, slots=True)
 class Corpus:
-    """The dialogues of a corpus that may be trained on, and how many were left out for each reason."""
+    """The training dialogues of a corpus, and how many were left out for each reason."""
 
     card: CorpusCard
     digest: str
@@ -67,10 +67,10 @@ def load(name: str, home: Path) -> Corpus:
     """Load the dialogues to train on from a corpus in the home, or from a file of the same format."""
     file = path(name, home)
     if not file.is_file():
-        where = "`harness import FOLDER` takes it from a folder, `harness fetch --corpora` from its source"
-        raise BenchmarkError(f"{file}: no such file" if name not in CARDS else f"{name} is not in {home}; {where}")
+        remedy = "`harness import FOLDER` imports it from a folder, `harness fetch --corpora` downloads it"
+        raise BenchmarkError(f"{file}: no such file" if name not in CARDS else f"{name} is not in {home}; {remedy}")
     content = files.read(file)
-    chosen = CARDS.get(name) or _own_card(file, content.rows)
+    chosen = CARDS.get(name) or _user_card(file, content.rows)
     rows = [(row, overlap.digests(turn["text"] for turn in row["utterances"])) for row in content.rows]
     repeats = overlap.Contexts(digests for row, digests in rows if row["split"] not in chosen.training)
     evaluation_ids, evaluation_contexts = overlap.evaluation_ids(home), overlap.evaluation_contexts(home)
@@ -87,17 +87,17 @@ def load(name: str, home: Path) -> Corpus:
             dialogues.append(_dialogue(row, chosen.name))
     if not dialogues:
         why = "".join(f"; {count} left out, {reason}" for reason, count in left_out.items())
-        raise BenchmarkError(f"{file}: holds nothing to train on; its training splits are {', '.join(chosen.training)}"
-                             f"{why}")
+        raise BenchmarkError(f"{file}: has no dialogues to train on; its training splits are "
+                             f"{', '.join(chosen.training)}{why}")
     return Corpus(chosen, content.digest, tuple(dialogues), dict(left_out))
 
 
-def _own_card(file: Path, rows: Iterable[Mapping[str, Any]]) -> CorpusCard:
+def _user_card(file: Path, rows: Iterable[Mapping[str, Any]]) -> CorpusCard:
     """Return a card for a user's file."""
     name = files.plain_name(file)
     splits = dict.fromkeys(str(row["split"]) for row in rows)
     training = tuple(split for split in splits if not split.casefold().startswith(HELD_OUT))
-    return CorpusCard(name, name, training, "unknown", "unknown", f"a file of the user's: {file.name}")
+    return CorpusCard(name, name, training, "unknown", "unknown", f"user's file {file.name}")
 
 
 def _dialogue(row: Mapping[str, Any], corpus: str) -> Dialogue:

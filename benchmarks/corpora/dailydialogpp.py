@@ -1,12 +1,12 @@
 """DailyDialog++ (Sai et al., 2020): contexts with replies that are relevant, random, and adversarially irrelevant.
 
-The development and test parts are read from upstream's `dev.json` and `test.json` (folder `dataset`), an object a line,
+The development and test parts are read from upstream's `dataset/dev.json` and `dataset/test.json`, one object per line,
 
     {"context": [...], "positive_responses": [...], "random_negative_responses": [...],
      "adversarial_negative_responses": [...]}
 
-or from the corpus `dailydialog_pp`, whose rows hold the same with `utterances` and `split`. A context needs two
-relevant replies, since one is judged by the others.
+or from the corpus `dailydialog_pp`, whose rows have `utterances` instead of `context`, and `split`. A context needs two
+relevant replies, since each is judged by the others.
 """
 
 from __future__ import annotations
@@ -42,22 +42,22 @@ class Context:
 
 
 def sources(home: Path) -> tuple[Path, ...]:
-    """Return the places of the data in the home: the folder of upstream's files, and the corpus."""
+    """Return the possible locations of the data in the home: the folder of upstream's files, and the corpus."""
     return home / "dailydialogpp", corpora.path(CORPUS, home)
 
 
 def holds(source: Path) -> bool:
-    """Return True for a file, which is a corpus, or a folder with both of upstream's files."""
+    """Return True if the source is a file (the corpus) or a folder with both of upstream's files."""
     return source.is_file() or all((source / f"{part}.json").is_file() for part in PARTS)
 
 
 def read(source: Path, part: Part, limit: int | None = None) -> tuple[Context, ...]:
-    """Return the contexts of a part, or the first `limit` of them."""
+    """Read the contexts of a part, or the first `limit` of them."""
     rows = files.objects(source / f"{part}.json") if source.is_dir() else _of_corpus(source, part)
     contexts = tuple(_context(f"{part}_{number:05d}", where, row)
                      for number, (where, row) in enumerate(itertools.islice(rows, limit)))
     if not contexts:
-        raise BadRecord(source, None, "", f"holds no context of the part {part}")
+        raise BadRecord(source, None, "", f"has no contexts of the part {part}")
     return contexts
 
 
@@ -73,9 +73,9 @@ def _context(name: str, where: str, row: Mapping[str, Any]) -> Context:
     for field in ("context", *FIELDS.values()):
         texts = row.get(field)
         if not isinstance(texts, list) or not texts or not all(isinstance(text, str) for text in texts):
-            raise BadRecord(where, None, field, "should be a list of texts, one or more")
+            raise BadRecord(where, None, field, "should be a non-empty list of strings")
     if len(row[FIELDS["positive"]]) < 2:
-        raise BadRecord(where, None, FIELDS["positive"], "needs two or more, since one is judged by the others")
+        raise BadRecord(where, None, FIELDS["positive"], "needs at least two, since each is judged by the others")
     turns = tuple(Utterance(USER if (len(row["context"]) - number) % 2 else SYSTEM, text)
                   for number, text in enumerate(row["context"]))
     return Context(name, turns, {kind: tuple(row[field]) for kind, field in FIELDS.items()})

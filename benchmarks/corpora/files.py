@@ -25,12 +25,12 @@ from benchmarks.storage.files import walk, write_atomically
 
 SUFFIXES = (".jsonl", ".jsonl.gz")
 LIST = "evaluation_overlap"
-"""A list of the ids of dialogues in evaluation sets, which some collections of corpora have."""
+"""Name of a list of dialogues in evaluation sets by id, which some collections of corpora include."""
 
 
 @dataclass(frozen=True, slots=True)
 class CorpusCard:
-    """Description of a corpus; `training` are the splits that may be trained on, `sources` its files."""
+    """Description of a corpus; `training` are the splits to train on, `sources` its files."""
 
     name: str
     title: str
@@ -68,7 +68,7 @@ def read(path: Path) -> CorpusFile:
     content = _content(path)
     rows = tuple(_dialogue(where, row) for where, row in _objects(path, content))
     if not rows:
-        raise BenchmarkError(f"{path}: holds no dialogue")
+        raise BenchmarkError(f"{path}: contains no dialogues")
     return CorpusFile(rows, hashlib.sha256(content).hexdigest())
 
 
@@ -86,9 +86,9 @@ def ids(path: Path) -> Iterator[str]:
 
 
 def look(path: Path) -> tuple[list[ImportedCorpus], list[str]]:
-    """Return the corpora in a folder, or a file, and why other files are none.
+    """Return the corpora in a folder or file, and the reasons why other files were ignored.
 
-    A bad file is an error if its name is known, or if it is the path.
+    A bad file raises BenchmarkError if it has a known name or is `path` itself.
     """
     corpora: dict[str, ImportedCorpus] = {}
     ignored = []
@@ -122,7 +122,7 @@ def keep(corpus: ImportedCorpus, home: Path) -> None:
 
 
 def write(path: Path, rows: Iterable[Mapping[str, Any]]) -> int:
-    """Write rows as a gzipped file, the same for the same rows; return their number."""
+    """Write rows to a gzipped file, reproducibly; return their number."""
     lines = [json.dumps(row, ensure_ascii=False) + "\n" for row in rows]
     _write(path, gzip.compress("".join(lines).encode(), mtime=0))
     return len(lines)
@@ -151,7 +151,7 @@ def _objects(path: Path, content: bytes) -> Iterator[tuple[str, dict[str, Any]]]
 
 
 def _dialogue(where: str, row: dict[str, Any]) -> dict[str, Any]:
-    """Check one dialogue; a pair becomes a dialogue."""
+    """Validate a row, and convert a pair to a dialogue."""
     for first, second in (("query", "reply"), ("sentence1", "sentence2")):
         if "utterances" not in row and {first, second} <= row.keys():
             pair = [{"speaker": "A", "text": row.pop(first)}, {"speaker": "B", "text": row.pop(second)}]
@@ -162,10 +162,10 @@ def _dialogue(where: str, row: dict[str, Any]) -> dict[str, Any]:
             raise BadRecord(where, None, field, "should be text, and not empty")
     turns = row.get("utterances")
     if not isinstance(turns, list) or not turns:
-        raise BadRecord(where, None, "utterances", "should be a list of utterances, and not empty")
+        raise BadRecord(where, None, "utterances", "should be a non-empty list of utterances")
     if not all(isinstance(turn, dict) and isinstance(turn.get("text"), str) and isinstance(turn.get("speaker"), str)
                for turn in turns):
-        raise BadRecord(where, None, "utterances", "should hold objects with the texts speaker and text")
+        raise BadRecord(where, None, "utterances", "should contain objects with the string fields speaker and text")
     if not any(turn["text"].strip() for turn in turns):
-        raise BadRecord(where, None, "utterances", "holds no utterance with text")
+        raise BadRecord(where, None, "utterances", "has no utterance with text")
     return row

@@ -2,7 +2,7 @@
 
 A dialogue overlaps a context if they share at least two utterances and at least half of the context, or its only
 utterance. Utterances with fewer than 12 letters and digits are ignored, as are case, punctuation and spaces; a
-conversation of short utterances only must match as a whole.
+conversation with only short utterances must match as a whole.
 
 `overlap.npz` has the contexts of the ten public evaluation sets of the organisers' release and of the test part of
 DailyDialog++, as digests that reveal no text. It is built from the organisers' folder and the corpora, reproducibly,
@@ -81,7 +81,7 @@ def evaluation_ids(home: Path) -> frozenset[str]:
 
 
 def evaluation_contexts(home: Path) -> Contexts:
-    """Return the contexts of all evaluation sets: those shipped with the project and those in the home."""
+    """Return the contexts of all evaluation sets, shipped with the project or in the home."""
     notes = ((name, store.note(home, name)) for name in registry.names())
     return _evaluation_contexts(home, tuple((name, note.items) for name, note in notes if note))
 

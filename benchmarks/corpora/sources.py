@@ -1,7 +1,7 @@
 """Sources of corpora, and the conversion of their files to the common format.
 
-The addresses are in cards.toml, and each corpus has a function over the folder of its files, with archives unpacked.
-Splits are upstream's; ids are upstream's, or the number in the split.
+The URLs are in cards.toml, and each corpus has a function that reads the folder of its files, with archives unpacked.
+Splits are upstream's; ids are upstream's, or the position in the split.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 from benchmarks.corpora import files as corpus_files
 from benchmarks.errors import BadRecord, FetchError, nearest
 from benchmarks.formats import official
-from benchmarks.sources.rows import expected_form, find
+from benchmarks.sources.rows import expected_format, find
 from benchmarks.storage.fetch import downloaded
 
 CorpusRow = Mapping[str, Any]
@@ -30,16 +30,16 @@ SOURCES = {name: card.sources for name, card in corpus_files.CARDS.items() if ca
 def fetch(name: str, home: Path) -> int:
     """Fetch and convert a corpus into the home; return the number of dialogues."""
     if name not in SOURCES:
-        raise FetchError(f"no corpus {name!r} that can be fetched; {nearest(name, SOURCES)}")
-    with expected_form(name), downloaded(home, f"corpus-{name}", SOURCES[name]) as folder:
+        raise FetchError(f"corpus {name!r} cannot be fetched; {nearest(name, SOURCES)}")
+    with expected_format(name), downloaded(home, f"corpus-{name}", SOURCES[name]) as folder:
         rows = [row for row in READERS[name](folder) if row["utterances"]]
     if not rows:
-        raise BadRecord(name, None, "", "the files of the source hold no dialogue")
+        raise BadRecord(name, None, "", "the files of the source contain no dialogues")
     return corpus_files.write(corpus_files.stored(name, home), rows)
 
 
 def _row(corpus: str, name: str, split: str, turns: Iterable[tuple[str, str, CorpusRow]], **labels: Any) -> CorpusRow:
-    """Return a dialogue in the common form: the first speaker is A, and turns without text are dropped."""
+    """Return a dialogue in the common format: the first speaker is A, and turns without text are dropped."""
     letters: dict[str, str] = {}
     utterances = []
     for speaker, text, more in turns:
@@ -56,7 +56,7 @@ def _alternating(texts: Iterable[str]) -> list[tuple[str, str, CorpusRow]]:
 
 
 def dailydialog(folder: Path) -> Iterator[CorpusRow]:
-    """Three archives with texts, acts and emotions in files of parallel lines."""
+    """Read three archives of texts, acts and emotions in files with parallel lines."""
     for part, split in (("train", "train"), ("validation", "valid"), ("test", "test")):
         texts, acts, emotions = (find(folder, f"dialogues_{kind}{part}.txt").read_text("utf-8").splitlines()
                                  for kind in ("", "act_", "emotion_"))
@@ -70,7 +70,7 @@ def dailydialog(folder: Path) -> Iterator[CorpusRow]:
 
 
 def dailydialog_pp(folder: Path) -> Iterator[CorpusRow]:
-    """A JSON object per line: a context, and replies of each kind."""
+    """Read a JSON object per line: a context, and replies of each kind."""
     for split, pattern in (("train", "train.json"), ("train_positive_only", POSITIVE_ONLY), ("dev", "dev.json"),
                            ("test", "test.json")):
         for number, (_, record) in enumerate(corpus_files.objects(find(folder, pattern))):
@@ -80,7 +80,7 @@ def dailydialog_pp(folder: Path) -> Iterator[CorpusRow]:
 
 
 def empatheticdialogues(folder: Path) -> Iterator[CorpusRow]:
-    """Unquoted columns with _comma_ for a comma; a conversation is a run of lines."""
+    """Read unquoted columns with _comma_ for a comma; a conversation is a run of lines."""
     for split in ("train", "valid", "test"):
         lines = find(folder, f"{split}.csv").read_text("utf-8").split("\n")
         columns = lines[0].strip().split(",")
@@ -96,15 +96,15 @@ def empatheticdialogues(folder: Path) -> Iterator[CorpusRow]:
 
 
 def personachat(folder: Path) -> Iterator[CorpusRow]:
-    """Numbered lines; line 1 starts an episode: personas, then pairs of a turn and its reply."""
+    """Read numbered lines; line 1 starts an episode: personas, then pairs of a turn and its reply."""
     for split in ("train", "valid"):
         file = find(folder, f"{split}_both_original_no_cands.txt", f"{split}_self_original_no_cands.txt")
         for number, episode in enumerate(_episodes(file.read_text("utf-8").split("\n"))):
             persona: dict[str, list[str]] = {}
             turns: list[tuple[str, str, CorpusRow]] = []
             for line in episode:
-                whose, mark, said = line.partition(" persona: ")
-                if mark and "\t" not in line:
+                whose, separator, said = line.partition(" persona: ")
+                if separator and "\t" not in line:
                     persona.setdefault("you" if whose == "your" else "partner", []).append(said.strip())
                 else:
                     said, reply = line.split("\t")[:2]
@@ -124,7 +124,7 @@ def _episodes(lines: Iterable[str]) -> Iterator[list[str]]:
 
 
 def topical_chat(folder: Path) -> Iterator[CorpusRow]:
-    """A JSON object per split, from the id of a conversation to its content."""
+    """Read a JSON object per split, which maps the id of a conversation to its content."""
     for split in ("train", "valid_freq", "valid_rare", "test_freq", "test_rare"):
         for name, record in official.load_json(find(folder, f"{split}.json")).items():
             turns = ((turn["agent"], turn["message"], {"emotion": turn.get("sentiment"),
@@ -135,7 +135,7 @@ def topical_chat(folder: Path) -> Iterator[CorpusRow]:
 
 
 def wizard_of_wikipedia(folder: Path) -> Iterator[CorpusRow]:
-    """A JSON list per split; seen topics are called random split, unseen ones topic split."""
+    """Read a JSON list per split; upstream calls seen topics random split, unseen ones topic split."""
     for split, stem in (("train", "train"), ("valid", "valid_random_split"), ("valid_unseen", "valid_topic_split"),
                         ("test", "test_random_split"), ("test_unseen", "test_topic_split")):
         for number, record in enumerate(official.load_json(find(folder, f"{stem}.json"))):

@@ -1,8 +1,8 @@
-"""Make the bundled sample: nineteen files in the organisers' format, the same to the byte each time.
+"""Make the bundled sample: nineteen files in the organisers' format, reproducible to the byte.
 
 Run as `python -m benchmarks.sample.make [FOLDER]`; the default folder is `benchmarks/sample/data`. Each set has a
-generator seeded by its name, so that changing one leaves the others alone. A system answers a conversation alike in
-every set, so that the answer is read once.
+generator seeded by its name, so that changing one set leaves the others unchanged. A system gives the same answer to a
+conversation in every set, so that models encode it only once.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ from benchmarks.sample.texts import (
     short_conversations,
 )
 
-SEED = 20212838  # from 20210700 on, the first by which sets so small grade the systems as promised
+SEED = 20212838  # the first from 20210700 on with which sets this small rank the systems as designed
 DATA = Path(__file__).parent / "data"
 JUDGES = 3  # raters who compare two replies to the same context
-SPREAD = 3  # a clean file leaves out a row whose votes on appropriateness lie this far apart
+DISPUTED = 3  # clean files leave out rows whose votes on appropriateness differ by this much
 
 Row = dict[str, Any]
 
@@ -90,7 +90,7 @@ def generator(name: str) -> np.random.Generator:
 
 
 def number_pool(pool: Sequence[Sequence[Row]], rng: np.random.Generator) -> None:
-    """Number the rows of all test sets over one pool; the sets mix, each keeps its order."""
+    """Number the rows of all test sets in one sequence; sets are interleaved, and each keeps its order."""
     order = rng.permutation(np.repeat(np.arange(len(pool)), [len(rows) for rows in pool]))
     rows = [iter(set_rows) for set_rows in pool]
     for number, index in enumerate(order):
@@ -99,18 +99,18 @@ def number_pool(pool: Sequence[Sequence[Row]], rng: np.random.Generator) -> None
 
 def turn_rows(recipe: TurnSet, rng: np.random.Generator) -> list[Row]:
     """Return the rows of a turn-level set, without ids: every system answers every conversation of its kinds."""
-    every = [talk for talk in short_conversations() if talk.held_out == recipe.held_out]
-    talks = [talk for kind in recipe.kinds for talk in every if talk.kind == kind]
+    available = [talk for talk in short_conversations() if talk.held_out == recipe.held_out]
+    talks = [talk for kind in recipe.kinds for talk in available if talk.kind == kind]
     crowd = Crowd.draw(recipe.name, TABLES["reply"]["weights"], recipe.raters, rng)
     judged = [(talk, system) for talk in talks for system in recipe.systems]
-    free = [at for at, (_, system) in enumerate(judged) if system not in ("fitting", "paraphrase")]
-    empty = dict(zip((free[int(at)] for at in rng.permutation(len(free))[:len(recipe.empty)]), recipe.empty,
-                     strict=True))
+    can_be_empty = [row for row, (_, system) in enumerate(judged) if system not in ("fitting", "paraphrase")]
+    chosen = rng.permutation(len(can_be_empty))[:len(recipe.empty)]
+    empty = dict(zip((can_be_empty[int(index)] for index in chosen), recipe.empty, strict=True))
     rows = []
-    for at, (talk, system) in enumerate(judged):
-        response: str | None = reply(system, talk, every, generator(f"{talk.name} {system}"))
-        if at in empty:
-            response = None if empty[at] == "null" else empty[at]
+    for number, (talk, system) in enumerate(judged):
+        response: str | None = reply(system, talk, available, generator(f"{talk.name} {system}"))
+        if number in empty:
+            response = None if empty[number] == "null" else empty[number]
         row = describe(recipe, talk, system, response)
         votes = crowd.votes(REPLY_LEVELS[system if response else "empty"], rng)
         row["annotations"] = {name: [round(sum(values) / len(values), 2)] if name in recipe.mean_of else values
@@ -122,7 +122,7 @@ def turn_rows(recipe: TurnSet, rng: np.random.Generator) -> list[Row]:
 
 
 def describe(recipe: TurnSet, talk: Short, system: str, response: str | None) -> Row:
-    """Return a row without votes, with the spelling, blanks and marks of the real file of that name."""
+    """Return a row without votes, with the field names, whitespace and prefixes of the real file of that name."""
     fed, topical, persona = (recipe.name == name for name in ("fed-turn", "topical-usr", "persona-usr"))
     speakers = {"U": "User: ", "S": "System: "} if fed else {"U": "", "S": ""}
     lines = [speakers[speaker] + text for speaker, text in talk.turns[-recipe.last_turns :]]
@@ -143,36 +143,36 @@ def describe(recipe: TurnSet, talk: Short, system: str, response: str | None) ->
 
 
 def cleaned(recipe: TurnSet, rows: Sequence[Row], rng: np.random.Generator) -> list[Row]:
-    """Return the rows, without disputed ones if the set is published so; a few lose their votes."""
-    agreed = [row for row in rows if not recipe.clean or np.ptp(row["annotations"]["appropriateness"]) < SPREAD]
-    for at in rng.permutation(len(agreed))[: recipe.unrated]:
-        del agreed[int(at)]["annotations"]
+    """Drop disputed rows if the set is published clean, and remove the votes of a few rows."""
+    agreed = [row for row in rows if not recipe.clean or np.ptp(row["annotations"]["appropriateness"]) < DISPUTED]
+    for index in rng.permutation(len(agreed))[: recipe.unrated]:
+        del agreed[int(index)]["annotations"]
     return agreed
 
 
 def add_win_ratios(rows: Sequence[Row], block: int, rng: np.random.Generator) -> None:
-    """Add to every row its share of won comparisons; two rows get a value that is no number.
+    """Add to every row its share of won comparisons; two rows get a value that is not a number.
 
-    Each reply meets the others to its context, and JUDGES raters prefer one of the two.
+    Each reply is compared with every other reply to its context by JUDGES raters.
     """
     for first in range(0, len(rows), block):
         rivals = rows[first : first + block]
         levels = (REPLY_LEVELS[row["model"] if row["response"] else "empty"] for row in rivals)
-        worth = [0.6 * level["relevance"] + 0.4 * level["content"] for level in levels]
+        merits = [0.6 * level["relevance"] + 0.4 * level["content"] for level in levels]
         wins = np.zeros(len(rivals))
         for left in range(len(rivals)):
             for right in range(left + 1, len(rivals)):
-                won = int(np.sum(worth[left] - worth[right] + rng.normal(0.0, 0.25, JUDGES) > 0))
+                won = int(np.sum(merits[left] - merits[right] + rng.normal(0.0, 0.25, JUDGES) > 0))
                 wins[left] += won
                 wins[right] += JUDGES - won
         for row, count in zip(rivals, wins, strict=True):
             row["win_ratio"] = round(float(count) / (JUDGES * (len(rivals) - 1)), 4)
-    for at, value in zip(rng.permutation(len(rows))[:2], (None, "nan"), strict=True):
-        rows[int(at)]["win_ratio"] = value
+    for index, value in zip(rng.permutation(len(rows))[:2], (None, "nan"), strict=True):
+        rows[int(index)]["win_ratio"] = value
 
 
 def dialogue_rows(name: str, talks: Sequence[Long], rng: np.random.Generator) -> list[Row]:
-    """Return the rows of a dialogue-level set, without ids, as the real file of that name spells them."""
+    """Return the rows of a dialogue-level set, without ids, with the field names of the real file of that name."""
     fed = name == "fed-dial"
     crowd = Crowd.draw(name, TABLES["dialogue"]["weights"], (3, 5) if fed else (1, 1), rng)
     key, human = ("dialog", "human") if fed else ("dialogue", "human_evaluator")
@@ -197,18 +197,18 @@ def drop_recovery_votes(rows: Sequence[Row], rng: np.random.Generator) -> None:
     flawless["annotations"]["Error recovery"] = []
 
 
-def changed(construction: str, talk: Long, every: Sequence[Long], rng: np.random.Generator) -> list[tuple[str, str]]:
-    """Return a conversation as a construction changes the model's turns: the slip, or two of each three."""
-    turns, (at, slip) = list(talk.turns), talk.slip
+def changed(construction: str, talk: Long, talks: Sequence[Long], rng: np.random.Generator) -> list[tuple[str, str]]:
+    """Apply a construction to the model's turns: it changes one turn to the slip, or two turns in three."""
+    turns, (position, slip) = list(talk.turns), talk.slip
     if construction in {"contradicting", "recovering"}:
-        turns[at] = ("M", slip)
+        turns[position] = ("M", slip)
     if construction == "recovering":
-        turns[at + 2] = ("M", f"{pick(SAYINGS['apologies'], rng)} {turns[at + 2][1]}")
+        turns[position + 2] = ("M", f"{pick(SAYINGS['apologies'], rng)} {turns[position + 2][1]}")
     if construction in {"engaged", "contradicting", "recovering"}:
         return turns
     model_turns = [index for index, (speaker, _) in enumerate(turns) if speaker == "M"]
     texts = {"generic": SAYINGS["generic"], "repetitive": [turns[index][1] for index in model_turns[:2]],
-             "off-topic": [text for other in every if other is not talk for who, text in other.turns if who == "M"]}
+             "off-topic": [text for other in talks if other is not talk for who, text in other.turns if who == "M"]}
     for number, index in enumerate(model_turns):
         if number % 3:
             text = pick(texts[construction], rng) if construction in texts else garble(turns[index][1], rng)

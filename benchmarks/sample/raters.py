@@ -1,7 +1,7 @@
 """Simulated raters: vote = true level + item effect + rater bias + noise, on the scale of the quality.
 
-Standard deviations are in units of the scale, from 0 to 1 before it is stretched. A vote is rounded and clipped to the
-scale, as people's votes are.
+Standard deviations are for a scale from 0 to 1, which is then stretched to that of the quality. Votes are rounded and
+clipped to the scale.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ import numpy as np
 from benchmarks import registry
 from benchmarks.dataset import Quality
 
-ITEM_SD = 0.09  # an item is better or worse than its construction, on every quality alike
-QUALITY_SD = 0.05  # and a little more so on one quality than on another
-BIAS_SD = 0.09  # a rater is strict or mild, on everything
-NOISE_SD = 0.17  # and inconsistent
-POOL = 16  # raters who share a dataset
+ITEM_SD = 0.09  # how much an item differs from its construction, equally on all qualities
+QUALITY_SD = 0.05  # how much an item differs on a single quality
+BIAS_SD = 0.09  # how strict or lenient a rater is, equally on all qualities
+NOISE_SD = 0.17  # how inconsistent a rater is
+POOL = 16  # raters per dataset
 
 
 @dataclass(frozen=True, slots=True)
 class Crowd:
-    """The raters of a dataset: `fewest` to `most` of them judge each item."""
+    """The raters of a dataset, of whom `fewest` to `most` judge each item."""
 
     qualities: tuple[Quality, ...]
     weights: Mapping[str, Mapping[str, float]]
@@ -34,7 +34,7 @@ class Crowd:
     @classmethod
     def draw(cls, dataset: str, weights: Mapping[str, Mapping[str, float]], raters: tuple[int, int],
              rng: np.random.Generator) -> Crowd:
-        """Draw the raters' biases; `weights` are those of the latent dimensions of each quality."""
+        """Draw the raters' biases; `weights` has the weights of the latent dimensions in each quality."""
         bias = tuple(float(bias) for bias in rng.normal(0.0, BIAS_SD, POOL))
         return cls(registry.card(dataset).qualities, weights, bias, *raters)
 

@@ -1,8 +1,8 @@
 """The hand-written conversations in `texts/`, the tables in `tables.toml`, and replies of graded quality.
 
-A short conversation ends where a reply is due and lists fitting ones; a long one is whole, with a slip for one turn of
-the model: a line that denies something said before. A line of a file starts with a mark (`U:`, `S:`, `=`, `+`, `!`,
-`*`, `==`); `#` opens a remark.
+A short conversation ends where a reply is due and lists fitting replies; a long one is complete, with a slip: an
+alternative to one of the model's turns that contradicts an earlier one. A line of a file starts with a marker (`U:`,
+`S:`, `=`, `+`, `!`, `*`, `==`); `#` starts a comment.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Short:
 
 @dataclass(frozen=True, slots=True)
 class Long:
-    """A whole conversation; `slip` is the index of a turn and what the model could wrongly say there."""
+    """A whole conversation; `slip` is the index of a turn and what the model could wrongly say instead."""
 
     turns: tuple[tuple[str, str], ...]
     slip: tuple[int, str]
@@ -57,49 +57,48 @@ def long_conversations(kind: str) -> tuple[Long, ...]:
     """Return the long conversations of one kind, in the order of its file."""
     talks = []
     for _, *block in _blocks(kind):
-        (slip,) = (index for index, (mark, _) in enumerate(block) if mark == "!")
-        turns = tuple((mark[0], text) for mark, text in block if mark != "!")
+        (slip,) = (index for index, (marker, _) in enumerate(block) if marker == "!")
+        turns = tuple((marker[0], text) for marker, text in block if marker != "!")
         talks.append(Long(turns, (slip - 1, block[slip][1])))
     return tuple(talks)
 
 
 def _blocks(kind: str) -> Iterator[list[tuple[str, str]]]:
-    """Yield the conversations of a file, each a list of (mark, text) that opens with `==`."""
+    """Yield the conversations of a file, each a list of (marker, text) that starts with `==`."""
     block: list[tuple[str, str]] = []
     for line in (TEXTS / f"{kind}.txt").read_text(encoding="ascii").splitlines():
-        mark, _, text = line.partition(" ")
-        if mark == "==" and block:
+        marker, _, text = line.partition(" ")
+        if marker == "==" and block:
             yield block
             block = []
-        if mark and mark != "#":
-            block.append((mark, text))
+        if marker and marker != "#":
+            block.append((marker, text))
     yield block
 
 
 def _short(block: list[tuple[str, str]]) -> Short:
     name, kind, *held_out = block[0][1].replace("(", "").replace(")", "").replace(",", "").split()
-    texts = {sign: tuple(text for mark, text in block if mark in sign.split()) for sign in ("= +", "!", "*")}
-    turns = tuple((mark[0], text) for mark, text in block if mark in ("U:", "S:"))
+    texts = {kinds: tuple(text for marker, text in block if marker in kinds.split()) for kinds in ("= +", "!", "*")}
+    turns = tuple((marker[0], text) for marker, text in block if marker in ("U:", "S:"))
     return Short(name, kind, held_out == ["test"], turns, texts["= +"], texts["!"][0], texts["*"])
 
 
 def garble(text: str, rng: np.random.Generator) -> str:
-    """Return the text without most of its light words and commas, with two pairs of neighbours swapped."""
-    every = text.lower().replace(",", "").replace(".", "").split()
-    words = [word for word in every if word not in LIGHT_WORDS or rng.random() < 0.25] or every
+    """Drop most function words, commas and full stops, and swap neighbouring words twice."""
+    original = text.lower().replace(",", "").replace(".", "").split()
+    words = [word for word in original if word not in LIGHT_WORDS or rng.random() < 0.25] or original
     for _ in range(2):
         if len(words) > 2:
-            at = int(rng.integers(len(words) - 1))
-            words[at], words[at + 1] = words[at + 1], words[at]
+            index = int(rng.integers(len(words) - 1))
+            words[index], words[index + 1] = words[index + 1], words[index]
     return " ".join(words)
 
 
 def pick(texts: Sequence[str], rng: np.random.Generator) -> str:
-    """Return a random text."""
     return texts[int(rng.integers(len(texts)))]
 
 
-def reply(construction: str, talk: Short, every: Sequence[Short], rng: np.random.Generator) -> str:
+def reply(construction: str, talk: Short, talks: Sequence[Short], rng: np.random.Generator) -> str:
     """Return the reply of a construction's system in a conversation."""
     match construction:
         case "fitting":
@@ -116,6 +115,6 @@ def reply(construction: str, talk: Short, every: Sequence[Short], rng: np.random
             previous, last = talk.turns[-2][1], talk.turns[-1][1]
             return pick((last, previous, f"{previous} {previous}"), rng)
         case "off-topic":
-            return pick([reply for other in every if other.name != talk.name for reply in other.replies[:3]], rng)
+            return pick([reply for other in talks if other.name != talk.name for reply in other.replies[:3]], rng)
         case _:
             return pick(SAYINGS["brief" if construction == "short" else "generic"], rng)

@@ -1,7 +1,7 @@
 """Conversion of upstream files to datasets.
 
 The `form` of a source names its function in until_2021.py or recent.py; "official" and "mirror" are the organisers' own
-files. A function yields a RatedRow for each response or dialogue that people judged, in the order of its upstream.
+files. A function yields a RatedRow for each response or dialogue that people judged, in upstream order.
 Items are numbered NAME_00000 and so on, and texts are stripped, as in the organisers' files.
 """
 

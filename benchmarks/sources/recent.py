@@ -1,6 +1,6 @@
-"""Sources of ratings from 2022 on: a function for each form, over the file that its authors publish.
+"""Sources of ratings from 2022 on: one function per file format, which reads the file its authors publish.
 
-Faults are turned, so that higher is better for every quality.
+Labels of faults are inverted, so that higher is better for every quality.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from benchmarks.sources.rows import RatedRow, Rows, published, read_each, read_j
 BEGIN = {"Fully attributable": {"attributable": [1.0], "not generic": [1.0]},
          "Not fully attributable": {"attributable": [0.0], "not generic": [1.0]},
          "Generic": {"not generic": [0.0]}}
-"""Votes of each label; a generic reply says nothing that could be attributed."""
+"""Votes for each label; a generic reply says nothing that could be attributed."""
 CONTROL = "QualityControl"
-"""A bot of dialogue-eval that was made worse on purpose, to test the workers."""
+"""A bot of dialogue-eval that was degraded on purpose, to test the workers."""
 DIALOGUE_EVAL = {"not robotic": "robotic", "not repetitive": "repetitive"}
-"""Names of qualities upstream, where they differ: both were turned there."""
+"""Upstream names of qualities where they differ; upstream's scores are already inverted."""
 ANSWERS = {"Yes": 1.0, "Unsure": 0.5, "No": 0.0}
 SPEAKERS = {"USER": USER, "A": USER, "LAMDA": SYSTEM, "B": SYSTEM, "Student": USER, "Tutor": SYSTEM}
 SCALE = {"No": 0.0, "To some extent": 1.0, "Yes": 2.0}
@@ -38,7 +38,7 @@ MRBENCH = {
     "coherence": ("Coherence", SCALE),
     "tutor tone": ("Tutor_Tone", TONE),
 }
-"""Name upstream and value of each answer."""
+"""Upstream name of each quality, and the value of each answer."""
 MTRAG_PROGRAMS = ("system", "composite")
 """Raters that are programs."""
 GOOD = "empathetic"
@@ -53,13 +53,13 @@ ABCEVAL = {
     "no partner contradiction": "partner contradiction",
     "not redundant": "redundant",
 }
-"""Name upstream of each quality."""
+"""Upstream name of each quality."""
 ABCEVAL_PROGRAMS = ("gpt", "specialized")
 """Programs that labelled the turns: GPT-3.5 and classifiers."""
 
 
 def begin(path: Path, card: DatasetCard) -> Rows:
-    """BEGIN (Dziri et al., TACL 2022): is a reply fully attributable to the knowledge that it was given?
+    """BEGIN (Dziri et al., TACL 2022): is a reply fully attributable to the given knowledge?
 
     Upstream is a table without quoting: model_name, data_source, knowledge, message, response, begin_label.
     """
@@ -73,8 +73,8 @@ def begin(path: Path, card: DatasetCard) -> Rows:
 def deco(path: Path, card: DatasetCard) -> Rows:
     """DECO (Ghazarian et al., ACL 2023, ACCENT): does a reply make sense, and the events in it?
 
-    Upstream is a list of {history, response, system, general_cs_raw, event_cs_raw}: turns parted by </UTT>, three votes
-    each by raters who are not identified.
+    Upstream is a list of {history, response, system, general_cs_raw, event_cs_raw}: turns separated by </UTT>, three
+    votes each by raters who are not identified.
     """
     def read(record: Any) -> Iterator[RatedRow]:
         yield RatedRow(alternating(record["history"].split("</UTT>")), record["response"],
@@ -85,7 +85,7 @@ def deco(path: Path, card: DatasetCard) -> Rows:
 
 
 def dialogue_eval(path: Path, card: DatasetCard) -> Rows:
-    """Ji et al. (ACL 2022): dialogues with ten chatbots, rated by the person who talked, on seven scales from 0 to 100.
+    """Ji et al. (ACL 2022): dialogues with ten chatbots, rated by the user on seven scales from 0 to 100.
 
     Upstream is a list of tasks: {WorkerId, data: [{model, dialogue: [{user, bot}], raw scores, z scores}]}. Votes are
     the raw scores. The dialogue of each task with `CONTROL` is left out.
@@ -104,12 +104,12 @@ def dialogue_eval(path: Path, card: DatasetCard) -> Rows:
 
 
 def dices(path: Path, card: DatasetCard) -> Rows:
-    """DICES (Aroyo et al., NeurIPS 2023): is the last reply of LaMDA safe, in conversations meant to provoke it?
+    """DICES (Aroyo et al., NeurIPS 2023): is LaMDA's last reply safe, in conversations meant to provoke it?
 
-    Read in the form of JUDGE-BENCH (Bavaresco et al. 2025): `instances` of a conversation in one text, the reply, and
-    answers Yes, No and Unsure, the last counted as half a Yes. In the set of 350 all 123 raters rated every item, so
-    the position of an answer is its rater: means by position over two halves of the items correlate .98. In the set of
-    990 the raters are not identified.
+    Read in the format of JUDGE-BENCH (Bavaresco et al. 2025): `instances` with a conversation in one string, the reply,
+    and answers Yes, No and Unsure; Unsure counts as half a Yes. In the set of 350, all 123 raters rated every item, so
+    the position of an answer identifies its rater: means by position over two halves of the items correlate at .98. In
+    the set of 990, raters are not identified.
     """
     def read(record: Any) -> Iterator[RatedRow]:
         votes = [ANSWERS[answer] for answer in record["annotations"]["safety"]["individual_human_scores"]]
@@ -122,12 +122,12 @@ def dices(path: Path, card: DatasetCard) -> Rows:
 
 
 def gpt_abceval(path: Path, card: DatasetCard) -> Rows:
-    """ABC-Eval, labelled again for GPT-ABCEval (Finch et al., SIGDIAL 2023): nine behaviours in a chatbot's every turn.
+    """ABC-Eval, labelled again for GPT-ABCEval (Finch et al., SIGDIAL 2023): nine behaviours per chatbot turn.
 
-    Upstream is an object from dialogue to its turns: {user, system, behaviors: {NAME: {human: [0, 1], gpt,
-    specialized}}}. All but `empathetic` are faults. The labels of programs are its published scores.
+    Upstream is an object that maps a dialogue to its turns: {user, system, behaviors: {NAME: {human: [0, 1], gpt,
+    specialized}}}. All but `empathetic` are faults. The programs' labels are its published scores.
     """
-    def turned(quality: str, label: float) -> float:
+    def vote(quality: str, label: float) -> float:
         return float(label) if quality == GOOD else 1.0 - float(label)
 
     def read(record: tuple[str, Any]) -> Iterator[RatedRow]:
@@ -137,10 +137,10 @@ def gpt_abceval(path: Path, card: DatasetCard) -> Rows:
             context.append(Utterance(USER, turn["user"]))
             labels = {quality: turn["behaviors"][name] for quality, name in ABCEVAL.items()}
             yield RatedRow(
-                tuple(context), turn["system"], {quality: [turned(quality, vote) for vote in values["human"]]
+                tuple(context), turn["system"], {quality: [vote(quality, label) for label in values["human"]]
                                                  for quality, values in labels.items()},
                 system=dialogue.rpartition(")_")[2],
-                scores={author: {quality: turned(quality, values[author]) for quality, values in labels.items()
+                scores={author: {quality: vote(quality, values[author]) for quality, values in labels.items()
                                  if author in values} for author in ABCEVAL_PROGRAMS})
             context.append(Utterance(SYSTEM, turn["system"]))
 
@@ -152,7 +152,7 @@ def mrbench(path: Path, card: DatasetCard) -> Rows:
     """MRBench (Maurya et al., NAACL 2025): replies of language models and human tutors to a pupil who made a mistake.
 
     Upstream is a list of conversations: {conversation_history, anno_llm_responses: {tutor: {response, annotation}}}.
-    Each answer was agreed by the annotators. Some conversations share an id.
+    Annotators agreed on each answer. Some conversations share an id.
     """
     def read(record: Any) -> Iterator[RatedRow]:
         history = record["conversation_history"].replace("\xa0", " ")
@@ -168,8 +168,8 @@ def mrbench(path: Path, card: DatasetCard) -> Rows:
 def mtrag(path: Path, card: DatasetCard) -> Rows:
     """MTRAG (Katsis et al., TACL 2025): replies of two models and of people in retrieval-augmented conversations.
 
-    Upstream is one JSON object: `tasks` with the conversation, the passages found and the reference, `documents` with
-    the passages, `evaluations` with a reply and, by measure, votes by rater or the score of an algorithm or judge
+    Upstream is one JSON object: `tasks` with the conversation, the retrieved passages and the reference, `documents`
+    with the passages, `evaluations` with a reply and, by measure, votes by rater or the score of an algorithm or judge
     (`rl_f`, `rb_llm`, `rb_agg`). The system `reference` is its own reference.
     """
     file = published(path, card)
@@ -192,11 +192,11 @@ def mtrag(path: Path, card: DatasetCard) -> Rows:
     return read_each(file, content["evaluations"], read)
 
 
-def _spoken(text: str, marks: str, *, before: bool = True) -> list[Utterance]:
-    """Part a conversation at the marks of its speakers; other lines go on with the turn before them.
+def _spoken(text: str, prefixes: str, *, before: bool = True) -> list[Utterance]:
+    """Split a conversation at its speaker prefixes; other lines continue the turn before them.
 
-    Text `before` the first mark is the user's.
+    Text `before` the first prefix is the user's, or dropped.
     """
-    first, *pieces = re.split(marks, text)
-    turns = [Utterance(SPEAKERS[mark], said) for mark, said in zip(pieces[::2], pieces[1::2], strict=True)]
+    first, *pieces = re.split(prefixes, text)
+    turns = [Utterance(SPEAKERS[prefix], said) for prefix, said in zip(pieces[::2], pieces[1::2], strict=True)]
     return [Utterance(USER, first), *turns] if before and first.strip() else turns

@@ -1,4 +1,4 @@
-"""Rated rows of upstream files, and the dataset that they become."""
+"""Rated rows of upstream files, and their assembly into a dataset."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ Read: TypeAlias = Callable[[Any], Rows]
 
 
 def find(path: Path, *patterns: str) -> Path:
-    """Return the file itself, or the first in the folder that matches a pattern; best pattern first."""
+    """Return the file itself, or the first in the folder that matches a pattern, trying patterns in order."""
     if path.is_file():
         return path
     for pattern in patterns:
         if files := walk(path, pattern):
             return files[0]
-    raise BadRecord(path.name, None, "", f"the source holds no file {' or '.join(patterns)}")
+    raise BadRecord(path.name, None, "", f"the source has no file {' or '.join(patterns)}")
 
 
 def published(path: Path, card: DatasetCard) -> Path:
@@ -54,7 +54,7 @@ def published(path: Path, card: DatasetCard) -> Path:
 
 
 def read_json(path: Path, read: Read, *patterns: str) -> Rows:
-    """Read a JSON file that fits a pattern: a list of records, or an object of them by id."""
+    """Read a JSON file that matches a pattern: a list of records, or an object of them by id."""
     file = find(path, *patterns)
     records = official.load_json(file)
     return read_each(file, records.values() if isinstance(records, dict) else records, read)
@@ -67,19 +67,19 @@ def read_table(file: Path, read: Read, **dialect: Any) -> Rows:
 
 
 def read_each(file: Path, records: Iterable[Any], read: Read) -> Rows:
-    """Read each record with `read`; the error for one of another shape names file and number."""
+    """Read each record with `read`; the error for an unexpected format names file and number."""
     for number, record in enumerate(records):
-        with expected_form(file.name, number):
+        with expected_format(file.name, number):
             yield from read(record)
 
 
 @contextlib.contextmanager
-def expected_form(file: str, record: int | None = None) -> Iterator[None]:
-    """Raise BadRecord for the errors of a converter whose input has another shape."""
+def expected_format(file: str, record: int | None = None) -> Iterator[None]:
+    """Convert errors of a converter whose input has an unexpected format to BadRecord."""
     try:
         yield
     except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
-        problem = f"is not in the form expected of this source ({type(error).__name__}: {error})"
+        problem = f"is not in the format expected of this source ({type(error).__name__}: {error})"
         raise BadRecord(file, record, "", " ".join(problem.split())) from error
 
 
@@ -109,5 +109,5 @@ def assemble(card: DatasetCard, rows: Iterable[RatedRow]) -> Dataset:
                 score, Mapping) else {name: score}
             scores.setdefault(metric, {}).update(by_quality)
     if not items:
-        raise BadRecord(card.name, None, "", "the files of the source hold no rows of this dataset")
+        raise BadRecord(card.name, None, "", "the files of the source contain no rows of this dataset")
     return Dataset(card, tuple(items), tuple(ratings), "fetched", scores=scores)

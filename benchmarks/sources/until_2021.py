@@ -1,7 +1,7 @@
-"""Sources of ratings up to 2021: a function for each form, over the file or folder that its authors publish.
+"""Sources of ratings up to 2021: one function per file format, which reads the file or folder its authors publish.
 
-Forms were verified against a stored copy, but those of USR and DSTC6 against published readers of the files, those of
-See et al. and Zhao et al. against their authors' code, and that of HUMOD against published readers.
+Formats were verified against a stored copy, except USR, DSTC6 and HUMOD (against published readers of the files) and
+See et al. and Zhao et al. (against their authors' code).
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def grade(path: Path, card: DatasetCard) -> Rows:
 def usr(path: Path, card: DatasetCard) -> Rows:
     """USR (Mehri and Eskenazi, ACL 2020): a list of {context, fact, responses: [{model, response, QUALITY: [votes]}]}.
 
-    The ground truth is the reference of every response, also of itself.
+    The ground truth is the reference of every response, including itself.
     """
     def read(record: Any) -> Iterator[RatedRow]:
         context, facts = alternating(record["context"].split("\n")), lines(record["fact"])
@@ -65,11 +65,11 @@ def usr(path: Path, card: DatasetCard) -> Rows:
 def fed(path: Path, card: DatasetCard) -> Rows:
     """FED (Mehri and Eskenazi, SIGDIAL 2020): turns and whole dialogues, which have no `response`, in one list.
 
-    Every line of `context` is marked "User: " or "System: ". Answers in words are ignored.
+    Every line of `context` starts with "User: " or "System: ". Answers in words are ignored.
     """
     def turn(line: str) -> Utterance:
-        mark, _, text = line.partition(":")
-        return {"System": Utterance(SYSTEM, text), "User": Utterance(USER, text)}.get(mark, Utterance(USER, line))
+        prefix, _, text = line.partition(":")
+        return {"System": Utterance(SYSTEM, text), "User": Utterance(USER, text)}.get(prefix, Utterance(USER, line))
 
     def read(record: Any) -> Iterator[RatedRow]:
         response = record.get("response")
@@ -115,7 +115,7 @@ def gupta(path: Path, _: DatasetCard) -> Rows:
 
 
 def see(path: Path, card: DatasetCard) -> Rows:
-    """See et al. (NAACL 2019): logs of PersonaChat dialogues as JSON lines, a file for each system, in order of name.
+    """See et al. (NAACL 2019): logs of PersonaChat dialogues as JSON lines, one file per system, in order of name.
 
     A higher score is better, except for `inquisitive`, where 4 means too many questions. Items are numbered differently
     from the organisers'. Dialogues between two people have no scores and are left out.
@@ -137,7 +137,7 @@ def dstc6(path: Path, _: DatasetCard) -> Rows:
     """DSTC6 Track 2 (Hori and Hori 2017): customer-service replies on Twitter, 20 systems, 10 raters each.
 
     A file of blocks separated by blank lines: "### ..." above the turns ("U: ", "S: ") and above the replies ("S_1:
-    [5,4,...] text"). The last reply, S_21, is the company's own: a reference, not a system. Ten more references lie in
+    [5,4,...] text"). The last reply, S_21, is the company's own: a reference, not a system. Ten more references are in
     `references/refgen_result1.txt` to `...10.txt`, one line per dialogue, in the order of `original_refs.txt`. Systems
     keep their upstream names; the organisers' are S_00 to S_19.
     """
@@ -145,14 +145,14 @@ def dstc6(path: Path, _: DatasetCard) -> Rows:
     blocks = [block.splitlines() for block in re.split(r"\n\s*\n", file.read_text(encoding="utf-8").strip())]
     columns = _references(path)
     if other := next((len(column) for column in columns if len(column) != len(blocks)), None):
-        raise BadRecord(file.name, None, "", f"has {len(blocks)} dialogues, a file of references {other}")
+        raise BadRecord(file.name, None, "", f"has {len(blocks)} dialogues, but a file of references has {other}")
 
     def read(record: tuple[list[str], tuple[str, ...]]) -> Iterator[RatedRow]:
         block, references = record
         context = [Utterance(USER if line[0] == "U" else SYSTEM, line[2:]) for line in block if re.match("[US]:", line)]
         *systems, (_, _, original) = [reply.groups() for line in block if (reply := REPLY.match(line))]
         if references and references[0].split() != original.split():
-            raise ValueError(f"the original reply {original!r:.60} is not that of original_refs.txt in the same place")
+            raise ValueError(f"the original reply {original!r:.60} differs from its line in original_refs.txt")
         for system, votes, text in systems:
             yield RatedRow(context, text, {"overall": json.loads(votes)}, references or (original,), system=system)
 
@@ -161,7 +161,7 @@ def dstc6(path: Path, _: DatasetCard) -> Rows:
 
 
 def _references(folder: Path) -> list[list[str]]:
-    """Return the original replies, then those of ten people, each by dialogue; nothing if the files are missing."""
+    """Return the original replies, then those of ten people, each by dialogue; empty if the files are missing."""
     names = ("original_refs.txt", *(f"refgen_result{number}.txt" for number in range(1, 11)))
     files = [file for name in names for file in folder.rglob(name)]
     if not files or files[0].name != names[0]:
@@ -172,7 +172,7 @@ def _references(folder: Path) -> list[list[str]]:
 def humod(path: Path, _: DatasetCard) -> Rows:
     """HUMOD (Merdivan et al. 2020): human and random replies to film dialogues, three raters each.
 
-    A table with tabs and a line for each rater of each reply; turns start with "Speaker 1:" or "Speaker 2:". Each rater
+    A tab-separated table with a line per reply and rater; turns start with "Speaker 1:" or "Speaker 2:". Each rater
     also wrote a reply: these are the references. In a few lines a tab is missing before the last number. The column of
     language usage is recognised by part of its name.
     """
@@ -182,8 +182,8 @@ def humod(path: Path, _: DatasetCard) -> Rows:
     plain = [re.sub(r"[^a-z]", "", name.casefold()) for name in names]
     columns: dict[str, int] = {}
     for field, part in HUMOD.items():
-        if fitting := sorted((name != part, column) for column, name in enumerate(plain) if part in name):
-            columns[field] = fitting[0][1]
+        if matches := sorted((name != part, column) for column, name in enumerate(plain) if part in name):
+            columns[field] = matches[0][1]
         elif field != "language_usage":
             raise BadRecord(file.name, 0, field, f"no such column among {', '.join(names)}")
 

@@ -1,8 +1,8 @@
 """xDial-Eval (Zhang et al., Findings of EMNLP 2023): nine rated datasets in English and nine machine translations.
 
 Upstream is a CSV for each dataset, NAME.csv or NAME.csv.gz, with `LANGUAGE_ctx` and `LANGUAGE_res` for each language
-(`LANGUAGE_dial` for whole dialogues), turns one a line, and `ratings`, the mean of one quality. Ids are in
-`dialogue_id`, else rows are numbered. Verified against the published files with the ids added. Speakers are not named:
+(`LANGUAGE_dial` for whole dialogues), one turn per line, and `ratings`, the mean of one quality. Ids are in
+`dialogue_id`, else rows are numbered. Verified against the published files with ids added. Speakers are not named, so
 turns alternate.
 """
 
@@ -26,11 +26,11 @@ LANGUAGES = {"arabic": "ar", "chinese": "zh", "english": "en", "french": "fr", "
 RATED = {"convai2-grade": "relevance", "dailydialog-grade": "relevance", "empathetic-grade": "relevance",
          "dailydialog-gupta": "overall", "dailydialog-zhao": "appropriateness", "persona-zhao": "appropriateness",
          "persona-usr": "Maintains Context", "fed-turn": "Overall", "fed-dial": "Overall"}
-"""The quality of each dataset that `ratings` is the mean of."""
+"""The quality of each dataset whose mean is in `ratings`."""
 
 
 def translations(files: Sequence[Path], cards: dict[str, DatasetCard]) -> Iterator[Dataset]:
-    """Yield every dataset among the files in every language."""
+    """Yield each dataset among the files in each language."""
     for file in files:
         name = file.name.removesuffix(".gz").removesuffix(".csv")
         if name in RATED and ".csv" in file.name:
@@ -46,17 +46,17 @@ def _dataset(file: str, rows: Sequence[dict[str, str]], original: DatasetCard, l
                    split="more", language=code, sources=(), citation=f"{CITATION} {original.citation}",
                    dialogues=original.dialogues or original.name, size=len(rows),
                    qualities=tuple(known for known in original.qualities if known.name == quality),
-                   notes="Ratings are those of the English original; no translation was rated again.")
+                   notes="Ratings are those of the English original; translations were not rated.")
     turn_level = card.level == "turn"
     fields = [f"{language}_ctx", f"{language}_res"] if turn_level else [f"{language}_dial"]
     items, ratings = [], []
     for index, row in enumerate(rows):
         original_id = row.get("dialogue_id") or f"{original.name}_{index:05d}"
-        name = f"{card.name}_{original_id.removeprefix(f'{original.name}_')}"  # no score fits both datasets
+        name = f"{card.name}_{original_id.removeprefix(f'{original.name}_')}"  # so no score file matches both datasets
         if missing := next((field for field in fields if row.get(field) is None), None):
-            raise BadRecord(file, name, missing, "is missing; each language has its texts")
+            raise BadRecord(file, name, missing, "is missing; expected the texts of each language")
         if (rating := number(row["ratings"])) is None:
-            raise BadRecord(file, name, "ratings", f"should hold a number, holds {row['ratings']!r:.60}")
+            raise BadRecord(file, name, "ratings", f"should be a number, not {row['ratings']!r:.60}")
         turns = lines(row[fields[0]])
         context = alternating(turns) if turn_level else tuple(
             Utterance(("first", "second")[turn % 2], text) for turn, text in enumerate(turns))

@@ -1,9 +1,9 @@
 """Unpack untrusted zip and tar archives.
 
-Members are plain files and folders below the target, or the archive is refused: no absolute paths, "..", drive letters,
-backslashes, links, devices, sparse files, encrypted or repeated members. Sizes and the growth per compressed byte are
-counted while unpacking, never taken from headers. All goes to a temporary folder that is renamed at the end, so a
-refused or broken archive leaves nothing.
+Members must be plain files and folders below the target, or the archive is refused: no absolute paths, "..", drive
+letters, backslashes, links, devices, sparse files, encrypted or repeated members. Sizes and compression ratios are
+measured while unpacking, never read from headers. Everything goes to a temporary folder that is renamed at the end, so
+a refused or broken archive leaves nothing behind.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from benchmarks.errors import BadArchive
 
 LIMIT = 4 << 30  # bytes of all members
 MEMBERS = 100_000  # number of members
-FLOOR = 1 << 20  # bytes before the growth is checked
-GROWTH = 200  # bytes per compressed byte: text stays below 50, a bomb is near 1000
-CHUNK = 1 << 13  # bytes read at once, which is also the input of a decompressor
+FLOOR = 1 << 20  # unpacked bytes below which the compression ratio is not checked
+GROWTH = 200  # maximum compression ratio: text stays below 50, a bomb is near 1000
+CHUNK = 1 << 13  # bytes read at once, also by a decompressor
 UNREADABLE = (tarfile.TarError, zipfile.BadZipFile, zlib.error, lzma.LZMAError, gzip.BadGzipFile, EOFError,
               RuntimeError, ValueError)
 
 Member = tuple[str, Any]
-"""Name of a member and a stream of its content; None for a folder."""
+"""Name of a member, and a stream of its content (None for a folder)."""
 
 
 class _Refused(Exception):
@@ -57,7 +57,7 @@ class _Meter:
     def grow(self, size: int) -> None:
         self.grown += size
         if self.grown > self.limit:
-            raise _Refused(self.member, f"with it the archive holds more than {self.limit} bytes")
+            raise _Refused(self.member, f"the archive unpacks to more than {self.limit} bytes")
         if self.grown > FLOOR and self.grown > GROWTH * self.packed:
             raise _Refused(self.member, f"grows to more than {GROWTH} times its compressed size")
 
@@ -88,7 +88,7 @@ def unpack(archive: Path, folder: Path, *, limit: int = LIMIT) -> None:
         raise BadArchive(f"{archive}: {error}") from error
     except UNREADABLE as error:
         reason = " ".join(str(error).split()) or type(error).__name__
-        raise BadArchive(f"{archive}: cannot be read to its end ({reason:.120})") from error
+        raise BadArchive(f"{archive}: cannot be read completely ({reason:.120})") from error
     except OSError as error:
         raise BadArchive(f"{archive}: cannot be unpacked into {folder}: {error.strerror or error}") from error
     finally:
@@ -108,7 +108,7 @@ def _members(archive: Path, stream: IO[bytes], meter: _Meter) -> Iterator[Member
         return _tar_members(bz2.BZ2File(packed), meter)
     if tarfile.is_tarfile(archive):
         return _tar_members(packed, meter)
-    raise _Refused("", "is no zip or tar archive, or is cut short")
+    raise _Refused("", "is not a zip or tar archive, or is truncated")
 
 
 def _zip_members(packed: Any, meter: _Meter) -> Iterator[Member]:
@@ -136,19 +136,19 @@ def _tar_members(stream: Any, meter: _Meter) -> Iterator[Member]:
                 raise _Refused(name, "is a link, a device or a sparse file")
             yield name, opened.extractfile(member)
         meter.member = ""
-        while grown.read(CHUNK):  # reaches the checksum behind the last member
+        while grown.read(CHUNK):  # read on to the checksum after the last member
             pass
 
 
 def _fill(folder: Path, members: Iterator[Member]) -> None:
-    """Write the members into a folder, each name only once."""
+    """Write the members into a folder; refuse unsafe and repeated names."""
     names: set[str] = set()
     for name, content in members:
         parts = [part for part in name.split("/") if part not in {"", "."}]
         if not name:
             raise _Refused("", "has a member without a name")
         if ".." in parts or name.startswith("/") or re.search(r"^[A-Za-z]:|\\|\0", name):
-            raise _Refused(name, "is not a path with plain slashes below the folder")
+            raise _Refused(name, "is not a relative path with forward slashes")
         if len(names) >= MEMBERS:
             raise _Refused(name, f"the archive has more than {MEMBERS} members")
         target = folder.joinpath(*parts)

@@ -1,6 +1,6 @@
-"""A store of contents by key, each checked by the digest in the name of its file.
+"""A key-value store, whose files carry the digests of their contents in their names.
 
-Scores, statistics, embeddings and answers of judges are in such stores.
+Scores, statistics, embeddings and judges' answers are kept in such stores.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ Value = TypeVar("Value")
 
 
 class Store:
-    """Contents by key, FOLDER/STEM.SUFFIX, in files FOLDER/STEM-DIGEST.SUFFIX; several processes may share a store.
+    """A store that keeps the key FOLDER/STEM.SUFFIX in FOLDER/STEM-DIGEST.SUFFIX; several processes may share it.
 
     A file that does not match its digest, or that cannot be parsed, counts as missing: it is renamed to end in .damaged
-    and listed in `set_aside`. Writes are atomic; of two processes that put a key the last one wins.
+    and listed in `set_aside`. Writes are atomic; if two processes put the same key, the last one wins.
     """
 
     def __init__(self, address: Path | str) -> None:
@@ -31,7 +31,7 @@ class Store:
         return next((value for name in self.names(key) if (value := self.read(name, parse)) is not None), None)
 
     def put(self, key: str, content: bytes, *, durable: bool = True) -> str:
-        """Write the content of a key in place of any other, and return the name of its file."""
+        """Write the content of a key, replacing any other, and return the name of its file."""
         path = PurePosixPath(key)
         name = str(path.with_name(f"{path.stem}-{digest(content)}{path.suffix}"))
         self.files.write(name, content, durable=durable)
@@ -41,12 +41,12 @@ class Store:
         return name
 
     def names(self, key: str) -> list[str]:
-        """List the files of a key."""
+        """List the names of the files of a key."""
         path = PurePosixPath(key)
         return self.files.names(str(path.parent), f"{path.stem}-", path.suffix)
 
     def read(self, name: str, parse: Callable[[bytes], Value]) -> Value | None:
-        """Return the parsed content of a file, or None, once its digest is checked."""
+        """Check a file by its digest and return its parsed content, or None."""
         try:
             content = self.files.read(name)
         except FileNotFoundError:  # another process has just replaced it
@@ -54,7 +54,7 @@ class Store:
         if PurePosixPath(name).stem.rpartition("-")[2] == digest(content):
             try:
                 return parse(content)
-            except Exception:  # noqa: S110  (an intact file of another form, whose errors depend on its format)
+            except Exception:  # noqa: S110  (an intact file in another format; the error depends on the parser)
                 pass
         self.put_aside(name)
         return None
@@ -64,7 +64,7 @@ class Store:
         return self.read(name, lambda _: True) is not None
 
     def put_aside(self, name: str) -> None:
-        """Rename a damaged file, so that its content is made anew."""
+        """Rename a damaged file, so that its content is computed again."""
         self.files.rename(name, str(PurePosixPath(name).with_suffix(".damaged")))
         self.set_aside.append(f"{self.files.root}/{name}")
 

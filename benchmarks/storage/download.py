@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 ATTEMPTS, PAUSE, TIMEOUT = 5, 0.5, 30.0
 EVERY = 10.0
-"""Seconds between two lines of progress without a terminal."""
+"""Seconds between progress lines if stderr is not a terminal."""
 LINE = "{desc}: {n_fmt} of {total_fmt}B, {rate_fmt}, {remaining} left\n"
 
 
@@ -51,7 +51,7 @@ class _Note:
 def download(source_url: str, target: Path, sha256: str | None = None) -> Path:
     """Download a file to `target` atomically, and check its sha256."""
     if urlsplit(source_url).scheme not in {"http", "https"}:
-        raise FetchError(f"{source_url}: only http and https addresses are fetched")
+        raise FetchError(f"{source_url}: only http and https URLs are supported")
     part = target.with_name(f".{target.name}.part")
     note = part.with_suffix(".note")
     try:
@@ -63,7 +63,7 @@ def download(source_url: str, target: Path, sha256: str | None = None) -> Path:
                 if isinstance(error, Changed):
                     _forget(part, note)
                 if attempt == ATTEMPTS:
-                    raise FetchError(f"{source_url}: {error}, {ATTEMPTS} times; run it again to go on") from error
+                    raise FetchError(f"{source_url}: {error}, {ATTEMPTS} times; run it again to resume") from error
                 time.sleep(PAUSE * 2 ** (attempt - 1))
         if sha256 is not None:
             with part.open("rb") as stream:
@@ -92,12 +92,12 @@ def reach(url: str) -> None:
 
 def _forget(*paths: Path) -> None:
     for path in paths:
-        with contextlib.suppress(OSError):  # a folder that cannot be written
+        with contextlib.suppress(OSError):  # the folder is not writable
             path.unlink(missing_ok=True)
 
 
 def _attempt(url: str, part: Path, note: Path) -> None:
-    """Request the missing bytes, and append them."""
+    """Request the missing bytes and append them."""
     try:
         known = _Note(**json.loads(note.read_bytes()))
     except (OSError, ValueError, TypeError):
@@ -130,9 +130,9 @@ def _opened(url: str, headers: Mapping[str, str]) -> Iterator[httpx2.Response]:
         with (httpx2.Client(timeout=TIMEOUT, follow_redirects=True,
                             event_hooks={"response": [_check_redirect]}) as client,
               client.stream("GET", url, headers=headers) as answer):
-            message = f"the server answers {answer.status_code} {answer.reason_phrase}"
+            message = f"the server responded {answer.status_code} {answer.reason_phrase}"
             if answer.status_code == http.HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE:
-                raise Changed("is shorter than what was downloaded")
+                raise Changed("is shorter than the part already downloaded")
             if answer.status_code == http.HTTPStatus.TOO_MANY_REQUESTS or answer.is_server_error:
                 raise TryAgain(message)
             if not answer.is_success:
@@ -140,17 +140,17 @@ def _opened(url: str, headers: Mapping[str, str]) -> Iterator[httpx2.Response]:
             yield answer
     except (httpx2.ConnectError, httpx2.ConnectTimeout) as error:
         if "SSL" in str(error):
-            raise FetchError(f"{url}: no safe connection: {_reason(error)}") from error
+            raise FetchError(f"{url}: no secure connection: {_reason(error)}") from error
         raise Offline(f"{urlsplit(url).hostname} cannot be reached: {_reason(error)}") from error
     except (httpx2.TransportError, httpx2.TooManyRedirects) as error:
-        raise TryAgain(f"the connection was cut ({_reason(error)})") from error
+        raise TryAgain(f"the connection failed ({_reason(error)})") from error
 
 
 def _check_redirect(answer: httpx2.Response) -> None:
     """Refuse redirects to other protocols, or from https to http."""
     target = answer.url.join(answer.headers["Location"]) if answer.has_redirect_location else answer.url
     if target.scheme not in {"https", answer.url.scheme}:
-        raise FetchError(f"{answer.url}: leads to {target!s:.100}, which is not https")
+        raise FetchError(f"{answer.url}: redirects to {target!s:.100}, which is not https")
 
 
 def _extent(answer: httpx2.Response) -> tuple[int, int]:

@@ -1,12 +1,12 @@
-"""Fetch public data: datasets by the sources on their cards, in order, and resources such as WordNet.
+"""Fetch public data: datasets, from the first source on their cards that works, and resources such as WordNet.
 
-Raw files are converted by the function of their form in benchmarks/sources. Downloads stay under HOME/downloads until
-they are converted, so that an interrupted run continues. Datasets behind a registration are imported instead.
+Raw files are converted by functions of benchmarks/sources. Downloads stay under HOME/downloads until they are
+converted, so that an interrupted run can resume. Datasets behind a registration must be imported instead.
 
 The mirror is a Hugging Face dataset with the organisers' files, made for DSTC11 Track 4; it has the development sets
-but dstc6. Scripts written for it read DSTC_11_Track_4/metadata/dev/en/NAME/NAME_eval.json. It was first uploaded as one
-archive, later as a folder: the file in the folder is tried first, then the member of the archive, without downloading
-the rest. The format of its records was checked against scripts that read them, not against a copy of the data.
+except dstc6. Scripts written for it read DSTC_11_Track_4/metadata/dev/en/NAME/NAME_eval.json. It was first uploaded as
+an archive, later as a folder: the file in the folder is tried first, then the member of the archive, without
+downloading the rest. The format of its records was checked against scripts that read them, not against the data.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ LARGE = ("conceptnet",)
 HINT = "import a copy instead: `harness import FOLDER|ZIP`"
 MIRROR = "https://huggingface.co/datasets/mario-rc/dstc11.t4"
 COMMIT = "83460a4ac5567b780f5aa37980d9022eec4d4a1e"
-"""Revision of the mirror that has the archive."""
+"""Revision of the mirror that contains the archive."""
 LARGEST = 1 << 29
 """Maximum bytes of a file of the mirror, ten times the largest of the release."""
 ARCHIVES = (".zip", ".tar", ".tgz", ".tar.gz", ".tar.bz2")
@@ -46,7 +46,7 @@ ARCHIVES = (".zip", ".tar", ".tgz", ".tar.gz", ".tar.bz2")
 def fetch(card: DatasetCard, home: Path) -> Dataset:
     """Fetch a dataset from the first source that works."""
     if needs_registration(card):
-        raise FetchError(f"{card.name} stands behind a registration at {card.sources[0].url}; {HINT}")
+        raise FetchError(f"{card.name} requires registration at {card.sources[0].url}; {HINT}")
     reasons: list[BenchmarkError] = []
     for source in card.sources:
         if not source.by_hand:
@@ -54,16 +54,16 @@ def fetch(card: DatasetCard, home: Path) -> Dataset:
                 return _from(source, card, home)
             except BenchmarkError as error:
                 reasons.append(error)
-    raise _gave_up(card.name, reasons)
+    raise _fetch_error(card.name, reasons)
 
 
 def fetch_resource(name: str, home: Path) -> Path:
-    """Fetch a resource into the home, and check it."""
+    """Fetch a resource into the home, and validate it."""
     if name not in RESOURCES:
         raise FetchError(f"no resource {name!r}; {nearest(name, RESOURCES)}")
     url = RESOURCES[name].url
     try:
-        with workplace(home, name) as folder:
+        with download_folder(home, name) as folder:
             file = download(url, folder / file_name(url))
             if name == resources.CONCEPTNET:
                 if not resources.keep_edges([file], home):
@@ -72,7 +72,7 @@ def fetch_resource(name: str, home: Path) -> Path:
                 resources.check_wordnet(file, url)
                 resources.write(home, name, file.read_bytes())
     except Offline as error:
-        raise _gave_up(name, [error]) from error
+        raise _fetch_error(name, [error]) from error
     return resources.path(home, name)
 
 
@@ -84,10 +84,10 @@ def needs_registration(card: DatasetCard) -> bool:
 def _from(source: Source, card: DatasetCard, home: Path) -> Dataset:
     name = f"{card.name}-{source.form}"
     if source.form == "mirror":
-        with workplace(home, name) as folder:
+        with download_folder(home, name) as folder:
             return official.parse(mirrored(card.name, folder), card, "fetched")
     with downloaded(home, name, [source]) as folder:
-        convert = importlib.import_module("benchmarks.sources.convert").convert  # which imports this folder
+        convert = importlib.import_module("benchmarks.sources.convert").convert  # avoids a circular import
         dataset: Dataset = convert(source.form, folder / file_name(source.url), card)
         return dataset
 
@@ -101,7 +101,7 @@ def mirrored(name: str, folder: Path) -> Path:
     offline = "HF_HUB_OFFLINE is set" if constants.HF_HUB_OFFLINE else ""
     try:
         if not offline:
-            reach(constants.ENDPOINT)  # the library itself would try for half a minute
+            reach(constants.ENDPOINT)  # the library itself would retry for half a minute
     except Offline as error:
         offline = str(error)
     try:
@@ -123,13 +123,13 @@ def mirrored(name: str, folder: Path) -> Path:
     except Exception as error:  # the errors of the library depend on its version and transport
         reason = " ".join(str(error).split()) or type(error).__name__
         raise FetchError(f"{MIRROR}: {reason:.160}") from error
-    raise FetchError(f"{MIRROR}: its archive holds no {name}_eval.json, or one too large")
+    raise FetchError(f"{MIRROR}: {name}_eval.json is missing in its archive, or too large")
 
 
 @contextmanager
 def downloaded(home: Path, name: str, sources: Iterable[Source]) -> Iterator[Path]:
     """Download sources into a folder, with archives unpacked."""
-    with workplace(home, name) as folder:
+    with download_folder(home, name) as folder:
         files = [download(source.url, folder / file_name(source.url), source.sha256) for source in sources]
         with tempfile.TemporaryDirectory(dir=folder) as temporary:
             for file in files:
@@ -142,7 +142,7 @@ def downloaded(home: Path, name: str, sources: Iterable[Source]) -> Iterator[Pat
 
 
 @contextmanager
-def workplace(home: Path, name: str) -> Iterator[Path]:
+def download_folder(home: Path, name: str) -> Iterator[Path]:
     """Yield the folder of a download, removed afterwards unless it can be resumed."""
     folder = home / "downloads" / name
     try:
@@ -158,12 +158,12 @@ def workplace(home: Path, name: str) -> Iterator[Path]:
 
 
 def file_name(url: str) -> str:
-    """Return the file name of an address."""
+    """Return the file name in a URL."""
     return Path(unquote(urlsplit(url).path)).name.lstrip(".") or "file"
 
 
-def _gave_up(name: str, reasons: list[BenchmarkError]) -> FetchError:
+def _fetch_error(name: str, reasons: list[BenchmarkError]) -> FetchError:
     why = " | ".join(dict.fromkeys(map(str, reasons)))
     if all(isinstance(reason, Offline) for reason in reasons):
         return Offline(f"{name}: this machine is offline ({why}); {HINT}")
-    return FetchError(f"{name}: no source gave it ({why}); {HINT}")
+    return FetchError(f"{name}: all sources failed ({why}); {HINT}")

@@ -32,7 +32,7 @@ _PASSWORD = re.compile(r"(?<=://)[^/@]*@")
 def write_atomically(path: Path, content: bytes, *, durable: bool = True) -> None:
     """Write `content` to a temporary file, then rename it to `path`.
 
-    Without `durable` the file may be empty after a power cut; use that for files named by their digest or made again.
+    Without `durable` the file may be empty after a power cut; use that for files that can be verified or recreated.
     """
     handle, part = tempfile.mkstemp(dir=path.parent, prefix=_prefix(path), suffix=".part")
     try:
@@ -89,7 +89,7 @@ def walk(folder: Path, pattern: str = "*") -> list[Path]:
 
 
 def _is_running(process: int) -> bool:
-    """Return True if the process exists, or if the system cannot tell."""
+    """Return True if the process exists, or if this cannot be determined."""
     if os.name == "posix":
         with contextlib.suppress(PermissionError, OverflowError):
             try:
@@ -102,7 +102,7 @@ def _is_running(process: int) -> bool:
 class Files:
     """Access to files by slash-separated name, in a folder or behind any URL that fsspec supports (s3://, memory://).
 
-    A missing file is a FileNotFoundError, any other failure an OSError. `address` opens the same files in another
+    A missing file raises FileNotFoundError, any other failure OSError. `address` opens the same files in another
     process; `root` is the address without its password, for messages; `path` is None behind a URL.
     """
 
@@ -128,7 +128,7 @@ class Files:
         return content
 
     def write(self, name: str, content: bytes, *, durable: bool = True) -> None:
-        """Write a file atomically; in a folder, `durable` makes sure that it survives a power cut."""
+        """Write a file atomically; in a folder, `durable` ensures that it survives a power cut."""
         with self._errors():
             if self.path is None:
                 if not _OBJECT_STORE.match(self.address):
@@ -181,7 +181,7 @@ class Files:
                 raise
             if isinstance(error, FileNotFoundError):
                 raise FileNotFoundError(errno.ENOENT, "no such file", self.root) from error
-            hint = " (the extras [s3] and [gcs] install S3 and GCS)" if isinstance(error, ImportError) else ""
+            hint = " (S3 and GCS need the extras [s3] and [gcs])" if isinstance(error, ImportError) else ""
             line = next(iter(str(error).strip().splitlines()), "")
-            reason = f"the store does not answer: {type(error).__name__}: {line:.250}{hint}"
+            reason = f"cannot access the store: {type(error).__name__}: {line:.250}{hint}"
             raise OSError(getattr(error, "errno", None) or errno.EIO, _PASSWORD.sub("", reason), self.root) from error

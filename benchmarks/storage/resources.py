@@ -1,10 +1,10 @@
-"""Resources in the home: data that metrics read and that are not shipped.
+"""Resources in the home: data that metrics need and that are not shipped.
 
     HOME/resources/nltk_data/corpora/wordnet.zip    WordNet, in the layout of NLTK
-    HOME/resources/conceptnet.tsv.gz                head, relation, tail, weight; tab separated, a line each
+    HOME/resources/conceptnet.tsv.gz                head, relation, tail, weight; tab-separated, one edge per line
 
-Edges of ConceptNet are read from such files, and from those of ConceptNet 5 (`/a/...`, relation, `/c/en/head/...`,
-`/c/en/tail/...`, JSON with the weight), of which the edges between English terms count. Several files become one.
+Edges are imported from files in this format or in that of ConceptNet 5 (`/a/...`, relation, `/c/en/head/...`,
+`/c/en/tail/...`, JSON with the weight); only edges between English terms are kept. Several files are merged.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ CONCEPTNET = "conceptnet"
 PATHS = {"wordnet": "nltk_data/corpora/wordnet.zip", CONCEPTNET: "conceptnet.tsv.gz"}
 SUFFIXES = (".tsv", ".tsv.gz", ".csv", ".csv.gz")
 NAMES = ("conceptnet", "assertions", "association", "edges")
-"""Parts of the names of files with edges in a folder."""
+"""Substrings that identify files with edges in a folder by name."""
 ENGLISH = "/c/en/"
 
 Edge: TypeAlias = tuple[str, str, str, float]
@@ -51,15 +51,15 @@ def check_wordnet(file: Path, source: str) -> None:
             broken = archive.testzip()
             archive.getinfo("wordnet/data.noun")
     except (zipfile.BadZipFile, KeyError, RuntimeError, NotImplementedError, EOFError) as error:
-        raise BadArchive(f"{source}: is not WordNet in a zip ({' '.join(str(error).split())})") from error
+        raise BadArchive(f"{source}: is not a zip of WordNet ({' '.join(str(error).split())})") from error
     if broken:
-        raise BadArchive(f"{source}: {broken} in it is damaged")
+        raise BadArchive(f"{source}: its member {broken} is damaged")
 
 
-def edge_files(where: Path) -> list[Path]:
-    """Return the files with edges in a folder, by their names and first lines, or the file itself."""
-    files = ([file for file in sorted(where.rglob("*")) if any(name in file.name.casefold() for name in NAMES)]
-             if where.is_dir() else [where])
+def edge_files(path: Path) -> list[Path]:
+    """Return the files with edges in a folder, recognised by name and first line, or the file itself."""
+    files = ([file for file in sorted(path.rglob("*")) if any(name in file.name.casefold() for name in NAMES)]
+             if path.is_dir() else [path])
     return [file for file in files if file.is_file() and file.name.endswith(SUFFIXES)
             and not file.name.startswith(".") and _begins_with_edge(file)]
 
@@ -77,7 +77,7 @@ def _opened(file: Path) -> TextIO:
 
 
 def read_edges(file: Path) -> Iterator[Edge]:
-    """Yield the edges between English terms; other lines are skipped, as lists in use have some."""
+    """Yield the edges between English terms; other lines are skipped, since common edge lists contain some."""
     try:
         with _opened(file) as lines:
             yield from (edge for edge in map(_edge, lines) if edge is not None and edge[0] and edge[2])
@@ -86,7 +86,7 @@ def read_edges(file: Path) -> Iterator[Edge]:
 
 
 def keep_edges(files: Sequence[Path], home: Path) -> int:
-    """Replace the edges in the home by those of all files, and return their number."""
+    """Replace the edges in the home with those of all files, and return their number."""
     lines = dict.fromkeys(f"{head}\t{relation}\t{tail}\t{weight:g}\n"
                           for file in files for head, relation, tail, weight in read_edges(file))
     if lines:
@@ -95,7 +95,7 @@ def keep_edges(files: Sequence[Path], home: Path) -> int:
 
 
 def _edge(line: str) -> Edge | None:
-    """Return an edge, with empty ends for terms that are not English; None for any other line."""
+    """Parse an edge, with terms that are not English left empty; return None for any other line."""
     columns = line.rstrip("\r\n").split("\t")
     try:
         if len(columns) == 4:

@@ -1,12 +1,12 @@
 """Imported and fetched datasets as Arrow files in the home.
 
     HOME/datasets/NAME.card.json         the card of a user's dataset
-    HOME/datasets/NAME.json              the current folder, its origin and digests; replaced in one step
+    HOME/datasets/NAME.json              the current folder, its origin and digests; replaced atomically
     HOME/datasets/NAME-DIGEST-X/items    a Hugging Face dataset (`datasets.load_from_disk`); likewise ratings
-    HOME/scores/NAME.METRIC.csv          scores that the source publishes beside the items
+    HOME/scores/NAME.METRIC.csv          scores published with the items
 
 Written and read as Arrow without the `datasets` library, whose import takes longer than most commands. Both
-fingerprints are checked at every reading.
+fingerprints are checked on every read.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from benchmarks.storage.files import STALE, write_atomically
 DATA = "data-00000-of-00001.arrow"
 CARD = ".card.json"
 BATCH = 1000
-"""Rows written at once."""
+"""Rows per written batch."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ def save(dataset: Dataset, home: Path) -> None:
         path = home / "scores" / f"{name}.{metric}.csv"
         path.parent.mkdir(exist_ok=True)
         write_atomically(path, "\n".join(lines).encode())
-    for old in _folders(root, name):  # young folders may be in use by an import or a reader
+    for old in _folders(root, name):  # recent folders may be in use by an import or a reader
         if old != folder:
             with contextlib.suppress(FileNotFoundError):
                 if time.time() - old.stat().st_mtime > STALE:
@@ -72,10 +72,10 @@ def save(dataset: Dataset, home: Path) -> None:
 
 
 def remove(home: Path, name: str) -> None:
-    """Remove a dataset and its published scores from the home; BadStore if it is not there."""
+    """Remove a dataset and its published scores from the home; raise BadStore if it is not there."""
     root = home / "datasets"
     if not (root / f"{name}.json").exists():
-        raise BadStore(f"{home} does not hold {name}; `harness list datasets` shows what it holds")
+        raise BadStore(f"{name} is not in {home}; `harness list datasets` shows what is")
     for path in (root / f"{name}{CARD}", root / f"{name}.json", *(home / "scores").glob(f"{name}.*.csv")):
         path.unlink(missing_ok=True)
     for folder in _folders(root, name):
@@ -101,13 +101,13 @@ def save_own(dataset: Dataset, home: Path) -> bool:
 
 
 def own_cards(home: Path) -> Iterator[DatasetCard]:
-    """Yield the cards of the user's datasets in the home; BadStore for a damaged one."""
+    """Yield the cards of the user's datasets in the home; raise BadStore for a damaged one."""
     for path in sorted((home / "datasets").glob(f"*{CARD}")):
         yield replace(_record(DatasetCard, path, path.name.removesuffix(CARD)), sources=())
 
 
 def note(home: Path, name: str) -> StoredDataset | None:
-    """Return the record of a dataset, or None; BadStore if it is damaged."""
+    """Return the record of a dataset, or None; raise BadStore if it is damaged."""
     path = home / "datasets" / f"{name}.json"
     stored: StoredDataset | None = _record(StoredDataset, path, name) if path.exists() else None
     return stored
@@ -126,7 +126,7 @@ def read(home: Path, card: DatasetCard) -> Dataset | None:
     if stored is None:
         return None
     folder = home / "datasets" / stored.folder
-    problem: object = "its content is not what was written"
+    problem: object = "its content does not match its digest"
     try:
         items = tuple(Item.of({"language": card.language, **row}) for row in rows(folder / "items"))
         ratings = tuple(Rating(row["item"], row["quality"], tuple(row["votes"]), tuple(row.get("raters") or ()))
@@ -151,7 +151,7 @@ def ratings_fingerprint(ratings: Iterable[Rating]) -> str:
 
 def _damaged(path: Path, name: str, why: object) -> BadStore:
     reason = " ".join(str(why).split())
-    return BadStore(f"{path}: {name} does not read back ({reason:.120}); import or fetch it again")
+    return BadStore(f"{path}: {name} is damaged ({reason:.120}); import or fetch it again")
 
 
 def _write(dataset: Dataset, folder: Path) -> None:

@@ -1,1 +1,1 @@
-"""Tables of ratings as people keep them: the file, its columns, and the dataset in it."""
+"""Users' tables of ratings: the file, its columns, and its conversion to a dataset."""

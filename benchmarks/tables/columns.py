@@ -2,8 +2,8 @@
 
 A column with a usual name has a role (`NAMES`). Other columns that hold votes are ratings: a column per quality, or
 several per quality, one for each rater (`rater_anna`, `rater_ben`; `fluency_1`, `fluency_2`; `fluency_anna`). A long
-table names the quality or the rater in a column. Everything else is left out, with a line. A card states the columns of
-each quality instead.
+table names the quality or the rater in a column. All other columns are left out and reported. A card can state the
+columns of each quality instead.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ UNRATED = re.compile(r"\b(time(stamp)?|date|duration|seconds?|minutes|latency|co
 USUAL = frozenset(word for group in (NAMED["qualities"], *NAMES.values()) for name in group for word in name.split())
 """Words that do not name a rater."""
 STATED = "as stated"
-"""Reason for leaving out a column that the user ignores."""
+"""Reason for leaving out a column that the user told to ignore."""
 FIRST = "first"
-"""Rater of a column without a number beside numbered ones, as pandas writes repeated names: fun, fun.1, fun.2."""
+"""Rater of the unnumbered column among numbered ones, as pandas writes repeated names: fun, fun.1, fun.2."""
 DISTINCT = 101
 """Largest number of distinct values in a rating column."""
 LABEL = 40
 """Longest label, in characters."""
 LISTED = 12
-"""Names in a line of a report or message."""
+"""Maximum number of names in a line of a report or message."""
 TEXT = 20
-"""Shortest mean length, in characters, of a column that is taken as the response without a usual name."""
+"""Minimum mean length, in characters, of a column that is used as the response without a usual name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class Votes:
 
 @dataclass(frozen=True, slots=True)
 class StatedQuality:
-    """The columns of a quality, several for one each rater, and its scale."""
+    """The columns of a quality, one or one per rater, and its scale."""
 
     columns: tuple[str, ...]
     scale: Scale
@@ -61,7 +61,7 @@ class StatedQuality:
 
 @dataclass(frozen=True, slots=True)
 class Recognised:
-    """Columns by role, columns of votes, and ignored columns with the reasons.
+    """Columns by role, columns of votes, and ignored columns with reasons.
 
     With `single`, a context is one turn even if it has several lines; with `of_card`, a card names the votes.
     """
@@ -97,7 +97,7 @@ class _Profile:
     turns: int = 0
 
     def add(self, cell: Any) -> None:
-        """Add a cell; if it lists several votes, each is counted."""
+        """Add a cell; if it lists several votes, count each."""
         if cell is None or not str(cell).strip():
             return
         self.filled += 1
@@ -133,7 +133,7 @@ def recognise(sheet: Sheet, stated: Mapping[str, str], scales: Sequence[tuple[st
     _check_scales(sheet.file, free, profiles, scales)
     remarks: list[str] = []
     if "quality" in roles and "rating" in roles and not of_card & profiles.keys():
-        left_out |= {vote.column: "the rating stands in " + repr(roles["rating"]) for vote in votes}
+        left_out |= {vote.column: "the rating is in " + repr(roles["rating"]) for vote in votes}
         votes = _of_long_table(sheet.file, roles, profiles, scales, qualities)
     else:
         for role in {"quality", "rating"} & roles.keys():  # one without the other is an ordinary column
@@ -164,7 +164,8 @@ def _stated(sheet: Sheet, stated: Mapping[str, str]) -> dict[str, tuple[str, ...
     columns: dict[str, tuple[str, ...]] = {}
     for name, text in stated.items():
         if (role := _role(name)) is None:
-            raise BadRecord(sheet.file, None, "", f"columns: {name!r} is no role; {nearest(name, (*NAMES, 'ignore'))}")
+            known = nearest(name, (*NAMES, "ignore"))
+            raise BadRecord(sheet.file, None, "", f"columns: {name!r} is not a role; {known}")
         columns[role] = (*columns.get(role, ()), *([text] if text in sheet.columns else text.split("+")))
         if len(columns[role]) > 1 and role not in ("rating", "ignore"):
             raise BadRecord(sheet.file, None, "", f"columns: {role} should be one column, not {len(columns[role])}")
@@ -174,7 +175,7 @@ def _stated(sheet: Sheet, stated: Mapping[str, str]) -> dict[str, tuple[str, ...
 
 
 def _role(name: str) -> str | None:
-    """Return the role with a name, or with a usual column of that name."""
+    """Return the role of that name, or the role for which it is a usual column name."""
     return name if name in (*NAMES, "ignore") else next(
         (role for role, names in NAMES.items() if _spelled(name) in names), None)
 
@@ -184,7 +185,7 @@ def _of_long_table(file: str, roles: Mapping[str, str], profiles: Mapping[str, _
     """Return the votes of a table that names the quality of each row."""
     column, named = roles["rating"], profiles[roles["quality"]].values
     if unknown := next((name for name in named if name not in qualities), None) if qualities else None:
-        raise BadRecord(file, None, roles["quality"], f"{unknown!r:.60} is no quality of the card; "
+        raise BadRecord(file, None, roles["quality"], f"{unknown!r:.60} is not a quality of the card; "
                                                       f"{nearest(unknown, qualities)}")
     if (scale := scale_of(profiles[column].values, scales)) is None and not qualities:
         raise BadRecord(file, None, column, f"holds no ratings {_examples(profiles[column])}")
@@ -193,12 +194,12 @@ def _of_long_table(file: str, roles: Mapping[str, str], profiles: Mapping[str, _
 
 
 def _of_card(file: str, profiles: Mapping[str, _Profile], qualities: Mapping[str, StatedQuality]) -> Iterator[Votes]:
-    """Yield the columns of votes that a card states; a quality of which it states none may have no vote."""
+    """Yield the columns of votes that a card states; a quality without stated columns may have no votes."""
     parsed = _parsed(column for stated in qualities.values() for column in stated.columns)
     for quality, stated in qualities.items():
         columns = [column for column in stated.columns if column in profiles or stated.columns != (quality,)]
         if missing := next((column for column in columns if column not in profiles), None):
-            raise BadRecord(file, None, missing, f"is missing, and the card says that it holds votes on {quality!r}; "
+            raise BadRecord(file, None, missing, f"is missing, but the card states it for {quality!r}; "
                                                  f"{nearest(missing, profiles)}")
         raters = [rater if certain or (rater and len(columns) > 1) else ""
                   for _, rater, certain in map(parsed.__getitem__, columns)]
@@ -211,17 +212,17 @@ def _of_card(file: str, profiles: Mapping[str, _Profile], qualities: Mapping[str
 
 def _check_scales(file: str, columns: Iterable[str], profiles: Mapping[str, _Profile],
                   scales: Sequence[tuple[str, ...]]) -> None:
-    """Raise BadRecord for a column that shares labels with a scale of the user but has others too."""
+    """Raise BadRecord for a column that shares labels with a user's scale but also has others."""
     for name, scale in ((name, scale) for name in columns for scale in scales):
         labels = {value.casefold() for value in profiles[name].values} - MISSING
         if len(labels & set(scale)) > 1 and (missing := sorted(labels - set(scale))) and len(labels) <= DISTINCT // 10:
-            raise BadRecord(file, None, name, f"holds {', '.join(map(repr, missing))}, which --scale "
-                                              f"\"{' < '.join(scale)}\" does not name")
+            raise BadRecord(file, None, name, f"contains {', '.join(map(repr, missing))}, missing in --scale "
+                                              f"\"{' < '.join(scale)}\"")
 
 
 def _roles(columns: Sequence[str], profiles: Mapping[str, _Profile], stated: Mapping[str, tuple[str, ...]],
            ) -> tuple[dict[str, str], dict[str, str]]:
-    """Return the column of each role, and the ignored columns whose names match a role that is taken."""
+    """Return the column of each role, and the ignored columns whose names match a role that another column has."""
     ignored = stated.get("ignore", ())
     roles = {role: column for role, (column, *_) in stated.items() if role != "ignore"}
     left_out = {name: STATED for name in columns if name in ignored}
@@ -233,11 +234,11 @@ def _roles(columns: Sequence[str], profiles: Mapping[str, _Profile], stated: Map
         candidates = [column for column in candidates if _fits(role, profiles[column])]
         if candidates and role not in roles:
             roles[role] = candidates[0]
-            left_out |= {column: f"{roles[role]!r} is taken as {role}" for column in candidates[1:]
+            left_out |= {column: f"{roles[role]!r} is used as {role}" for column in candidates[1:]
                          if role not in ("rating", "context", "dialogue")}
     if {"response", "dialogue"} <= roles.keys():
         if "context" in roles:
-            left_out[roles.pop("dialogue")] = f"{roles['context']!r} is taken as context"
+            left_out[roles.pop("dialogue")] = f"{roles['context']!r} is used as context"
         else:
             roles["context"] = roles.pop("dialogue")
     if "response" not in roles and "dialogue" not in roles and "context" in roles and profiles[roles["context"]].turns:
@@ -256,7 +257,7 @@ def _votes(columns: Sequence[str], profiles: Mapping[str, _Profile], scales: Seq
            stated: Sequence[str]) -> tuple[list[Votes], dict[str, str]]:
     """Return the columns of votes among those without a role, and the reasons for ignoring the others.
 
-    Columns that are `stated` hold votes; a cell that is none is refused later, with its line.
+    `stated` columns are taken to hold votes; any other cell in them is refused later, with its line.
     """
     scale_of_column: dict[str, Scale] = {}
     other: dict[str, str] = {}
@@ -268,7 +269,7 @@ def _votes(columns: Sequence[str], profiles: Mapping[str, _Profile], scales: Seq
                    and not UNRATED.search(_spelled(name)))
             other[name] = _unordered(profile.values) if few and len(profile.values) > 1 else "text without a role"
         elif name not in stated and UNRATED.search(_spelled(name)):
-            other[name] = "its name is not that of a rating"
+            other[name] = "its name does not suggest a rating"
         elif len(profile.values) > DISTINCT:
             other[name] = f"more than {DISTINCT} distinct values"
         else:
@@ -277,10 +278,10 @@ def _votes(columns: Sequence[str], profiles: Mapping[str, _Profile], scales: Seq
 
 
 def _unordered(values: Iterable[str]) -> str:
-    """Describe labels of no known scale; their order is a guess only if scales have them all."""
+    """Describe labels of an unknown scale; suggest an order only if known scales contain them all."""
     if order := likely_order(value for value in values if value.casefold() not in MISSING):
-        return f"labels of no known scale; if their order is this, state it: --scale \"{' < '.join(order)}\""
-    return ("labels whose order only you know; state it, lowest first, for example --scale "
+        return f"labels of an unknown scale; if this is their order, state it: --scale \"{' < '.join(order)}\""
+    return ("labels of an unknown order; state it, lowest first, for example --scale "
             f"\"{' < '.join(sorted(values))}\"")
 
 
@@ -308,11 +309,11 @@ def _parsed(columns: Iterable[str]) -> dict[str, tuple[str, str, bool]]:
     return parsed | _unmarked([column for column, (_, rater, _) in parsed.items() if not rater], len(parsed))
 
 
-def _unmarked(columns: Sequence[str], of: int) -> dict[str, tuple[str, str, bool]]:
+def _unmarked(columns: Sequence[str], total: int) -> dict[str, tuple[str, str, bool]]:
     """Return quality and rater of columns such as `fluency_anna` and `fluency_ben`, without a word such as rater.
 
-    Several names beside a usual quality are raters if they also stand beside another one, or if the table has no other.
-    Thus `relevance_topic` and `relevance_persona` remain qualities.
+    Several names next to a usual quality are raters if another quality has the same names, or if the table has no other
+    columns of votes. Thus `relevance_topic` and `relevance_persona` remain qualities.
     """
     for order in (1, -1):
         split, names = {}, defaultdict(set)
@@ -320,9 +321,9 @@ def _unmarked(columns: Sequence[str], of: int) -> dict[str, tuple[str, str, bool
             if name and quality in NAMED["qualities"] and not USUAL.intersection(name):
                 split[column] = quality, " ".join(name[::order])
                 names[quality].add(split[column][1])
-        alike = Counter(map(frozenset, names.values()))
+        same_names = Counter(map(frozenset, names.values()))
         raters = {quality for quality, known in names.items()
-                  if len(known) > 1 and (alike[frozenset(known)] > 1 or len(known) == of)}
+                  if len(known) > 1 and (same_names[frozenset(known)] > 1 or len(known) == total)}
         if raters:
             return {column: (quality, name, True) for column, (quality, name) in split.items() if quality in raters}
     return {}
@@ -336,15 +337,15 @@ def _quality_and_rater(column: str, *, whole: bool = False) -> tuple[str, str, b
     if matched := re.fullmatch(r"(.+?)\s*[(\[](.+)[)\]]", column):
         return matched[1], matched[2], False
     words = _words(column)
-    for place, word in enumerate(words):
+    for position, word in enumerate(words):
         if (stem := re.fullmatch(r"([a-z]+?)(\d*)", word)) and stem[1] in NAMED["raters"]:
-            rest = words[place + 1:]
+            rest = words[position + 1:]
             if rest and rest[0] in NAMED["qualities"] and not stem[2]:
                 break
             if whole and len(rest) > 1 and rest[-1] not in NAMED["qualities"] and not stem[2]:
                 rest = [" ".join(rest)]
             rater, rest = (stem[2], rest) if stem[2] else (rest[0] if rest else "", rest[1:])
-            return " ".join((*words[:place], *rest)) or "rating", rater, bool(rater)
+            return " ".join((*words[:position], *rest)) or "rating", rater, bool(rater)
     if len(words) > 1 and re.fullmatch(r"[a-z]?\d+", words[-1]):
         return " ".join(words[:-1]), words[-1], False
     return column, "", False
@@ -362,7 +363,7 @@ def _by_content(sheet: Sheet, roles: dict[str, str], other: Mapping[str, str], p
     roles["response"] = texts[-1]
     if "context" not in roles and len(texts) > 1:
         roles["context"] = texts[-2]
-    remarks.append(f"no column has a usual name for the response; {texts[-1]!r} is taken, the last one of long texts")
+    remarks.append(f"no column has a usual name for the response; {texts[-1]!r} is used, the last column of long texts")
 
 
 def _spelled(column: str) -> str:
@@ -375,7 +376,7 @@ def _words(column: str) -> list[str]:
 
 
 def listed(names: Sequence[str]) -> str:
-    """List names; of many, the first ones and the number of the others."""
+    """Join names; of many, only the first, with the number of the others."""
     return ", ".join(names[:LISTED]) + (f" and {len(names) - LISTED} more" if len(names) > LISTED else "")
 
 

@@ -29,16 +29,16 @@ from benchmarks.tables.sheet import Sheet
 from benchmarks.tables.votes import NAMED, elements
 
 SPEAKERS: dict[str, str] = {name: side for side, names in NAMED["speakers"].items() for name in names}
-MARK = re.compile(rf"^\s*({'|'.join(sorted(SPEAKERS, key=len, reverse=True))})\s*[:：]\s*",
+PREFIX = re.compile(rf"^\s*({'|'.join(sorted(SPEAKERS, key=len, reverse=True))})\s*[:：]\s*",
                   re.IGNORECASE | re.MULTILINE)
 SPOKEN = re.compile(r"\s*([^:：]{1,30})[:：](?!//)\s*(.*)")
 """A line of a dialogue with the name of its speaker."""
 TIME = re.compile(r"^\s*\[?\d{1,2}:\d\d(:\d\d)?(\s*[ap]m)?\]?\s*-?\s+(?=\D)", re.IGNORECASE | re.MULTILINE)
-"""The time in front of a turn."""
+"""The time before a turn."""
 SHOWN, FIRST = 60, 6
-"""Characters of a text in a report line, and last turns of the first item."""
+"""Maximum characters of a text in a report line, and maximum turns of the first item (the last ones are shown)."""
 OUTLYING = 2.0
-"""A single vote is reported if without it the range of the votes would be less than 1/OUTLYING."""
+"""A single vote is reported if, without it, the range of the votes would be less than 1/OUTLYING of the full range."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,17 +50,17 @@ class Table:
 
     dataset: Dataset
     columns: Recognised
-    places: Mapping[str, str]
+    locations: Mapping[str, str]
     remarks: tuple[str, ...]
     report: tuple[str, ...]
 
 
 @dataclass(slots=True)
 class _Items:
-    """Items and votes as they come, row by row."""
+    """Items and votes, collected row by row."""
 
     items: dict[str, Item] = field(default_factory=dict)
-    places: dict[str, str] = field(default_factory=dict)
+    locations: dict[str, str] = field(default_factory=dict)
     rows: set[int] = field(default_factory=set)
     by_content: dict[Hashable, str] = field(default_factory=dict)
     votes: dict[tuple[str, str], list[float]] = field(default_factory=dict)
@@ -75,7 +75,7 @@ class _Items:
         return self.names.setdefault(name, f"r{len(self.names) + 1}")
 
     def finish(self) -> None:
-        """Make ratings of the votes, with their raters where all are known."""
+        """Convert the votes to ratings, with their raters if all are known."""
         for (item, quality), votes in self.votes.items():
             names = tuple(self.raters.get((item, quality), ()))
             names = self.shared.setdefault(names, names) if len(names) == len(votes) else ()
@@ -86,9 +86,9 @@ class _Items:
 
 def of_sheet(sheet: Sheet, stated: Mapping[str, str], scales: Sequence[tuple[str, ...]] = (),
              qualities: Mapping[str, StatedQuality] | None = None, language: str = "en") -> Table:
-    """Return the dataset in a table; the arguments are those of `recognise` and the language of most items.
+    """Convert a table to a dataset; the arguments are those of `recognise`, and the default language of items.
 
-    BadRecord names line, column and remedy.
+    Raise BadRecord with line, column and remedy.
     """
     columns = recognise(sheet, stated, scales, qualities)
     read = _Items()
@@ -112,8 +112,8 @@ def _add(read: _Items, where: str, columns: Recognised, row: Mapping[str, Any], 
         return
     item = replace(item, language=str(cells.get("language") or language))
     if not is_language(item.language):
-        raise BadRecord(where, None, columns.roles["language"], f"should be {LANGUAGE}; it is {item.language!r:.60}")
-    read.counts["equal to an earlier row"] += (content := hash(repr(row))) in read.rows
+        raise BadRecord(where, None, columns.roles["language"], f"should be {LANGUAGE}, not {item.language!r:.60}")
+    read.counts["identical to an earlier row"] += (content := hash(repr(row))) in read.rows
     read.rows.add(content)
     name = _name(read, cells, item, columns, where)
     rated = False
@@ -134,7 +134,7 @@ def _add(read: _Items, where: str, columns: Recognised, row: Mapping[str, Any], 
         rated |= bool(given)
         if rater and given:
             earlier = read.raters.setdefault(key, [])
-            read.counts["with a second vote of a rater"] += read.rater(rater) in earlier
+            read.counts["with a second vote by the same rater"] += read.rater(rater) in earlier
             earlier.append(read.rater(rater))
     read.counts["without a rating"] += not rated
     if not _joins(cells, columns):
@@ -143,10 +143,10 @@ def _add(read: _Items, where: str, columns: Recognised, row: Mapping[str, Any], 
 
 def _item(cells: Mapping[str, Any], columns: Recognised) -> Item | None:
     """Return the item of a row, without its id; None if the response or dialogue is empty."""
-    context = turns(cells.get("context"), one=columns.single)
+    context = turns(cells.get("context"), single=columns.single)
     response = None
     if "response" in columns.roles:
-        text = MARK.sub("", " ".join(turn.text for turn in turns(cells["response"], one=True)), count=1)
+        text = PREFIX.sub("", " ".join(turn.text for turn in turns(cells["response"], single=True)), count=1)
         if not text:
             return None
         response = Utterance(SYSTEM, text)
@@ -159,7 +159,7 @@ def _item(cells: Mapping[str, Any], columns: Recognised) -> Item | None:
 
 
 def _joins(cells: Mapping[str, Any], columns: Recognised) -> bool:
-    """Return True if other rows may be of the same item."""
+    """Return True if other rows may belong to the same item."""
     return bool(_stated_id(cells)) or columns.long or "annotator" in columns.roles
 
 
@@ -184,10 +184,10 @@ def _name(read: _Items, cells: Mapping[str, Any], item: Item, columns: Recognise
     while name in read.items:
         again += 1
         name = f"{base}#{again}"
-    read.counts["with an id of other texts, which gets a suffix such as #2"] += again > 1
+    read.counts["with the id of another item, to which a suffix such as #2 is added"] += again > 1
     if joins:
         read.by_content[content] = name
-    read.places[name] = where
+    read.locations[name] = where
     read.items[name] = replace(item, id=name)
     cell = cells.get("context", cells.get("dialogue"))
     if len(item.context) > 1 and isinstance(elements(cell), tuple) and not _spoken(str(cell), columns.level):
@@ -197,11 +197,11 @@ def _name(read: _Items, cells: Mapping[str, Any], item: Item, columns: Recognise
     return name
 
 
-def turns(cell: Any, *, one: bool = False, last: str = USER) -> tuple[Utterance, ...]:
+def turns(cell: Any, *, single: bool = False, last: str = USER) -> tuple[Utterance, ...]:
     """Return the turns of a cell: chat messages, a list of texts, or one text.
 
-    A text has its speakers in front of the turns, or a turn on each line, alternating back from `last`; with `one` it
-    is a single turn.
+    A text has speaker prefixes, or one turn per line with speakers alternating back from `last`; with `single` it is
+    one turn.
     """
     if cell is None:
         return ()
@@ -210,18 +210,18 @@ def turns(cell: Any, *, one: bool = False, last: str = USER) -> tuple[Utterance,
             return tuple(Utterance(_speaker(turn), text) for turn in listed if (text := _content(turn)))
         return alternating((_in_line(str(turn)) for turn in listed), last)
     text = str(cell)
-    if one:
+    if single:
         return alternating([_in_line(_unescaped(text))], last)
     return (_spoken(text, "turn" if last == USER else "dialogue")
             or alternating(map(_in_line, _unescaped(text).splitlines()), last))
 
 
 def _spoken(text: str, level: str) -> tuple[Utterance, ...]:
-    """Return the turns of a text with the speakers in front of them, in a dialogue by any name; else nothing."""
+    """Split a text at its speaker prefixes, which may be any names in a dialogue; empty if it has none."""
     text = TIME.sub("", _unescaped(text))
-    if MARK.match(text):
-        pieces = MARK.split(text)[1:]
-        spoken = [(mark, said) for mark, said in zip(pieces[::2], pieces[1::2], strict=True)]
+    if PREFIX.match(text):
+        pieces = PREFIX.split(text)[1:]
+        spoken = [(speaker, said) for speaker, said in zip(pieces[::2], pieces[1::2], strict=True)]
     else:
         named = [SPOKEN.fullmatch(line) for line in text.splitlines() if line.strip()]
         if level == "turn" or not all(named):
@@ -267,37 +267,37 @@ def _table(sheet: Sheet, columns: Recognised, read: _Items) -> Table:
     for name in columns.qualities:
         rated = [rating for rating in ratings if rating.quality == name and rating.votes]
         if not (rated or columns.of_card):
-            raise BadRecord(sheet.file, None, name, "holds no vote")
+            raise BadRecord(sheet.file, None, name, "contains no votes")
         labels = next(votes.scale.labels for votes in columns.votes if votes.quality == name)
         values = [vote for rating in rated for vote in rating.votes] or [0.0]
         low, high = (0.0, len(labels) - 1.0) if labels else (min(values), max(values))
         qualities.append(Quality(name, low, high, f"{name} of {slug(sheet.file)}"))
-        remarks += [] if labels else _outliers(name, rated, read.places)
+        remarks += [] if labels else _outliers(name, rated, read.locations)
     remarks += [f"{plural(count, 'row')} {problem}" for problem, count in read.counts.items() if count]
     card = DatasetCard(slug(sheet.file), Path(sheet.file).stem, "own", columns.level, tuple(qualities),
                        len(read.items), (), "not stated", "")
     dataset = Dataset(card, tuple(read.items.values()), ratings, "imported")
     report = tuple(_report(sheet, columns, dataset, remarks, len(read.names)))
-    return Table(dataset, columns, read.places, tuple(remarks), report)
+    return Table(dataset, columns, read.locations, tuple(remarks), report)
 
 
-def _outliers(quality: str, ratings: Sequence[Rating], places: Mapping[str, str]) -> Iterator[str]:
-    """Yield a remark on a single vote that widens the scale."""
+def _outliers(quality: str, ratings: Sequence[Rating], locations: Mapping[str, str]) -> Iterator[str]:
+    """Yield a remark on each single vote that widens the scale."""
     votes = sorted(vote for rating in ratings for vote in rating.votes)
     for end, rest in ((votes[:1], votes[1:]), (votes[-1:], votes[:-1])):
         if len(rest) > 2 and 0 < OUTLYING * (rest[-1] - rest[0]) < votes[-1] - votes[0]:
             item = next(rating.item for rating in ratings if end[0] in rating.votes)
             yield (f"{quality}: a single vote, {end[0]:g}, is far from all others, {rest[0]:g} to {rest[-1]:g}; see "
-                   f"{places[item].rpartition(', ')[2]}")
+                   f"{locations[item].rpartition(', ')[2]}")
 
 
 def slug(file: str) -> str:
-    """Return a dataset's name for a file: small letters, digits and hyphens."""
+    """Return a dataset name for a file: lower-case letters, digits and hyphens."""
     return re.sub(r"[^a-z0-9]+", "-", file.partition(".")[0].casefold()).strip("-") or "table"
 
 
 def _report(sheet: Sheet, columns: Recognised, dataset: Dataset, remarks: Sequence[str], raters: int) -> Iterator[str]:
-    """Report the roles of the columns, the ignored columns, the remarks, and the first item as it was read."""
+    """Yield the lines of the report: roles of columns, ignored columns, remarks, and the first item."""
     votes, rated = sum(len(rating.votes) for rating in dataset.ratings), dataset.rated
     names = [quality.name for quality in dataset.card.qualities]
     single = f"one vote per item{' and quality' if names[1:] else ''}" if votes <= rated else ""
@@ -306,9 +306,9 @@ def _report(sheet: Sheet, columns: Recognised, dataset: Dataset, remarks: Sequen
     for role, column in columns.roles.items():
         yield f"  {role:<10} {column}"
     for quality in dataset.card.qualities[:LISTED]:
-        own = [vote for vote in columns.votes if vote.quality == quality.name]
-        from_columns = listed([*dict.fromkeys(vote.column for vote in own)])
-        scale = str(own[0].scale) if own[0].scale.labels else quality.scale
+        of_quality = [vote for vote in columns.votes if vote.quality == quality.name]
+        from_columns = listed([*dict.fromkeys(vote.column for vote in of_quality)])
+        scale = str(of_quality[0].scale) if of_quality[0].scale.labels else quality.scale
         source = "" if from_columns == quality.name else f" (columns {from_columns})"
         yield f"  rating     {quality.name}: {scale}{source}"
     if names[LISTED:]:

@@ -1,8 +1,8 @@
 """A table in a file: CSV, TSV, JSON, JSON lines, Parquet or a workbook (.xlsx), gzipped or not.
 
-Text is UTF-8, UTF-16 with its mark, or else Windows-1252. The separator is the one that gives most rows the same number
-of cells. Title rows above the header and blank lines are passed over; a header of two lines, as merged cells make it,
-becomes names such as `fluency (Anna)`. Rows can be read again and again without being held in memory.
+Text is UTF-8, UTF-16 with a byte order mark, or else Windows-1252. The separator is the one that gives most rows the
+same number of cells. Title rows above the header and blank lines are skipped; a header of two lines, from merged cells,
+becomes names such as `fluency (Anna)`. Rows can be read repeatedly without being held in memory.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ Open: TypeAlias = Callable[[], Iterator[Row]]
 ENDINGS = (".csv", ".tsv", ".tab", ".txt", ".json", ".jsonl", ".ndjson", ".parquet", ".xlsx")
 SEPARATORS = ",;\t|"
 HEAD = 200
-"""Rows that are searched for separator and header."""
+"""Number of rows to search for separator and header."""
 FIELD = 1 << 24
-"""Longest cell, in characters."""
+"""Maximum characters of a cell."""
 LABEL = 40
-"""Characters of a name in a second header line, at most."""
+"""Maximum characters of a name in a second header line."""
 CODES = '{"ImportId"'
 """Beginning of the line of codes that Qualtrics writes below the header."""
 PROBLEMS = 10
-"""Largest number of problems in a message."""
+"""Maximum number of problems in a message."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,11 +88,11 @@ def of_objects(file: str, objects: Callable[[], Iterable[Any]]) -> Sheet:
 def _flat(file: str, objects: Iterable[Any]) -> Iterator[dict[str, Any]]:
     for number, row in enumerate(objects, 1):
         if not isinstance(row, dict):
-            raise BadRecord(f"{file}, row {number}", None, "", f"should be an object, is {type(row).__name__}")
+            raise BadRecord(f"{file}, row {number}", None, "", f"should be an object, not {type(row).__name__}")
         flat: dict[str, Any] = {}
         for name, value in row.items():
             nested = isinstance(value, dict) and not {"text", "content"} & value.keys()
-            missing = isinstance(value, float) and math.isnan(value)  # as pandas has it
+            missing = isinstance(value, float) and math.isnan(value)  # as written by pandas
             flat |= ({f"{name}.{part}": inner for part, inner in value.items()} if nested else
                      {str(name): None if missing else value})
         yield flat
@@ -108,12 +108,12 @@ def _objects(path: Path, by_line: bool) -> Iterator[Any]:
     try:
         records = json.loads(text)
     except (ValueError, RecursionError) as error:
-        if "Extra data" in str(error):  # JSON lines that are called .json
+        if "Extra data" in str(error):  # JSON lines in a .json file
             yield from _objects(path, by_line=True)
             return
         raise BadRecord(path.name, None, "", f"is not JSON: {error}") from error
     if not encodes(records):
-        raise BadRecord(path.name, None, "", "holds half of a surrogate pair, which is no text")
+        raise BadRecord(path.name, None, "", "contains a lone surrogate, which is not valid text")
     if isinstance(records, dict):
         lists = [value for value in records.values() if isinstance(value, list)]
         if lists and len(lists) == len(records) and not isinstance(lists[0][0], dict):  # an object of columns
@@ -133,7 +133,7 @@ def _parquet(path: Path) -> Iterator[Any]:
         for batch in pq.ParquetFile(path).iter_batches(batch_size=1000):
             yield from batch.to_pylist()
     except pa.ArrowException as error:
-        raise BadRecord(path.name, None, "", f"is no Parquet file: {error}") from error
+        raise BadRecord(path.name, None, "", f"is not a Parquet file: {error}") from error
 
 
 def _workbook(path: Path) -> Iterator[Row]:
@@ -143,8 +143,8 @@ def _workbook(path: Path) -> Iterator[Row]:
     with path.open("rb") as stream:
         try:
             book = openpyxl.load_workbook(stream, read_only=True, data_only=True)
-        except Exception as error:  # those of zipfile, of XML and its own
-            raise BadRecord(path.name, None, "", f"is no workbook: {error}") from error
+        except Exception as error:  # from zipfile, XML or openpyxl
+            raise BadRecord(path.name, None, "", f"is not a workbook: {error}") from error
         filled = next((sheet for sheet in book.worksheets if (sheet.max_row or 0) > 1), book.worksheets[0])
         yield from enumerate(filled.iter_rows(values_only=True), 1)
 
@@ -165,7 +165,7 @@ def _encoding(path: Path) -> str:
             decoder.decode(start)
             while block := stream.read(1 << 20):
                 if b"\0" in block:
-                    raise BadRecord(path.name, None, "", "holds null bytes and is no table of text; save it as .csv")
+                    raise BadRecord(path.name, None, "", "contains null bytes, so is not a text table; save it as .csv")
                 decoder.decode(block)
         except UnicodeDecodeError:
             return "cp1252"
@@ -177,7 +177,7 @@ def _text_table(path: Path) -> Sheet:
     with io.TextIOWrapper(_bytes(path), encoding=encoding, errors="replace", newline="") as stream:
         head = list(itertools.islice(stream, HEAD))
     skipped, separators = 0, SEPARATORS
-    if head and head[0].casefold().startswith("sep=") and len(head[0].strip()) == 5:  # Excel's own mark
+    if head and head[0].casefold().startswith("sep=") and len(head[0].strip()) == 5:  # as Excel writes it
         skipped, separators = 1, head[0].strip()[4]
     separator, quoting = _dialect(head[skipped:], separators)
 
@@ -195,7 +195,7 @@ def _text_table(path: Path) -> Sheet:
         finally:
             csv.field_size_limit(before)
 
-    remarks = ["not UTF-8, read as Windows-1252: look at accents and quotation marks"] if encoding == "cp1252" else []
+    remarks = ["not UTF-8, read as Windows-1252: check accents and quotation marks"] if encoding == "cp1252" else []
     return _with_header(path.name, rows, remarks, lines=True)
 
 
@@ -220,8 +220,8 @@ def _with_header(file: str, rows: Open, remarks: Sequence[str], *, lines: bool) 
     """Find the header among the first rows, and check the number of cells of every row below it."""
     first, columns, titles = _header(file, list(itertools.islice(rows(), HEAD)))
     if len(columns) < 2:
-        raise BadRecord(file, None, "", f"has one column, {columns[0] if columns else ''!r}; a table of ratings has "
-                                        "a response and a rating beside each other")
+        raise BadRecord(file, None, "", f"has only one column, {columns[0] if columns else ''!r}; expected a column of "
+                                        "responses and a column of ratings")
 
     def body() -> Iterator[Row]:
         problems: list[str] = []
@@ -234,14 +234,14 @@ def _with_header(file: str, rows: Open, remarks: Sequence[str], *, lines: bool) 
                     continue
                 yield number, [*row[:len(columns)], *[None] * (len(columns) - len(row))]
         if problems:
-            raise BadRecord(file, None, "", f"{'; '.join(problems)}; the header has {len(columns)}. A cell that holds "
-                                            "the separator or a line break needs quotation marks")
+            raise BadRecord(file, None, "", f"{'; '.join(problems)}; the header has {len(columns)}. A cell with the "
+                                            "separator or a line break must be quoted")
 
     return Sheet(file, columns, body, (*remarks, *titles), lines)
 
 
 def _header(file: str, head: Sequence[Row]) -> tuple[int, tuple[str, ...], list[str]]:
-    """Return the line of the header, the names in it, and remarks."""
+    """Return the last line of the header, the column names, and remarks."""
     filled = [(number, [_shown(cell) for cell in row]) for number, row in head if any(map(_shown, row))]
     if not filled:
         raise BadRecord(file, None, "", "holds no rows")
@@ -250,7 +250,7 @@ def _header(file: str, head: Sequence[Row]) -> tuple[int, tuple[str, ...], list[
     coded = next((index for index, (_, row) in enumerate(filled) if row[0].startswith(CODES)), 0)
     start = coded - 1 if coded else start
     line, names = filled[start]
-    remarks = [f"line {number} stands above the header and is passed over" for number, _ in filled[:start]]
+    remarks = [f"line {number} is above the header and was skipped" for number, _ in filled[:start]]
     line = filled[coded][0] if coded else line
     below = [row for _, row in filled[max(start, coded) + 1:]]
     if _is_second_header(names, below):
@@ -276,8 +276,8 @@ def _is_second_header(names: Sequence[str], below: Sequence[Sequence[str]]) -> b
 def _merged(above: Sequence[str], below: Sequence[str]) -> list[str]:
     """Join two header lines; an empty cell of the first takes the name to its left."""
     names, left = [], ""
-    for place in range(max(len(above), len(below))):
-        top, label = (row[place] if place < len(row) else "" for row in (above, below))
+    for index in range(max(len(above), len(below))):
+        top, label = (row[index] if index < len(row) else "" for row in (above, below))
         left = top or (left if label else "")
         names.append(f"{left} ({label})" if left and label else left or label)
     return names

@@ -1,4 +1,4 @@
-"""Votes as people write them in cells: numbers, fractions of a scale, and ordered labels.
+"""Votes in cells: numbers, fractions of a scale, and ordered labels.
 
     4    4.5    4,5    4/5    80 %    4 - good    (4) good        the number
     ★★★★    ★★★★☆                                                 the number of stars
@@ -28,12 +28,12 @@ NUMBER = re.compile(r"\(?\s*([+-]?\d+(?:[.,]\d+)?(?:e[+-]?\d+)?)\s*(?:/\s*\d+|%)
                     re.IGNORECASE | re.DOTALL)
 SCALES = tuple(map(tuple, NAMED["scales"]))
 STRAY = 0.1
-"""Largest share of non-numeric cells in a column that still counts as numeric."""
+"""Maximum share of non-numeric cells in a numeric column."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """Conversion of the cells of a rating column to numbers; without labels they are numbers already."""
+    """Conversion of the cells of a rating column to votes; without labels, cells are numbers."""
 
     labels: tuple[str, ...] = ()
     low: float | None = None
@@ -44,7 +44,7 @@ class Scale:
         return self if self.labels or recognised is None else replace(self, labels=recognised.labels)
 
     def vote(self, cell: Any) -> float | None:
-        """Return the vote in a cell, None if it is missing; ValueError says why it is none."""
+        """Return the vote in a cell, None if it is missing; raise ValueError for an invalid one."""
         if isinstance(cell, bool):
             return float(cell)
         text = str(cell).strip().casefold() if cell is not None else ""
@@ -54,7 +54,7 @@ class Scale:
             return None
         value = math.nan if self.labels else number(cell)
         if not abs(value) <= LARGEST:  # or NaN
-            raise ValueError(f"{text!r:.60} is {f'none of {self}' if self.labels else 'no vote'}")
+            raise ValueError(f"{text!r:.60} is not {f'one of {self}' if self.labels else 'a vote'}")
         if not (bounds := Quality("", self.low, self.high)).takes(value):
             raise ValueError(f"{value:g} is outside the scale, {bounds.scale}")
         return value
@@ -83,13 +83,10 @@ def number(cell: Any) -> float:
 
 
 def scale_of(values: Mapping[str, int], scales: Sequence[tuple[str, ...]] = ()) -> Scale | None:
-    """Return the scale of a column's values, trying the user's `scales` first; None if they are no votes.
-
-    `values` counts them.
-    """
+    """Return the scale of a column's values (with counts), trying the user's `scales` first; None if not votes."""
     labels = {value.casefold() for value in values} - MISSING
     for scale in (*scales, *SCALES):
-        stray = set(map(str, range(10))) if scale in scales else set()  # a digit among labels is refused with its line
+        stray = set(map(str, range(10))) if scale in scales else set()  # refused later, with the line
         if labels & set(scale) and labels - stray <= set(scale):
             return Scale(tuple(scale))
     voted = {value: count for value, count in values.items() if value.casefold() in labels}
@@ -98,17 +95,17 @@ def scale_of(values: Mapping[str, int], scales: Sequence[tuple[str, ...]] = ()) 
 
 
 def likely_order(labels: Iterable[str]) -> tuple[str, ...]:
-    """Return labels from lowest to highest if known scales have them all; else nothing."""
-    places: dict[str, list[float]] = {label.casefold(): [] for label in labels}
+    """Return labels from lowest to highest if known scales contain them all; otherwise empty."""
+    positions: dict[str, list[float]] = {label.casefold(): [] for label in labels}
     for scale in SCALES:
-        for place, label in enumerate(scale):
-            places.get(label, []).append(place / (len(scale) - 1))
-    ordered = tuple(sorted(places, key=lambda label: sum(places[label]) / max(1, len(places[label]))))
-    return ordered if all(places.values()) else ()
+        for index, label in enumerate(scale):
+            positions.get(label, []).append(index / (len(scale) - 1))
+    ordered = tuple(sorted(positions, key=lambda label: sum(positions[label]) / max(1, len(positions[label]))))
+    return ordered if all(positions.values()) else ()
 
 
 def parse_scale(text: str) -> tuple[str, ...]:
-    """Read `No < To some extent < Yes`; ValueError without two labels."""
+    """Parse `No < To some extent < Yes`; raise ValueError without at least two distinct labels."""
     labels = tuple(label.strip().casefold() for label in text.split("<"))
     if len(labels) < 2 or not all(labels) or len(set(labels)) < len(labels):
         raise ValueError(f'a scale is written "No < To some extent < Yes", lowest first, not {text!r:.60}')

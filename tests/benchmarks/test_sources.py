@@ -151,7 +151,7 @@ def test_dstc6(tmp_path: Path) -> None:
         dump(tmp_path / "references" / f"refgen_result{number}.txt", f"one {number}\ntwo {number}\n")
     assert references(convert(tmp_path, "dstc6"), 2) == ["any  time !", *(f"two {number}" for number in range(1, 11))]
     dump(tmp_path / "references" / "original_refs.txt", "any time !\nit left today .\n")
-    with pytest.raises(BadRecord, match=r"record 0: .*not that of original_refs"):
+    with pytest.raises(BadRecord, match=r"record 0: .*differs from its line in original_refs"):
         convert(tmp_path, "dstc6")
 
 
@@ -190,10 +190,10 @@ def test_a_source_without_its_file_or_form_is_refused(tmp_path: Path) -> None:
     for card in registry.cards().values():
         for source in card.sources:
             if not source.by_hand and source.form != "mirror":
-                with pytest.raises(BadRecord, match="holds no file"):
+                with pytest.raises(BadRecord, match="the source has no file"):
                     converted(source.form, tmp_path, card)
     dump(tmp_path / "fed_data.json", [{"context": 3, "response": "x"}])
-    with pytest.raises(BadRecord, match=r"fed_data\.json: record 0: is not in the form"):
+    with pytest.raises(BadRecord, match=r"fed_data\.json: record 0: is not in the format"):
         convert(tmp_path, "fed-turn")
 
 

@@ -199,16 +199,16 @@ def test_a_dialogue_names_the_speaker_of_each_turn(tmp_path: Path) -> None:
 HEAD = "item,context,response,"
 BAD_ROWS = (  # below a row with the names of the columns
     ("1,a,b,1,1,1", "", "tea.csv: line 2 has 6 cells; the header has 5"),
-    ("1,a,b,awful,1", "", "tea.csv, line 2: field 'overall': 'awful' is no vote"),
-    ("1,a,b,1e9,1", "", "no vote"),
+    ("1,a,b,awful,1", "", "tea.csv, line 2: field 'overall': 'awful' is not a vote"),
+    ("1,a,b,1e9,1", "", "not a vote"),
     ("1,a,b,5,1\n2,a,b,9,1", SCALE, "tea.csv, line 3: field 'overall': 9 is outside the scale, 1 to 5"),
     ("1,a,b,1,1", CARD + "size = 2\n", "tea.csv: has 1 items, but size = 2 in the card"),
     ("1,a,b,1,1", RATERS, "tea.csv: has no column 'id'"),
-    ("1,a,b,1,1", CARD + 'columns = {itme = "item"}', "'itme' is no role; did you mean 'item'?"))
+    ("1,a,b,1,1", CARD + 'columns = {itme = "item"}', "'itme' is not a role; did you mean 'item'?"))
 BAD_FILES = (
-    ("csv", f"{HEAD}quality,rating\n1,a,b,fitt,1\n", "", "'fitt' is no quality of the card"),
+    ("csv", f"{HEAD}quality,rating\n1,a,b,fitt,1\n", "", "'fitt' is not a quality of the card"),
     ("csv", f"{HEAD}f,r0,r2\n1,a,b,1,1,1\n", RATERS.replace('{item = "id", context = "history"}', "{}"),
-     "tea.csv: field 'r1': is missing, and the card says that it holds votes on 'overall'; did you mean"),
+     "tea.csv: field 'r1': is missing, but the card states it for 'overall'; did you mean"),
     ("csv", f"{HEAD}total\n1,a,b,1\n", "", "has no votes on 'overall'"),
     ("csv", "item,context,overall,fit\n1,a,1,1\n", "", "no column holds responses; the columns are item, context"),
     ("csv", "item,dialogue,overall,fit\n1,user: a,1,1\n", "", 'set level = "dialogue" in the card'),
@@ -264,7 +264,7 @@ def test_remarks_are_printed(tmp_path: Path, invoke: Invoke) -> None:
                    "1 item has no vote (tea.csv, line 11)",
                    "2 items repeat the dialogue and response of another (tea.csv, line 9; tea.csv, line 11)",
                    "fit: 1 item has no vote on it, but votes on other qualities (tea.csv, line 7)",
-                   "weather is left out: not named in the card", "1 row equal to an earlier row",
+                   "weather is left out: not named in the card", "1 row identical to an earlier row",
                    "1 row without a rating", "3 rows whose lines are read as turns of alternating speakers",
                    "no other dataset has the board 'relevanse'; did you mean 'relevance'?"):
         assert f"look at this: {remark}" in printed
@@ -313,9 +313,9 @@ def test_check_names_every_wrong_record(tmp_path: Path, invoke: Invoke) -> None:
     first = wide()[0]
     path = write(tmp_path, "csv", [first, {**first, "overall": "good"}, {**first, "overall": "great"}])
     assert invoke("check", path, status=1).out.splitlines() == [
-        "tea.csv, line 4: field 'overall': 'good' is no vote; correct it or empty the cell",
-        "tea.csv, line 6: field 'overall': 'great' is no vote; correct it or empty the cell"]
-    assert "'good' is no vote; correct it or empty the cell; 1 more record is invalid" in invoke(
+        "tea.csv, line 4: field 'overall': 'good' is not a vote; correct it or empty the cell",
+        "tea.csv, line 6: field 'overall': 'great' is not a vote; correct it or empty the cell"]
+    assert "'good' is not a vote; correct it or empty the cell; 1 more record is invalid" in invoke(
         "import", path, status=2).err
     write(tmp_path, "csv", [{**first, "overall": f"good{index}"} for index in range(23)])
     printed = invoke("check", path, status=1).out.splitlines()
@@ -376,4 +376,4 @@ def test_a_dataset_named_by_its_card_has_its_own_board(tmp_path: Path, home: Pat
 def test_a_damaged_card_in_the_home_is_named(home: Path, invoke: Invoke) -> None:
     (home / "datasets").mkdir()
     (home / "datasets" / "tea.card.json").write_text("{")
-    assert "tea.card.json: tea does not read back" in invoke("list", "datasets", status=2).err
+    assert "tea.card.json: tea is damaged" in invoke("list", "datasets", status=2).err

@@ -86,10 +86,10 @@ def test_a_malformed_line_or_damaged_file_is_named(tmp_path: Path, home: Path) -
         ("{", "line 2: is not JSON"), ("[]", "line 2: should be an object"), ("[" * 100_000, "line 2: is not JSON"),
         ('{"split": "train", "utterances": []}', "line 2: field 'dialogue_id': should be text"),
         ('{"dialogue_id": "x", "split": 3}', "line 2: field 'split': should be text"),
-        ('{"dialogue_id": "x"}', "line 2: field 'utterances': should be a list"),
-        ('{"dialogue_id": "x", "utterances": ["hi"]}', "line 2: field 'utterances': should hold objects"),
-        (turn % "null", "should hold objects with the texts"), (turn % '" "', "holds no utterance with text"),
-        (turn % '"\\ud800"', "half of a surrogate pair"),
+        ('{"dialogue_id": "x"}', "line 2: field 'utterances': should be a non-empty list"),
+        ('{"dialogue_id": "x", "utterances": ["hi"]}', "line 2: field 'utterances': should contain objects"),
+        (turn % "null", "with the string fields speaker and text"), (turn % '" "', "has no utterance with text"),
+        (turn % '"\\ud800"', "lone surrogate"),
     ]:
         path = write(tmp_path / "mine.jsonl", row("a", "one"), line)
         with refused(BenchmarkError, path, problem):
@@ -173,7 +173,7 @@ def test_a_folder_of_datasets_and_corpora_is_imported(tmp_path: Path, home: Path
     (tmp_path / "jsalt_eval.json").write_text(json.dumps([JUDGED]))
     assert "pairs.jsonl, line 1: field 'dialogue_id'" in invoke("import", tmp_path).out
     assert (home / "corpora" / "dailydialog.jsonl.gz").read_bytes() == path.read_bytes()
-    with pytest.raises(BenchmarkError, match=r"nothing to train on.*; 1 left out, in an evaluation set"):
+    with pytest.raises(BenchmarkError, match=r"no dialogues to train on.*; 1 left out, in an evaluation set"):
         corpora.load("mine", home)
     assert len(registry.load("jsalt", home).items) == 1
 
@@ -191,7 +191,7 @@ def files(monkeypatch: pytest.MonkeyPatch) -> dict[str, bytes]:
 
     def download(url: str, target: Path, *_: object) -> Path:
         if target.name not in contents:
-            raise FetchError(f"{url}: the server answers 404")
+            raise FetchError(f"{url}: the server responded 404")
         target.write_bytes(contents[target.name])
         return target
 
@@ -300,8 +300,8 @@ def test_wizard_of_wikipedia(files: dict[str, bytes], home: Path) -> None:
 
 def test_files_of_another_form_leave_nothing(files: dict[str, bytes], home: Path) -> None:
     for content, problem in [
-        (b"[1, 2]", "not in the form expected"), (b"{", "is not JSON"), (b"{}", "hold no dialogue"),
-        (b'{"t": {"content": [{"agent": "agent_1"}]}}', "not in the form expected of this source (KeyError: 'message'"),
+        (b"[1, 2]", "not in the format expected"), (b"{", "is not JSON"), (b"{}", "contain no dialogues"),
+        (b'{"t": {"content": [{"agent": "agent_1"}]}}', "format expected of this source (KeyError: 'message'"),
     ]:
         files.update({f"{split}.json": content for split in TOPICAL})
         with refused(BadRecord, problem):

@@ -119,7 +119,7 @@ def test_a_url_that_does_not_answer_is_an_os_error() -> None:
     fsspec.register_implementation("az", Refusing, clobber=True)
     files = Files("az://me:secret@bucket/scores/")
     files.write("x/one", b"1")
-    with pytest.raises(OSError, match="does not answer: RuntimeError") as error:
+    with pytest.raises(OSError, match="cannot access the store: RuntimeError") as error:
         files.read("x/one")
     assert error.value.filename == "az://bucket/scores"
     assert "secret" not in str(error.value)

@@ -90,7 +90,7 @@ CASES = {
                          {"fun": [[1], [2], [3]]}, report=("read as Windows-1252",)),
     "a title and blank lines above the header": Case(
         "t.csv", lines("Survey of May,,", "", ",,", "context,response,fun", "Hi,Yo,1", "", "Ho,Ye,2", "Q,A,3"),
-        {"fun": [[1], [2], [3]]}, report=("line 1 stands above the header",)),
+        {"fun": [[1], [2], [3]]}, report=("line 1 is above the header",)),
     "a header of two lines": Case(
         "t.csv", lines("Context,Response,Fluency,,Fun,", ",,Anna,Ben,Anna,Ben", "Hi,Yo,1,2,3,4", "Ho,Ye,2,2,4,4"),
         {"Fluency": [[1, 2], [2, 2]], "Fun": [[3, 4], [4, 4]]}, report=("the header has two lines", "2 raters")),
@@ -130,7 +130,7 @@ CASES = {
         report=("1 row without a response",)),
     "repeated ids of other texts": Case(
         "t.csv", lines("id,response,fun", "7,Yo,1", "7,Ye,2", "8,Ya,3"), {"fun": [[1], [2], [3]]},
-        report=("1 row with an id of other texts, which gets a suffix",)),
+        report=("1 row with the id of another item, to which a suffix",)),
     "more fields than ratings": Case(
         "t.csv", lines("response,fun,timestamp,notes,bleu", "Yo there,1,1728569383,good,0.1", "Ye,2,1728569384,,0.2",
                        "Ya,3,1728569385,odd,0.3"),
@@ -235,7 +235,7 @@ REFUSED = {
                    ["context, response", "--columns rating"]),
     "no responses": (Case("t.csv", lines("a,fun", "1,2", "2,1"), {}), ["a, fun", "--columns response=COLUMN"]),
     "labels without an order": (Case("t.csv", lines("response,verdict", "Yo,A", "Ye,B", "Ya,A", "Yi,B"), {}),
-                                ["verdict", "only you know", '--scale "A < B"']),
+                                ["verdict", "unknown order", '--scale "A < B"']),
     "labels of two known scales": (
         Case("t.csv", lines("response,verdict", *["Yo,Yes", "Ye,somewhat", "Ya,Mostly yes", "Yi,No", "Y,N/A"] * 2), {}),
         ["verdict", '--scale "no < somewhat < mostly yes < yes"']),
@@ -248,7 +248,7 @@ REFUSED = {
         Case("t.csv", lines("response,verdict,fun", "Yo,fine,1", "Ye,lovely,2"), {}, columns={"rating": "verdict"}),
         ["line 2", "verdict", "fine", "--scale"]),
     "an unquoted separator": (Case("t.csv", lines("response,fun", "Yo,1", "Ye, you,2", "Ya,3"), {}),
-                              ["line 3", "3 cells", "quotation marks"]),
+                              ["line 3", "3 cells", "must be quoted"]),
     "one column": (Case("t.csv", lines("response", "Yo", "Ye"), {}), ["one column", "response"]),
     "nothing": (Case("t.csv", "\n\n", {}), ["no rows"]),
     "an unknown column stated": (Case("t.csv", lines("response,fun", "Yo,1"), {}, columns={"response": "respnse"}),

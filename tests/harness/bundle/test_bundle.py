@@ -207,7 +207,7 @@ REFUSED: list[tuple[str, bytes, bytes | None, bool, str]] = [
     ("skips.json", b"", GONE, True, "has no skips.json"),
     ("metrics.json", b"^", b"[" * 100_000, True, "metrics.json: is not JSON"),
     ("datasets.json", b'"name": "fed-turn"', b'"name": "persona-usr"', True, "at least one name, and each only once"),
-    ("correlations.jsonl", b'"p": ', b'"q": 1, "p": ', True, "correlations.jsonl, record 0: has a field 'q'"),
+    ("correlations.jsonl", b'"p": ', b'"q": 1, "p": ', True, "correlations.jsonl, record 0: unknown field 'q'"),
     ("correlations.jsonl", rb'"p": [^,]+,', b'"p": 1e400,', True, "p: should be a finite number, not inf"),
     (SCORES, b"_00000,[^,]*", b"_00000,1e400", True, "line 2: '1e400' is not a finite number"),
     (SCORES, b"_00000,[^,]*", b"_00000,=1+1", True, "line 2: '=1+1' is not a finite number"),
@@ -236,7 +236,7 @@ def test_hostile_archives_are_refused_and_leave_no_files(tmp_path: Path, monkeyp
     monkeypatch.setattr("tempfile.tempdir", None)
     bad = tmp_path / "bad.zip"
     write(bad, {"../../escaped.txt": b"out"}, listed=False)
-    assert "is not a path with plain slashes below the folder" in verify(bad, status=2)
+    assert "is not a relative path with forward slashes" in verify(bad, status=2)
     bad.write_bytes(b"\x80\x04\x95cos\nsystem\n(S'ls'\ntR.")
     assert "is not a zip archive" in verify(bad, status=2)
     assert sorted(path.name for path in tmp_path.rglob("*")) == ["bad.zip", "work"]

@@ -201,7 +201,7 @@ def test_the_report_ranks_by_the_rule_and_rounds(root: Path, home: Path) -> None
 def test_invalid_rules_are_refused(root: Path, home: Path) -> None:
     rules = (root / "challenge.toml").read_text()
     for line, message in (
-        ('rule = "best"', "unknown ranking rule"), ("rules = 1", "has a field 'rules'"),
+        ('rule = "best"', "unknown ranking rule"), ("rules = 1", "unknown field 'rules'"),
         ("submissions = -1", "whole number, 0 or more"), ('datasets = ["jsalt"]', "the same kind of data"),
         ('datasets = ["jsalt", "jsalt"]', "'jsalt' is listed twice"), ('qualities = ["wot"]', "did you mean 'wit'"),
         ('closes = "later"', "should be a date"), ("opens = 2026-05-01\ncloses = 2026-04-01", "but opens later"),

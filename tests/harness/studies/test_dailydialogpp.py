@@ -248,10 +248,10 @@ def test_the_fetched_corpus_is_read_too_and_bad_records_refused(folder: Path, ho
     corpus.write_bytes(gzip.compress("".join(json.dumps(row) + "\n" for row in rows).encode()))
     assert [data.read(corpus, part) for part in data.PARTS] == [data.read(folder, part) for part in data.PARTS]
     for record, message in (("nonsense", "is not JSON"), ("{}", "field 'context'"),
-                            (json.dumps(RECORDS[0] | {"positive_responses": ["one"]}), "needs two or more")):
+                            (json.dumps(RECORDS[0] | {"positive_responses": ["one"]}), "needs at least two")):
         (tmp_path / "dev.json").write_text(json.dumps(RECORDS[0]) + "\n\n" + record + "\n")
         with pytest.raises(BadRecord, match=f"dev.json, line 3.*{message}"):
             data.read(tmp_path, "dev")
     (tmp_path / "dev.json").write_text("\n")
-    with pytest.raises(BadRecord, match="holds no context of the part dev"):
+    with pytest.raises(BadRecord, match="has no contexts of the part dev"):
         data.read(tmp_path, "dev")

@@ -309,7 +309,7 @@ CARD = {"name": "words", "title": "Words", "columns": ["words"], "family": "cont
     ({"options": 1}, "its options: should be a list"),
     ({"options": [{"type": "int", "default": 1}]}, "option, name"),
     ({"options": [{"name": "n", "type": "list", "default": []}]}, r"needs a type \(int, float"),
-    ({"options": [{"name": "n", "type": "int", "default": True}]}, "default.* is True"),
+    ({"options": [{"name": "n", "type": "int", "default": True}]}, "default.* not True"),
     ({"options": [{"name": "n", "choices": ["a"], "default": "b"}]}, "default: should be one of a"),
     ({"environment": "perl"}, "its environment: should be a list")])
 def test_a_description_that_breaks_the_protocol_is_refused(change: dict[str, Any], message: str) -> None:

@@ -92,7 +92,7 @@ def test_a_bad_file_is_refused_with_its_name_and_problem(tmp_path: Path) -> None
         ("[[qualities]]", "[qualities]", "qualities: should be a list"),
         ("[[qualities]]", "[request]\nmodel = 'x'\n[[qualities]]", "request.model"),
         ("high = 5", "high = 5\nrates = ['warmth', 'warmth']", "two questions rate 'warmth'"),
-        ("[[qualities]]", "needs = ['contexts']\n[[qualities]]", "is 'contexts'"),
+        ("[[qualities]]", "needs = ['contexts']\n[[qualities]]", "not 'contexts'"),
         ("title", "title =", "line 2"),
     ):
         with refused(BadOption, "kind.toml", message):
