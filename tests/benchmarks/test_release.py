@@ -1,4 +1,4 @@
-"""Importing a copy of the organisers' release, translations, and edges of ConceptNet in both their forms."""
+"""Importing a copy of the organisers' release, translations, and edges of ConceptNet in both formats."""
 
 import gzip
 import json
@@ -26,7 +26,7 @@ def stored_edges(home: Path) -> list[resources.Edge]:
     return list(resources.read_edges(resources.path(home, "conceptnet")))
 
 
-def test_edges_of_both_forms_become_one_list(tmp_path: Path, home: Path, invoke: Invoke) -> None:
+def test_edges_in_both_formats_are_merged(tmp_path: Path, home: Path, invoke: Invoke) -> None:
     folder = tmp_path / "folder"
     folder.mkdir()
     (folder / "edges.tsv").write_text(LINES)
@@ -66,7 +66,7 @@ def write(folder: Path, name: str, item: str, **more: object) -> Path:
     return folder / name
 
 
-def test_a_folder_is_searched_to_its_depth(tmp_path: Path) -> None:
+def test_a_folder_is_searched_recursively(tmp_path: Path) -> None:
     write(tmp_path / "a" / "b", "jsalt_eval.json", "x")
     write(tmp_path, "notes.json", "x")
     read = release.read(tmp_path)
@@ -129,7 +129,7 @@ def test_the_real_release_has_ten_datasets_without_remarks(real_data: Path) -> N
 
 
 def test_real_translations_have_ids_texts_and_votes_of_the_originals(real_data: Path) -> None:
-    """The English texts but for spaces, in the seven sets that share them with the organisers."""
+    """English texts are equal except for spaces, in the seven sets that share them with the organisers."""
     if not (real_data / "multilingual").is_dir():
         pytest.skip("no translations there")
     made = {dataset.card.name: dataset for dataset in release.read(real_data / "multilingual").more}

@@ -1,4 +1,4 @@
-"""The cards of the collection, and its bundled sample: complete, plausible, the same bytes each time."""
+"""The cards of the collection and the bundled sample: complete, plausible, reproducible."""
 
 import csv
 import json
@@ -30,7 +30,7 @@ def votes(name: str) -> Iterator[tuple[dict[str, Any], str, list[float]]]:
     return ((row, quality, values) for row in rows(name) for quality, values in row.get("annotations", {}).items())
 
 
-def test_a_fresh_make_gives_the_committed_bytes_in_the_official_form(tmp_path: Path) -> None:
+def test_making_the_sample_reproduces_the_committed_files(tmp_path: Path) -> None:
     made = {path.name: path.read_bytes() for path in make(tmp_path)}
     assert made == {path.name: path.read_bytes() for path in DATA.iterdir()}
     assert (len(made), sum(map(len, made.values())) < 1_000_000) == (19, True)
@@ -41,7 +41,7 @@ def test_a_fresh_make_gives_the_committed_bytes_in_the_official_form(tmp_path: P
 
 
 def test_the_sample_lacks_what_the_real_files_lack() -> None:
-    """A list of votes is empty, both spellings of no reply occur, and some rows have no annotations."""
+    """A list of votes is empty, both forms of an empty reply occur, and some rows have no annotations."""
     assert [(name, quality) for name in FILES for _, quality, values in votes(name) if not values] == [
         ("fed-dial", "Error recovery")]
     silent = [(name, row["response"]) for name in FILES if name not in DIALOGUE for row in rows(name)
@@ -66,8 +66,8 @@ def test_every_card_is_complete_and_its_sources_have_converters() -> None:
         assert all(quality.low is None or quality.low < (quality.high or 0) for quality in card.qualities)
 
 
-def test_sizes_and_qualities_agree_with_print() -> None:
-    """The challenge's two papers print the size, level and qualities of each card."""
+def test_sizes_and_qualities_agree_with_the_papers() -> None:
+    """The challenge's two papers report the size, level and qualities of each dataset."""
     printed = defaultdict(list)
     with (ROOT / "harness" / "published" / "datasets.csv").open(newline="") as stream:
         for row in csv.DictReader(stream):

@@ -69,7 +69,7 @@ def test_grade(tmp_path: Path) -> None:
 
 
 def test_usr(tmp_path: Path) -> None:
-    """The ground truth is the reference of every response, its own too."""
+    """The ground truth is the reference of every response, including itself."""
     scores = {quality.name: [2] * 3 for quality in registry.card("persona-usr").qualities}
     responses = [{"model": model, "response": text, **scores}
                  for model, text in (("Seq2Seq", "reply"), ("Original Ground Truth", "truth\n"))]
@@ -82,7 +82,7 @@ def test_usr(tmp_path: Path) -> None:
 
 
 def test_fed(tmp_path: Path) -> None:
-    """Both levels share a file; an answer in words is no vote."""
+    """Both levels share a file; answers in words are not votes."""
     whole = {"context": "User: Hi!\nSystem: a: b", "system": "Meena",
              "annotations": {"Error recovery": ["N/A", "N/A (none)"], "Overall": [4]}}
     turn = {**whole, "response": "System: Well?", "annotations": {"Fluent": [2, "N/A (x)", 1]}}
@@ -138,7 +138,7 @@ S_21: [4] any time !
 
 
 def test_dstc6(tmp_path: Path) -> None:
-    """The company's reply is a reference and no system; ten more belong to the dialogue in the same line."""
+    """The company's reply is a reference, not a system; ten more are matched to the dialogue by line."""
     dump(tmp_path / "dstc6_t2_evaluation" / "human_rating_scores.txt", DSTC6)
     dataset = convert(tmp_path, "dstc6")
     assert [(item.system, item.response and item.response.text) for item in dataset.items] == [
@@ -170,7 +170,7 @@ def test_see(tmp_path: Path) -> None:
 
 
 def test_humod(tmp_path: Path) -> None:
-    """Three lines are three raters of one reply; their own replies are the references."""
+    """Three lines are three raters of one reply; the replies they wrote are the references."""
     names = "Dialogue_ID Dialogue_Context Reply Label User_ID User_Age User_Language_Usage_Score User_Relevance_Score"
     lines = ["\t".join([*names.split(), "User_Reply", "User_Time"])]
     for number, (reply, replies) in enumerate((("c", "xyz"), ("d", "pqr"))):
@@ -185,7 +185,7 @@ def test_humod(tmp_path: Path) -> None:
         convert(dump(tmp_path / "HUMOD_Dataset.TXT", "ID\tText\n1\tx\n"), "humod")
 
 
-def test_a_source_without_its_file_or_form_is_refused(tmp_path: Path) -> None:
+def test_a_source_with_a_missing_or_malformed_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "else.bin").write_text("x")
     for card in registry.cards().values():
         for source in card.sources:
@@ -197,7 +197,7 @@ def test_a_source_without_its_file_or_form_is_refused(tmp_path: Path) -> None:
         convert(tmp_path, "fed-turn")
 
 
-def test_dices_knows_raters_by_position(tmp_path: Path) -> None:
+def test_dices_identifies_raters_by_position(tmp_path: Path) -> None:
     record = {"id": "1", "instance": {"user_prompt": "USER: Hi\nthere\nLAMDA: Yo\nUSER: Tea?", "response": "No."},
               "annotations": {"safety": {"individual_human_scores": ["Yes", "Unsure", "No"]}}}
     dataset = written(tmp_path, "dices-350", {"instances": [record]})
@@ -217,7 +217,7 @@ def test_dialogue_eval_leaves_out_the_control_and_hides_workers(tmp_path: Path) 
     assert "A32TIY" not in repr(dataset)
 
 
-def test_mrbench_turns_revealing_the_answer(tmp_path: Path) -> None:
+def test_mrbench_inverts_revealing_the_answer(tmp_path: Path) -> None:
     annotation = {"Mistake_Identification": "Yes", "Mistake_Location": "No", "Providing_Guidance": "To some extent",
                   "Revealing_of_the_Answer": "Yes (and the answer is correct)", "Actionability": "No",
                   "humanlikeness": "Yes", "Coherence": "Yes", "Tutor_Tone": "Neutral"}
@@ -238,7 +238,7 @@ def test_begin_has_no_vote_on_attribution_of_generic_replies(tmp_path: Path) -> 
     assert votes(dataset, 1) == {"not generic": (0.0,)}
 
 
-def test_gpt_abceval_turns_faults(tmp_path: Path, home: Path) -> None:
+def test_gpt_abceval_inverts_faults(tmp_path: Path, home: Path) -> None:
     names = ("self contradiction", "empathetic", "lack of empathy", "irrelevant", "ignore", "incorrect fact",
              "commonsense contradiction", "partner contradiction", "redundant")
     turn = {"user": "Hi", "system": "Yo", "behaviors": {name: {"human": [0, 1], "gpt": 1} for name in names}}
@@ -275,7 +275,7 @@ def test_published_files_are_read(name: str, recent: Path) -> None:
     assert len({rater for rating in dataset.ratings for rater in rating.raters}) == RATERS.get(name, 0)
 
 
-def test_texts_without_a_licence_are_not_passed_on(tmp_path: Path) -> None:
+def test_texts_without_a_licence_are_not_exported(tmp_path: Path) -> None:
     assert {name for name in NAMES if not registry.card(name).shareable} == {"deco", "deco-train", "gpt-abceval"}
     record = {"history": "Hi </UTT> Yo", "response": "Tea?", "system": "bot", "general_cs_raw": [1, 2, 3],
               "event_cs_raw": [3, 3, 3]}

@@ -1,4 +1,4 @@
-"""Corpora: each upstream's format, what is trained on, what is left out, and import."""
+"""Corpora: upstream formats, training splits, exclusions, and import."""
 
 import dataclasses
 import gzip
@@ -72,7 +72,7 @@ def test_splits_of_a_users_file_named_after_an_evaluation_are_held_out(tmp_path:
         assert (corpus.card.name, corpus.card.licence, ids(corpus)) == ("mine", "unknown", ["a", "e"])
 
 
-def test_a_missing_corpus_says_where_to_get_it(home: Path) -> None:
+def test_the_error_for_a_missing_corpus_says_where_to_get_it(home: Path) -> None:
     for name, error, problem in (("dailydialog", BenchmarkError, "harness fetch --corpora"),
                                  ("dailydialogs", UnknownDataset, "did you mean 'dailydialog'"),
                                  ("nowhere/mine.jsonl", BenchmarkError, "no such file")):
@@ -116,7 +116,7 @@ def test_listed_marked_and_repeated_dialogues_are_left_out(home: Path) -> None:
 
 
 def test_dialogues_of_evaluation_sets_in_the_home_are_left_out(tmp_path: Path, home: Path) -> None:
-    """Two utterances that are half of a context, or its only one."""
+    """A dialogue overlaps by two utterances that are half of a context, or by its only one."""
     dataset = make_dataset(["fine", "well"], [(1,), (2,)])
     contexts = (PRIVATE, ("Have you heard the news from the harbour?",))
     items = tuple(dataclasses.replace(item, context=tuple(Utterance("user", text) for text in context))
@@ -149,7 +149,7 @@ def test_case_punctuation_and_order_do_not_hide_a_context(texts: list[str], data
 
 
 @pytest.mark.slow
-def test_the_shipped_contexts_are_those_of_the_real_data(real_data: Path, tmp_path: Path) -> None:
+def test_the_shipped_contexts_match_the_real_data(real_data: Path, tmp_path: Path) -> None:
     made = overlap.public_contexts(real_data / "human_evaluation_data", real_data / "corpora")
     assert made.known == overlap.shipped().known
     for name, contexts in (("made", made), ("shipped", overlap.shipped())):
@@ -157,7 +157,7 @@ def test_the_shipped_contexts_are_those_of_the_real_data(real_data: Path, tmp_pa
     assert (tmp_path / "made").read_bytes() == (tmp_path / "shipped").read_bytes()
 
 
-def test_contexts_are_made_of_the_release_and_dailydialogpp(tmp_path: Path) -> None:
+def test_contexts_come_from_the_release_and_dailydialogpp(tmp_path: Path) -> None:
     (tmp_path / "jsalt_eval.json").write_text(json.dumps([JUDGED]))
     write(tmp_path / "dailydialog_pp.jsonl.gz", row("a", *PRIVATE[1:], split="test"), row("b", "other", "texts"))
     known = overlap.public_contexts(tmp_path, tmp_path).known
@@ -178,7 +178,7 @@ def test_a_folder_of_datasets_and_corpora_is_imported(tmp_path: Path, home: Path
     assert len(registry.load("jsalt", home).items) == 1
 
 
-def test_a_bad_corpus_leaves_the_home_as_it_was(tmp_path: Path, home: Path, invoke: Invoke) -> None:
+def test_a_bad_corpus_leaves_the_home_unchanged(tmp_path: Path, home: Path, invoke: Invoke) -> None:
     write(tmp_path / "dailydialog.jsonl.gz", row("a", "one"))
     write(tmp_path / "dream.jsonl.gz", row("a", "one"), "no json")
     assert "dream.jsonl.gz, line 2: is not JSON" in invoke("import", tmp_path, status=2).err
@@ -200,7 +200,7 @@ def files(monkeypatch: pytest.MonkeyPatch) -> dict[str, bytes]:
 
 
 def fetched(name: str, home: Path) -> tuple[Any, ...]:
-    """Fetch a corpus and return its rows; no download is left."""
+    """Fetch a corpus and return its rows; check that no download is left behind."""
     count = sources.fetch(name, home)
     rows = corpus_files.read(home / "corpora" / f"{name}.jsonl.gz").rows
     assert (len(rows), (home / "downloads").exists()) == (count, False)
@@ -219,7 +219,7 @@ def daily(files: dict[str, bytes]) -> None:
 
 
 def test_dailydialog(files: dict[str, bytes], home: Path) -> None:
-    """Acts and emotions go with the utterances, unless their numbers differ."""
+    """Acts and emotions label the utterances, unless their counts differ."""
     daily(files)
     rows = fetched("dailydialog", home)
     assert [row["dialogue_id"] for row in rows] == [f"dailydialog-{split}-0000{number}"
@@ -298,7 +298,7 @@ def test_wizard_of_wikipedia(files: dict[str, bytes], home: Path) -> None:
     assert (said(rows[0]), rows[0]["topic"]) == ([("A", "Tell me of skis."), ("B", "They are long.")], "Skiing")
 
 
-def test_files_of_another_form_leave_nothing(files: dict[str, bytes], home: Path) -> None:
+def test_files_in_another_format_leave_nothing_behind(files: dict[str, bytes], home: Path) -> None:
     for content, problem in [
         (b"[1, 2]", "not in the format expected"), (b"{", "is not JSON"), (b"{}", "contain no dialogues"),
         (b'{"t": {"content": [{"agent": "agent_1"}]}}', "format expected of this source (KeyError: 'message'"),
@@ -309,7 +309,7 @@ def test_files_of_another_form_leave_nothing(files: dict[str, bytes], home: Path
         assert not (home / "corpora").exists()
 
 
-def test_the_command_fetches_missing_corpora_past_failures(files: dict[str, bytes], home: Path, invoke: Invoke) -> None:
+def test_the_command_continues_past_corpora_that_fail(files: dict[str, bytes], home: Path, invoke: Invoke) -> None:
     daily(files)
     assert invoke("fetch", "--corpora", status=2).err.count("\n") == len(sources.SOURCES) - 1
     files.clear()

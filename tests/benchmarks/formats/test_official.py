@@ -1,4 +1,4 @@
-"""The organisers' JSON and private ratings: every quirk of the files is read, every problem named in one line."""
+"""The organisers' JSON and private ratings: quirks of the files, and one-line errors."""
 
 import hashlib
 import json
@@ -29,14 +29,14 @@ def parse(folder: Path, *records: object, name: str = NAME) -> Any:
     return official.parse(path, registry.card(name))
 
 
-def test_padding_is_dropped_and_turns_alternate(tmp_path: Path) -> None:
+def test_whitespace_is_stripped_and_turns_alternate(tmp_path: Path) -> None:
     dataset = parse(tmp_path, record(context=" hi \n \n there \n ", response="  ok \n", reference=[" well \n", " "]))
     assert dataset.items == (Item(f"{NAME}_00000", (Utterance(SYSTEM, "hi"), Utterance(USER, "there")),
                                   Utterance(SYSTEM, "ok"), (Reference("well"),), system="bot"),)
     assert dataset.ratings[0].votes == (4.0, 5.0)
 
 
-def test_marks_name_the_speakers_if_the_response_has_one(tmp_path: Path) -> None:
+def test_prefixes_name_the_speakers_if_the_response_has_one(tmp_path: Path) -> None:
     for context, response, turns, text in (
         ("User: hi\nUser: you: there?\nSystem: yes", "System: ok",
          [(USER, "hi"), (USER, "you: there?"), (SYSTEM, "yes")], "ok"),
@@ -49,7 +49,7 @@ def test_marks_name_the_speakers_if_the_response_has_one(tmp_path: Path) -> None
         assert item.response == Utterance(SYSTEM, text)
 
 
-def test_both_names_of_the_system_and_silence_are_read(tmp_path: Path) -> None:
+def test_both_names_of_the_system_and_empty_responses_are_read(tmp_path: Path) -> None:
     for values, system in ((record(model="gpt"), "gpt"), (record(model=..., model_name="gpt"), "gpt"),
                            (record(model=...), None)):
         assert parse(tmp_path, values).items[0].system == system
@@ -70,7 +70,7 @@ def test_both_names_of_the_dialogue_are_read(tmp_path: Path) -> None:
             parse(tmp_path, {"dialogue_id": "a", **more}, name="fed-dial")
 
 
-def test_votes_are_numbers_quoted_or_not_and_words_are_no_votes(tmp_path: Path) -> None:
+def test_votes_are_numbers_quoted_or_not_and_words_are_ignored(tmp_path: Path) -> None:
     for values, votes in [([1, 2.5], (1.0, 2.5)), (["4", " 5 "], (4.0, 5.0)), (["N/A (no idea)", 3], (3.0,)),
                           ([None, 2], (2.0,)), ([], ()), (None, ()), (3, (3.0,))]:
         assert parse(tmp_path, record(annotations={"overall": values}, win_ratio=0.1)).ratings[0].votes == votes
@@ -135,14 +135,14 @@ def test_every_row_and_vote_of_the_real_files_is_read(real_data: Path) -> None:
 
 
 def owners(*rated: str, origin: Any = "imported") -> private.Owners:
-    """Owners of the items a and b, of which some are rated."""
+    """Return the owners of the items a and b, some of which are rated."""
     known = private.Owners()
     ratings = tuple(Rating(name, "overall", (1.0,)) for name in rated)
     known.add(Dataset(make_card(), (make_item("a", "x"), make_item("b", "y")), ratings, origin))
     return known
 
 
-def test_private_ratings_are_the_same_in_every_form(tmp_path: Path) -> None:
+def test_private_ratings_are_the_same_in_every_format(tmp_path: Path) -> None:
     for name, content in [
         ("r.csv", "\ufeffitem;quality;vote\na;overall;4\na;overall;5\nb;overall;1.5\n"),
         ("r.csv", "item,quality,vote\na,overall,4\na,overall,5\nb,overall,1.5\n"),

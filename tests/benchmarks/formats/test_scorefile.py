@@ -1,4 +1,4 @@
-"""Score files: every form is read alike, and every problem is listed at once with its line."""
+"""Score files: all formats are read identically, and all problems are listed with their lines."""
 
 import gzip
 import hashlib
@@ -26,7 +26,7 @@ def read_text(folder: Path, content: str | bytes, name: str = "mine.csv", wanted
     return read(path, wanted)
 
 
-def test_every_form_gives_the_same_scores(tmp_path: Path) -> None:
+def test_every_format_gives_the_same_scores(tmp_path: Path) -> None:
     for name, content in {
         "mine.csv": GOOD, "semicolon.csv": GOOD.replace(",", ";"), "tab.csv": GOOD.replace(",", "\t"),
         "mine.TSV": GOOD.replace(",", "\t"), "windows.csv": GOOD.replace("\n", "\r\n"),
@@ -127,7 +127,7 @@ def test_unknown_and_repeated_ids_are_listed(tmp_path: Path) -> None:
     assert whole.text == "none of its 2 ids belongs to toy"
 
 
-def test_all_problems_are_listed_in_the_order_of_lines(tmp_path: Path) -> None:
+def test_all_problems_are_listed_by_line(tmp_path: Path) -> None:
     file = read_text(tmp_path, "dialogue_id,note,score\ntoy_0,,x\nother,,1\ntoy_1,,inf\ntoy_1,,4\n")
     assert [(problem.kind, problem.line) for problem in file.problems] == [
         ("extra column", 1), ("no number", 2), ("unknown", 3), ("infinite", 4), ("duplicate", 5), ("missing", 0)]
@@ -205,7 +205,7 @@ def test_only_a_plain_file_of_bounded_size_is_opened(tmp_path: Path) -> None:
     assert refused(tmp_path / "mine.csv") == "has 1,073,741,824 bytes; at most 268,435,456 are allowed"
 
 
-def test_pickles_and_other_forms_are_never_loaded(tmp_path: Path) -> None:
+def test_pickles_and_other_formats_are_never_loaded(tmp_path: Path) -> None:
     for name in ("a.pkl", "a.npz", "a.gz", "a.xlsx", "a.parquet", "csv", *(f"mine{ending}" for ending in FORMS)):
         (tmp_path / name).write_bytes(b"\x80\x04\x8c\x08builtins\x8c\x05print\x93\x8c\x06loaded\x85R.")
         expected = "is not UTF-8" if name.startswith("mine") else "has an unknown ending"

@@ -1,4 +1,4 @@
-"""Untrusted archives: plain files and folders are unpacked, anything else is refused and leaves nothing."""
+"""Untrusted archives: plain files and folders are unpacked, anything else is refused and leaves nothing behind."""
 
 import bz2
 import gzip
@@ -26,14 +26,14 @@ def make(path: Path, members: dict[str, bytes], mode: str, method: int = zipfile
 
 
 def refused(path: Path, *words: str) -> None:
-    """Unpacking fails in one line that names the archive, and leaves nothing beside it."""
+    """Expect a one-line error that names the archive, and nothing left beside it."""
     before = sorted(path.parent.rglob("*"))
     with conftest.refused(BadArchive, path, *words):
         unpack(path, path.parent / "out")
     assert sorted(path.parent.rglob("*")) == before
 
 
-def test_files_and_folders_come_out_byte_for_byte(tmp_path: Path) -> None:
+def test_files_and_folders_are_unpacked_unchanged(tmp_path: Path) -> None:
     for mode in MODES:
         unpack(make(tmp_path / "no-suffix", MEMBERS, mode), tmp_path / mode)
         for member, content in MEMBERS.items():
@@ -73,7 +73,7 @@ def test_a_repeated_or_nameless_member_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_bomb_is_stopped_after_a_few_mebibytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also one in a header: a tar can name its member with gigabytes."""
+    """Headers are limited too: the name of a tar member can have gigabytes."""
     written, grow = [0], module._Meter.grow
 
     def counted(meter: module._Meter, size: int) -> None:
@@ -116,7 +116,7 @@ def test_truncated_damaged_and_encrypted_archives_are_refused(tmp_path: Path) ->
             check(data[: int(share * (len(NOISE) if mode == "w" else len(data)))])
     data = archive({"a": NOISE}, "zip", zipfile.ZIP_DEFLATED)
     check(data.replace(len(NOISE).to_bytes(4, "little"), (5).to_bytes(4, "little")))  # a wrong size
-    for mode, position in (("zip", 1000), ("w:gz", -6)):  # a wrong checksum, in the last bytes of a gzip as well
+    for mode, position in (("zip", 1000), ("w:gz", -6)):  # a wrong checksum, also in the last bytes of a gzip
         damaged = bytearray(archive({"a": NOISE}, mode))
         damaged[position] ^= 1
         check(bytes(damaged))

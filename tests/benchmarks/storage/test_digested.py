@@ -1,4 +1,4 @@
-"""The store of checked contents: damage, several writers, a full disk; the same in a folder and behind a URL."""
+"""The digested store: damage, several writers and a full disk, in a folder and behind a URL."""
 
 import errno
 import json
@@ -74,7 +74,7 @@ def test_damage_is_set_aside(tmp_path_factory: pytest.TempPathFactory, place: in
     assert store.get("a.json", json.loads) == 1
 
 
-def test_processes_that_write_one_key_leave_one_content(tmp_path: Path) -> None:
+def test_processes_that_write_the_same_key_leave_one_file(tmp_path: Path) -> None:
     code = ("import sys\nfrom benchmarks.storage.digested import Store\nstore = Store(sys.argv[1])\n"
             "for n in range(50):\n"
             "    store.put('a.json', f'{sys.argv[2]}{n}'.encode(), durable=False)\n"
@@ -86,7 +86,7 @@ def test_processes_that_write_one_key_leave_one_content(tmp_path: Path) -> None:
     assert len(list(tmp_path.iterdir())) <= 3, "of those written last, and nothing half written"
 
 
-def test_a_full_disk_keeps_the_content_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_keeps_the_previous_content(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(_: int) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
@@ -101,7 +101,7 @@ def test_a_full_disk_keeps_the_content_before(tmp_path: Path, monkeypatch: pytes
 
 
 class Refusing(MemoryFileSystem):
-    """Raises what fsspec does not know, as the packages behind it do."""
+    """A file system that raises errors unknown to fsspec, as its backends do."""
 
     protocol = "az"
 
@@ -115,7 +115,7 @@ class Refusing(MemoryFileSystem):
         raise AssertionError("a bucket is for its owner to make")
 
 
-def test_a_url_that_does_not_answer_is_an_os_error() -> None:
+def test_an_unreachable_url_is_an_os_error() -> None:
     fsspec.register_implementation("az", Refusing, clobber=True)
     files = Files("az://me:secret@bucket/scores/")
     files.write("x/one", b"1")

@@ -30,7 +30,7 @@ NOWHERE = "http://no-such-host.invalid/file.json"
 
 
 class Site(http.server.BaseHTTPRequestHandler):
-    """A server with Range and If-Range that can misbehave; it notes the Range header of every request."""
+    """A server with Range and If-Range that can misbehave; it records the Range header of every request."""
 
     url, location = "", ""
     body, tag, ranges, length = BODY, '"one"', True, True
@@ -60,13 +60,13 @@ class Site(http.server.BaseHTTPRequestHandler):
                 self.send_header(name.replace("_", "-"), value)
         self.end_headers()
 
-    def log_message(self, format: str, *args: object) -> None:  # noqa: A002  the name is the base class's
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002  the base class's name
         """Print nothing."""
 
 
 @pytest.fixture
 def site(monkeypatch: pytest.MonkeyPatch) -> Iterator[type[Site]]:
-    """A server on loopback; attempts follow each other at once."""
+    """Start a server on loopback, without pauses between attempts."""
     monkeypatch.setattr(downloading, "PAUSE", 0.0)
     for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
         monkeypatch.delenv(name, raising=False)
@@ -84,8 +84,8 @@ def only(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
 
 
-def test_a_file_comes_whole_and_lines_show_progress(site: type[Site], tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
-                                                    capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_file_comes_whole_with_lines_of_progress(site: type[Site], tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+                                                   capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr(downloading, "EVERY", 0.0)
     for site.length in (True, False):
         assert download(site.url, tmp_path / "file.bin", SHA256).read_bytes() == BODY
@@ -96,7 +96,7 @@ def test_a_file_comes_whole_and_lines_show_progress(site: type[Site], tmp_path: 
     assert download(site.url, tmp_path / "file.bin", None).read_bytes() == b""
 
 
-def test_a_cut_connection_is_resumed(site: type[Site], tmp_path: Path) -> None:
+def test_a_download_resumes_after_a_broken_connection(site: type[Site], tmp_path: Path) -> None:
     for tag in ('"one"', 'W/"weak"', None):
         site.tag, site.cut_at, site.cuts, site.requested = tag, 100_000, 2, []
         assert download(site.url, tmp_path / "file.bin", SHA256).read_bytes() == BODY
@@ -147,7 +147,7 @@ def test_a_busy_server_is_retried_and_a_missing_file_is_not(site: type[Site], tm
     assert site.requested == [None]
 
 
-def test_only_web_addresses_are_fetched_also_after_redirects(site: type[Site], tmp_path: Path) -> None:
+def test_only_http_urls_are_fetched_even_after_redirects(site: type[Site], tmp_path: Path) -> None:
     for url in ("file:///etc/passwd", "ftp://example.org/x", "/etc/passwd", "data:,x"):
         with pytest.raises(FetchError, match="only http and https"):
             download(url, tmp_path / "x", None)
@@ -192,7 +192,7 @@ def test_without_a_network_the_error_says_what_to_do(tmp_path: Path, monkeypatch
     assert only(tmp_path) == []
 
 
-def test_the_mirror_is_read_from_its_folder_else_its_archive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_mirror_is_read_from_its_folder_or_its_archive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from huggingface_hub.errors import EntryNotFoundError
 
     row = {"dialogue_id": "humod_00000", "context": "hi", "response": "hello", "annotations": {"relevance": [1, 2, 3]}}

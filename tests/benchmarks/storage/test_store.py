@@ -1,4 +1,4 @@
-"""Datasets in the home read back as they were; files are written whole or not at all, and damage is noticed."""
+"""Datasets in the home: they are read back unchanged, written atomically, and damage is detected."""
 
 import json
 import os
@@ -36,7 +36,7 @@ SECOND = Dataset(make_card(), (Item("b", (), Utterance("system", "other")),), ()
 
 @settings(max_examples=25, deadline=None)
 @given(ITEMS, RATINGS)
-def test_any_dataset_reads_back_equal(tmp_path_factory: pytest.TempPathFactory, items: tuple[Item, ...],
+def test_any_dataset_is_read_back_equal(tmp_path_factory: pytest.TempPathFactory, items: tuple[Item, ...],
                                       ratings: tuple[Rating, ...]) -> None:
     home = tmp_path_factory.mktemp("home")
     dataset = Dataset(make_card(), items, ratings, "fetched")
@@ -44,7 +44,7 @@ def test_any_dataset_reads_back_equal(tmp_path_factory: pytest.TempPathFactory, 
     assert store.read(home, dataset.card) == dataset
 
 
-def test_datasets_of_several_batches_read_back_equal(home: Path) -> None:
+def test_datasets_of_several_batches_are_read_back_equal(home: Path) -> None:
     items = tuple(replace(ITEM, id=str(number)) for number in range(2 * store.BATCH + 1))
     dataset = Dataset(make_card(), items, tuple(Rating(item.id, "overall", (1.0,)) for item in items), "imported")
     store.save(dataset, home)
@@ -77,7 +77,7 @@ def test_saving_again_replaces_and_removes_old_folders(home: Path) -> None:
     assert len(list((home / "datasets").glob("toy-*"))) == 1
 
 
-def test_damage_is_noticed_and_mended_by_saving_again(home: Path) -> None:
+def test_damage_is_detected_and_repaired_by_saving_again(home: Path) -> None:
     note = home / "datasets" / "toy.json"
     for damage in (lambda file: file.write_bytes(file.read_bytes()[:200]), Path.unlink,
                    lambda file: file.write_bytes(file.read_bytes().replace(b"hello", b"jello")),
@@ -107,7 +107,7 @@ def test_reading_during_an_import_finds_no_damage(home: Path) -> None:
     assert all(dataset in (FIRST, SECOND) for dataset in seen)
 
 
-def test_a_failed_write_names_the_file_and_leaves_nothing(tmp_path: Path) -> None:
+def test_a_failed_write_names_the_file_and_leaves_nothing_behind(tmp_path: Path) -> None:
     (tmp_path / "taken").mkdir()
     with pytest.raises(OSError, match="taken"):
         write_atomically(tmp_path / "taken", b"x")

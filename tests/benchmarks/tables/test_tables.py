@@ -1,4 +1,4 @@
-"""Tables as people send them: what is read out of each, and what is refused with line, column and remedy."""
+"""Users' tables: how each is read, and errors with line, column and remedy."""
 
 import datetime
 import gzip
@@ -24,7 +24,7 @@ THREE = "Do you have tea?,Green please.\nWhere is it?,I like trains.\nHello,Hi t
 
 @dataclass(frozen=True)
 class Case:
-    """A file, and what is read from it: votes by quality and item in their order, roles, parts of the report."""
+    """A file and its expected reading: votes by quality and item in order, roles, parts of the report."""
 
     name: str
     content: str | bytes
@@ -223,7 +223,7 @@ def workbook(path: Path) -> None:
                                                         "Fun": [1, 2, 3]}), path)),
     ("t.csv.gz", lambda path: path.write_bytes(gzip.compress(b"context,response,Fun\nHi,Yo,1\nHo,Ye,2\nQ,A,3\n"))),
 ])
-def test_files_of_other_forms_are_read(name: str, write: Callable[[Path], object], tmp_path: Path) -> None:
+def test_files_in_other_formats_are_read(name: str, write: Callable[[Path], object], tmp_path: Path) -> None:
     write(tmp_path / name)
     table = ratings.of_sheet(sheet.read(tmp_path / name), {})
     assert votes(table) == {"Fun": [[1], [2], [3]]}
@@ -265,7 +265,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_refusals_name_place_and_remedy(name: str, tmp_path: Path) -> None:
+def test_errors_name_location_and_remedy(name: str, tmp_path: Path) -> None:
     case, parts = REFUSED[name]
     with refused(BadRecord, case.name, *parts):
         read(case, tmp_path)
