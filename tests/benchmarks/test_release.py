@@ -36,7 +36,7 @@ def test_edges_in_both_formats_are_merged(tmp_path: Path, home: Path, invoke: In
     assert "3 edges of assertions.csv.gz, edges.tsv" in invoke("import", folder).out
     assert stored_edges(home) == EDGES
     assert resources.edge_files(folder / "notes.tsv") == [folder / "notes.tsv"]
-    assert "holds no file" in invoke("import", folder / "edges-of-nothing.tsv", status=2).err
+    assert "contains neither" in invoke("import", folder / "edges-of-nothing.tsv", status=2).err
     (tmp_path / "x.tsv.gz").write_bytes(gzip.compress(LINES.encode())[:20])
     assert resources.edge_files(tmp_path / "x.tsv.gz") == []
     with pytest.raises(BadArchive, match=r"x\.tsv\.gz: cannot be read as assertions"):
