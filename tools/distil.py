@@ -27,7 +27,7 @@ from metrics.composite.panel import Panel
 from metrics.models import small_lm
 from metrics.models.service import Models
 from metrics.training import negatives
-from metrics.training.examples import FIVE, answered, drawn, exchanges
+from metrics.training.examples import FIVE, answered, exchanges, pick
 
 SOURCES = (*FIVE, "dailydialog_pp", "self_dialogue")
 CONTEXTS = 1_400
@@ -111,9 +111,9 @@ def of_corpus(name: str, home: Path, count: int, rng: np.random.Generator) -> It
         similar = [found[hit][2] for hit in hits if hit >= 0 and found[hit][0] != number] or [other]
         hard = judged.get(tuple(before), similar)
         same = [turn.text for turn in dialogues[number].utterances if turn.text not in (*before[-1:], reply)] or [other]
-        corrupt = drawn((negatives.reordered, negatives.dropped, negatives.repeated, truncated), rng)
+        corrupt = pick((negatives.reordered, negatives.dropped, negatives.repeated, truncated), rng)
         yield {"dialogue": dialogues[number].id, "context": before,
-               "replies": (reply, drawn(same, rng), other, drawn(hard, rng), corrupt(reply, rng))}
+               "replies": (reply, pick(same, rng), other, pick(hard, rng), corrupt(reply, rng))}
 
 
 def truncated(text: str, rng: np.random.Generator) -> str:

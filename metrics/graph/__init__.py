@@ -1,4 +1,4 @@
-"""Metrics that read a graph: of topics between context and response, or of the utterances of a dialogue."""
+"""Metrics on graphs: of topics in context and response, or of the utterances of a dialogue."""
 
 import warnings
 

@@ -1,6 +1,6 @@
 """TCM, the topic coherence of MME-CRS (Zhang et al. 2022): GRADE's topic graph, without its utterance branch.
 
-Departures are those of GRADE (grade/metric.py). Without a keyword on either side v_g = 0, and all such items have the
+Departures are those of GRADE (grade/metric.py). If there are no keywords at all, v_g = 0, so all such items have the
 same score.
 """
 
@@ -27,14 +27,14 @@ class MmeTcm(TopicMetric):
         models=("encoder",), checkpoints=("mme-tcm",), paper="https://arxiv.org/abs/2206.09403",
         trained_on=", ".join(FIVE),
         system="another method", fitted_on="dialogues", departures=(
-            ("Nodes are a frozen encoder's vectors of words, not Numberbatch's; a graph of nearest words unless "
+            ("Nodes have a frozen encoder's word vectors, not Numberbatch's; a graph of nearest words unless "
              "graph=conceptnet."),
-            "Keywords by word lists; five corpora, larger batches, a higher rate."))
+            "Keywords by word lists; five corpora, larger batches, a higher learning rate."))
     recipes: ClassVar[Mapping[str, Recipe]] = {
         "small": dataclasses.replace(SMALL, architecture="topic-graph"),
         "paper": dataclasses.replace(RECIPE, rate=1e-5, encoder="", architecture="topic-graph", network={
             **RECIPE.network, "dropout": 0.0}, departures=(
-            "What the paper leaves open is as in GRADE's paper, and in its formulas, not its released code.",
+            "Where the paper is silent, GRADE's paper is followed, and its formulas rather than its released code.",
             *(RECIPE.departures or ())[1:]))}
     encoder: str = ""
     graph: Concepts = "neighbours"

@@ -1,13 +1,13 @@
-"""S-DiCoh (Mesgar et al. 2020, as DynaEval has it for a baseline): a dialogue as a sequence, not a graph.
+"""S-DiCoh (Mesgar et al. 2020, as the baseline of DynaEval): a dialogue as a sequence, not a graph.
 
     e = BiLSTM([u ; cos(u_i, u_{i−1})]);  a = softmax_i(vᵀ tanh(W e_i));  s = FC(Σ a_i e_i)
     loss: max(0, 1 − s(D) + s(D̄))
 
-In `small` u_i is the mean of the token states of the run's encoder, and the cosine with the utterance before is taken
-tenfold; all else is as in `dynaeval`. Mesgar et al. also learn dialogue acts; the baseline does not.
+In `small`, u_i is the mean of the token states of the run's encoder, and the cosine with the preceding utterance is
+multiplied by 10; the rest is as in `dynaeval`. Mesgar et al. also learn dialogue acts; the baseline does not.
 
-With `recipe=paper` it is the original: the vectors of GloVe, a BiLSTM and attention (softmax(vᵀ e)) over the words of
-each utterance, the same over the utterances; one task, as in the baseline.
+`recipe=paper` is the original network: GloVe vectors, a BiLSTM and attention (softmax(vᵀ e)) over the words of each
+utterance, then over the utterances; a single task, as in the baseline.
 """
 
 from __future__ import annotations
@@ -26,15 +26,16 @@ from metrics.training.recipe import Objective, Recipe, Trainable, TrainingData
 
 @dataclass(frozen=True, slots=True)
 class SDiCoh(Trainable):
-    """The network's score of a dialogue, or of a context with its response; unbounded."""
+    """An unbounded score of a dialogue, or of a context with its response."""
 
     card: ClassVar[MetricCard] = MetricCard(
         name="s-dicoh", title="S-DiCoh", columns=("s-dicoh",), family="graph", levels=("turn", "dialogue"),
         models=("encoder",), checkpoints=("s-dicoh",), paper="https://aclanthology.org/2020.acl-main.133",
-        trained_on="empatheticdialogues", notes="Needs two utterances. Of a response: its context and itself.",
+        trained_on="empatheticdialogues",
+        notes="Needs two utterances. A response is scored as a dialogue with its context.",
         system="another method", fitted_on="dialogues", departures=(
-            "Utterances are a frozen encoder's mean token states, not read word by word with attention.",
-            "The cosine with the utterance before is given to the network."))
+            "Utterances are a frozen encoder's mean token states, not encoded word by word with attention.",
+            "The cosine with the preceding utterance is an additional input."))
     recipes: ClassVar[Mapping[str, Recipe]] = {
         "small": Recipe(("empatheticdialogues",), steps=2_000, rate=3e-3, every=250, batch=64, margin=1.0,
                         architecture="dialogue-sequence"),
@@ -43,12 +44,12 @@ class SDiCoh(Trainable):
             patience=99, schedule="constant", clip=0.0, batch=128, margin=0.1,
             architecture="dialogue-words", network={"hidden": 128, "size": 256},
             examples={"kept": PERTURBATIONS}, options={"words": "glove.42B.300d.txt"}, departures=(
-                ("The released code's softmax of attention goes over the batch, here over the words and over the "
-                 "utterances; the vectors of words are not trained, and words without one are left out."),
-                ("The sizes and rates are of the original's code; those of DynaEval's baseline are not known, but for "
-                 "corpus and negatives."),
-                ("Batches are drawn at random with replacement; the best weights are those of the least held-out "
-                 "loss, not of the best accuracy.")))}
+                ("The attention softmax is over words and over utterances, in the released code over the batch; word "
+                 "vectors are not trained, and words without one are left out."),
+                ("Sizes and rates are those of the original code; of DynaEval's baseline only the corpus and the "
+                 "negatives are known."),
+                ("Batches are drawn at random with replacement; the weights kept are those with the lowest held-out "
+                 "loss, not with the best accuracy.")))}
     encoder: str = ""
     negatives: Negatives = "ur"
     words: str = ""
@@ -70,7 +71,7 @@ class SDiCoh(Trainable):
                        **({"width": words.width} if words else {}))
 
     def _words(self, models: Models) -> WordVectors | None:
-        """Return the vectors of words, which default to the encoder's; None for a recipe that reads utterances."""
+        """Return the word vectors, by default the encoder's; None if the recipe uses vectors of utterances."""
         if "words" not in self.training.options:
             return None
         return models.vectors(self.words) if self.words else from_encoder(models.encoder(self.encoder))

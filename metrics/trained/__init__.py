@@ -1,1 +1,1 @@
-"""Metrics with weights that were trained on dialogues."""
+"""Metrics whose weights are trained on dialogues."""

@@ -1,10 +1,10 @@
 """ADEM (Lowe et al. 2017): (cᵀMr + gᵀNr − α) / β, where c, g and r are vectors of context, reference and response.
 
-Vectors are reduced by principal components, M and N begin as the identity, α and β bring the scores before training
-into 1 to 5, and the score is brought to 0..1 by (s − 1) / 4 and not cut. As in the DailyDialog++ paper the target is 5
-for a relevant response and 1 for that to another context, and the reference is another relevant response of the same
-context; ratings are the targets where a corpus has them (`rated_responses`). In `small` a context is the mean of its
-last three utterances, each weighing half of the one after it.
+Vectors are reduced to principal components, M and N are initialised as the identity, and α and β so that scores start
+between 1 and 5. The score is rescaled by (s − 1) / 4, without clipping. As in the DailyDialog++ paper, the target is 5
+for a relevant response and 1 for a response to another context, and the reference is another relevant response to the
+same context; if a corpus has ratings (`rated_responses`), they are the targets. In `small`, a context is the weighted
+mean of its last three utterances; each weighs half as much as the next.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from metrics.metric import Columns, MetricCard
 from metrics.models.readings import Pair, by_reference, spoken
 from metrics.models.service import Models
 from metrics.text.words import Aggregation
-from metrics.training.examples import answered, drawn
+from metrics.training.examples import answered, pick
 from metrics.training.recipe import Dialogues, Recipe, Split, Trainable, TrainingData, check_parts
 
 
@@ -32,24 +32,25 @@ class AdemMetric(Trainable):
         name="adem", title="ADEM", columns=("adem",), family="trained", needs=("references",), models=("encoder",),
         checkpoints=("adem",), paper="https://aclanthology.org/P17-1103", trained_on="dailydialog_pp",
         system="another method", fitted_on="dialogues", departures=(
-            "Trained on relevant and random responses, as 5 and 1, in place of human scores.",
-            ("Vectors of a frozen encoder in place of a hierarchical recurrent one; a context is its last three "
-             "utterances.")))
+            "Trained on relevant (5) and random (1) responses in place of human scores.",
+            ("Vectors of a frozen encoder in place of a hierarchical recurrent one; only the last three utterances of "
+             "the context.")))
     recipes: ClassVar[Mapping[str, Recipe]] = {
         "small": Recipe(("dailydialog_pp",), steps=1_000, rate=3e-3, architecture="adem", losses=("rated",)),
         "paper": Recipe(("dailydialog_pp",), steps=200_000, epochs=200, rate=1e-3, warmup=0.0, decay=0.0, every=1_000,
                         patience=20, schedule="constant", batch=32, architecture="adem", losses=("rated",),
                         network={"size": 250, "whole": True, "penalty": 0.01}, departures=(
-            "Vectors of a frozen encoder in place of VHRED's, whose weights are gone; a context is read as one text.",
-            "Trained on relevant and random responses, as 5 and 1, but where the corpus has ratings.",
-            "250 principal components as in DailyDialog++'s released code; the first paper's are `--set size=50`.",
-            "AdamW at a constant 1e-3, whereas the rate of the released code is not known here."))}
+            ("Vectors of a frozen encoder in place of VHRED's, whose weights are no longer available; the context is "
+             "encoded as one text."),
+            "Trained on relevant (5) and random (1) responses unless the corpus has ratings.",
+            "250 principal components as in DailyDialog++'s released code; for the first paper's, `--set size=50`.",
+            "AdamW with a constant rate of 1e-3; the released code's rate is not known."))}
     encoder: str = ""
     references: Aggregation = "standard"
     recipe: Literal["small", "paper"] = "small"
 
     def score(self, items: Sequence[Item], models: Models) -> Columns:
-        """Return scores mostly of 0 to 1; `standard` is `max`; NaN without a reference."""
+        """Return scores mostly from 0 to 1; `standard` is `max`; NaN without a reference."""
         scorer = self.scorer(models)
         contexts = [spoken(turn.text for turn in item.context) for item in items]
         return {"adem": by_reference(items, self.references, lambda rows: (scorer.logits(
@@ -57,12 +58,12 @@ class AdemMetric(Trainable):
 
     def examples(self, data: TrainingData) -> Split:
         examples = data.split(lambda dialogues: rated_replies(dialogues, data.rng))
-        check_parts("rated replies", *examples, take="dailydialog_pp")
+        check_parts("rated replies", *examples, remedy="dailydialog_pp")
         return examples
 
 
 def rated_replies(dialogues: Dialogues, rng: np.random.Generator) -> list[tuple[Pair, float]]:
-    """Return rated responses beside a good one; without ratings good ones as 5, and those of other contexts as 1."""
+    """Return responses with a good one as the reference, and ratings; by default 5 if good, 1 if of another context."""
     rows = [row for row in answered(dialogues) if row.rated or len(row.good) > 1]
     examples = []
     for number, row in enumerate(rows):
@@ -71,5 +72,5 @@ def rated_replies(dialogues: Dialogues, rng: np.random.Generator) -> list[tuple[
             reference = row.good[index - 1]
             other = rows[(number + int(rng.integers(1, max(2, len(rows))))) % len(rows)]
             examples += [(Pair(row.turns, text, reference), 5.0),
-                         (Pair(row.turns, drawn(other.good, rng), reference), 1.0)]
+                         (Pair(row.turns, pick(other.good, rng), reference), 1.0)]
     return examples

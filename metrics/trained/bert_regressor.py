@@ -1,8 +1,8 @@
-"""BERT regressor (Shimanaka et al. 2019) as the DailyDialog++ paper takes it: is the response like a good reply?
+"""BERT regressor (Shimanaka et al. 2019) as used in the DailyDialog++ paper: is the response like a good reply?
 
-Reference and response are relevant replies to one context (label 1), or the response is one to another (label 0). The
-recipe `paper` fine-tunes BERT on both texts in one sequence. `small` has the head of the same authors' RUSE,
-[g ; r ; |g − r| ; g ∘ r], in a smaller space and with the cosine of both.
+Label 1: reference and response are relevant replies to the same context. Label 0: to different ones. The recipe `paper`
+fine-tunes BERT on both texts as one sequence. `small` has the head of RUSE, by the same authors,
+[g ; r ; |g − r| ; g ∘ r], with smaller vectors and with the cosine of both texts.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from metrics.metric import Columns, MetricCard
 from metrics.models.readings import Pair, by_reference
 from metrics.models.service import Models
 from metrics.text.words import Aggregation
-from metrics.training.examples import Contrast, several
+from metrics.training.examples import Contrast, with_alternatives
 from metrics.training.recipe import Recipe, Split, Trainable, TrainingData
 
 
@@ -29,17 +29,17 @@ class BertRegressor(Trainable):
         name="bert-regressor", title="BERT regressor", columns=("bert-regressor",), family="trained",
         needs=("references",), models=("encoder",), checkpoints=("bert-regressor",),
         paper="https://aclanthology.org/2020.tacl-1.52", trained_on="dailydialog_pp",
-        notes="The response beside a reference; the context is not read.",
+        notes="Compares the response with a reference; ignores the context.",
         system="another method", fitted_on="dialogues", departures=(
-            ("RUSE's head on a frozen encoder, which reads each text alone; theirs fine-tunes BERT on both in "
-             "one sequence."),))
+            ("RUSE's head on a frozen encoder, which encodes the texts separately; the paper fine-tunes BERT on both "
+             "as one sequence."),))
     recipes: ClassVar[Mapping[str, Recipe]] = {
         "small": Recipe(("dailydialog_pp",), steps=1_500, architecture="likeness"),
         "paper": Recipe(("dailydialog_pp",), steps=3_000, epochs=3, rate=2e-5, warmup=0.1, every=400,
                         encoder="bert-base-uncased", batch=16, architecture="cross-encoder",
                         network={"hidden": 768}, departures=(
-            "Sixteen right and wrong pairs each, 2e-5, 3 epochs: the settings of the first authors were not at hand.",
-        ))}
+            ("Batches of 16 positive and 16 negative pairs, learning rate 2e-5, 3 epochs: the original settings were "
+             "not available."),))}
     encoder: str = ""
     references: Aggregation = "standard"
     recipe: Literal["small", "paper"] = "small"
@@ -51,7 +51,7 @@ class BertRegressor(Trainable):
             [Pair((reference,), response) for _, reference, response in rows]))}
 
     def examples(self, data: TrainingData) -> Split:
-        """Return each two good responses to one context, the first as the reference."""
+        """Return every ordered pair of good responses to a context, the first as the reference."""
         return data.split(lambda dialogues: [
-            Contrast(Pair((reference,), response)) for row in several(dialogues)
+            Contrast(Pair((reference,), response)) for row in with_alternatives(dialogues)
             for reference, response in itertools.permutations(row.good, 2)])

@@ -1,10 +1,10 @@
 """BERT-RUBER (Ghazarian et al. 2019): RUBER on pooled contextual embeddings instead of word vectors and GRUs.
 
-The unreferenced part reads [q ; r ; qᵀMr] with a small network and is trained to tell each reply from that of another
-dialogue, by cross entropy. The referenced part is the cosine of the pooled embeddings of response and reference.
+The unreferenced part is a small network over [q ; r ; qᵀMr], trained by cross entropy to separate each reply from a
+reply of another dialogue. The referenced part is the cosine of the pooled embeddings of response and reference.
 
-In `small` mean and max pooling are concatenated, the query is the last three utterances with a learnt weight each, and
-M is of low rank; the recipe `paper` is the paper's net over the last utterance and the response.
+In `small`, mean and max pooling are concatenated, the query is the last three utterances with learned weights, and M
+has low rank; the recipe `paper` has the paper's network over the last utterance and the response.
 """
 
 from __future__ import annotations
@@ -36,15 +36,15 @@ class BertRuber(Trainable):
         system="same method, smaller model", fitted_on="dialogues", departures=(
             ("A frozen encoder of 22 M parameters in place of a frozen BERT; three utterances as the query in "
              "place of one, and the cosine with each."),
-            "Cosines are brought to 0..1 by (1 + cos) / 2 and not by a dataset's extremes."))
+            "Cosines are scaled to 0..1 by (1 + cos) / 2, not by a dataset's extremes."))
     recipes: ClassVar[Mapping[str, Recipe]] = {
         "small": Recipe(FIVE, steps=1_500, rate=1e-3, architecture="relatedness", network={"turns": 3}),
         "paper": Recipe(("dailydialog",), steps=9_000, epochs=30, rate=1e-3, warmup=0.0, decay=1e-4, every=300,
                         schedule="constant", encoder="bert-base-uncased", batch=256, architecture="layers",
                         network={"bilinear": True, "first": 256, "second": 512, "third": 128, "dropout": 0.5},
                         departures=(
-            "Rate, batch and dropout are those of a later implementation, thirty epochs at most.",
-            "Cosines are brought to 0..1 by (1 + cos) / 2 and not by a dataset's extremes."))}
+            "Rate, batch and dropout are those of a later implementation; at most thirty epochs.",
+            "Cosines are scaled to 0..1 by (1 + cos) / 2, not by a dataset's extremes."))}
     encoder: str = ""
     blend: Blend = "mean"
     pooling: Literal["mean", "max"] = "mean"
@@ -54,10 +54,10 @@ class BertRuber(Trainable):
     def score(self, items: Sequence[Item], models: Models) -> Columns:
         """Return three columns, 0 to 1."""
         encoder = models.encoder(self.encoder)
-        related = self.scorer(models).probabilities(pairs(items))
-        alike = referenced(items, lambda texts: encoder.sentences(texts, self.pooling), self.references)
-        return {"bert-ruber": blended(self.blend, alike, related), "bert-ruber-referenced": alike,
-                "bert-ruber-unreferenced": related}
+        relatedness = self.scorer(models).probabilities(pairs(items))
+        similarity = referenced(items, lambda texts: encoder.sentences(texts, self.pooling), self.references)
+        return {"bert-ruber": blended(self.blend, similarity, relatedness), "bert-ruber-referenced": similarity,
+                "bert-ruber-unreferenced": relatedness}
 
     def examples(self, data: TrainingData) -> Split:
         return data.split(following)

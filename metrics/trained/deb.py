@@ -1,12 +1,11 @@
-"""DEB (Sai et al. 2020): is the response the valid next one, learned from many dialogues, then from DailyDialog++.
+"""DEB (Sai et al. 2020): the probability that the response is a valid next one.
 
-The paper trains a BERT on 727 million pairs of Reddit (which response comes next, and masked words), then on relevant
-responses of DailyDialog++ against random, adversarial or both kinds of irrelevant ones; the score is the probability of
-"valid".
+The paper trains BERT on 727 million pairs from Reddit (next response and masked words), then on relevant responses of
+DailyDialog++ against random or adversarial irrelevant ones, or both; the score is the probability of "valid".
 
-In `small` a head joins the vectors of the last three utterances and of the response, with the pre-trained cosines among
-what it sees. Both stages are one: every step finds the own reply among those of 256 pairs of five corpora, and tells
-good replies of DailyDialog++ from false ones.
+In `small`, a head combines the vectors of the last three utterances and of the response; their cosines before training
+are among its inputs. Both stages are one: every step finds the reply to each context among 256 pairs of five corpora,
+and separates good replies of DailyDialog++ from false ones.
 """
 
 from __future__ import annotations
@@ -24,14 +23,14 @@ from metrics.errors import BadOption, MetricError
 from metrics.metric import Columns, MetricCard
 from metrics.models.readings import Pair, pairs
 from metrics.models.service import Models
-from metrics.training.examples import FIVE, GOOD, Contrast, following, several
+from metrics.training.examples import FIVE, GOOD, Contrast, following, with_alternatives
 from metrics.training.recipe import Dialogues, Objective, Recipe, Split, Trainable, TrainingData
 
 KINDS = ("random", "adversarial", "both")
 CONTEXT = 12
-"""Utterances before a response, at most."""
-REDDIT = ("Pretrained on five corpora in place of 727 million pairs of Reddit; masked words are always replaced by the "
-          "mask.")
+"""Maximum number of utterances in a context."""
+REDDIT = ("Pretrained on five corpora in place of 727 million pairs from Reddit; masked words are always replaced by "
+          "the mask.")
 DRAWN = "Batches are drawn at random with replacement; the released code goes through the data in order."
 FINETUNE = Recipe(("dailydialog_pp",), steps=3_214, epochs=1, rate=5e-5, warmup=0.03, every=400,
                   encoder="bert-base-uncased", batch=16, architecture="cross-encoder",
@@ -48,16 +47,16 @@ class Deb(Trainable):
         checkpoints=("deb",), paper="https://aclanthology.org/2020.tacl-1.52",
         trained_on=", ".join((*FIVE, "dailydialog_pp")),
         system="another method", fitted_on="dialogues", departures=(
-            "A head on a frozen encoder, which reads each utterance alone; the paper trains a whole BERT.",
-            "Nothing of its 727 million pairs of Reddit: five corpora and DailyDialog++, both stages in one.",
-            "Adversarial replies are those of DailyDialog++'s dev split where its train split is not to be had."))
+            "A head on a frozen encoder, which encodes utterances separately; the paper trains all of BERT.",
+            "Five corpora and DailyDialog++ in one stage, without the paper's 727 million pairs from Reddit.",
+            "Adversarial replies come from DailyDialog++'s dev split if its train split is not available."))
     recipes: ClassVar[Mapping[str, Recipe]] = {
         "small": Recipe((*FIVE, "dailydialog_pp"), steps=3_000, rate=1e-3, every=200, batch=64,
                         architecture="next-response", network={"turns": 3},
                         examples={"judged": True, "retrieval": True}),
         "original": dataclasses.replace(
             FINETUNE, steps=1, epochs=0.0, rate=0.0, rank=1,
-            departures=("BERT's own layer for the next sentence as it is: nothing is trained.",)),
+            departures=("BERT's next-sentence classifier without any training.",)),
         "pretrain": dataclasses.replace(
             FINETUNE, corpora=FIVE, steps=20_000, warmup=0.06, every=1_000, masked=0.15,
             examples={"judged": False, "retrieval": False}, departures=(REDDIT,)),
@@ -71,8 +70,8 @@ class Deb(Trainable):
 
     def __post_init__(self) -> None:
         if self.negatives not in KINDS and not re.fullmatch(r"(?!0+%)\d?\d(\.\d*[1-9])?%", self.negatives):
-            raise BadOption(f"negatives={self.negatives}: should be {', '.join(KINDS)}, or such as 1%: both, the "
-                            "adversarial ones of so many contexts")
+            raise BadOption(f"negatives={self.negatives}: must be {', '.join(KINDS)}, or a percentage: both, with "
+                            "adversarial replies for that share of the contexts")
 
     def weights_options(self) -> Mapping[str, str]:
         return {"negatives": self.negatives.replace(".", "-").replace("%", "-per-cent")}
@@ -82,13 +81,13 @@ class Deb(Trainable):
         return {"deb": self.scorer(models).probabilities(pairs(items))}
 
     def examples(self, data: TrainingData) -> Split:
-        """Return good responses beside false ones, or before DailyDialog++ each utterance after those before it."""
+        """Return good and false responses of DailyDialog++, or for pretraining every utterance with its context."""
         if data.recipe.examples["judged"]:
             return data.split(lambda dialogues: self._judged(dialogues, data.rng))
         return data.split(lambda dialogues: following(dialogues, CONTEXT))
 
     def objective(self, data: TrainingData) -> Objective:
-        """Tell good replies from false ones, and in `small` find the own reply of dialogues without judged ones."""
+        """Separate good replies from false ones; in `small`, also find the reply to each context of other corpora."""
         from metrics.training import objectives
 
         judged = objectives.contrast(data, self.examples(data))
@@ -98,8 +97,8 @@ class Deb(Trainable):
         return objectives.retrieval(data, unlabelled, 4 * data.recipe.batch) + judged
 
     def _judged(self, dialogues: Dialogues, rng: np.random.Generator) -> list[Contrast]:
-        """Return good responses beside random ones, beside adversarial ones, or as many of either."""
-        rows = several(dialogues, CONTEXT)
+        """Return good responses with random negatives, adversarial ones, or about equally many of both."""
+        rows = with_alternatives(dialogues, CONTEXT)
         share = float(self.negatives[:-1]) / 100 if self.negatives.endswith("%") else 1.0
         hard = [row for row in rows if row.hard]
         chosen = rng.permutation(len(hard))[: max(1, round(share * len(hard)))]

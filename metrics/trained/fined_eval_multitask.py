@@ -1,6 +1,6 @@
-"""FineD-Eval (Zhang et al. 2022), multitask: one reader for coherence, likability and topic depth, a head for each.
+"""FineD-Eval (Zhang et al. 2022), multitask: a shared network with heads for coherence, likability and topic depth.
 
-The loss is the sum of the three, the score the mean of the heads. All else is as in `fined-eval`.
+The loss is the sum of the three heads' losses, the score the mean of their outputs; otherwise as `fined-eval`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from metrics.training.recipe import Recipe
 
 @dataclass(frozen=True, slots=True)
 class FinedEvalMultitask(FinedEvaluation):
-    """The mean of three heads on one reader, and the three."""
+    """The mean of three heads on a shared network, and each head."""
 
     card: ClassVar[MetricCard] = dataclasses.replace(
         FinedEvaluation.card, name="fined-eval-multitask", title="FineD-Eval (multitask)",

@@ -1,9 +1,9 @@
 """EM, the engagement of MME-CRS (Zhang et al. 2022): would people like to continue the conversation?
 
-Token vectors are average-pooled and read by a net with a hidden layer. It is trained by cross entropy against soft
-labels: the rating of a whole conversation, for each utterance of the bot, and ratings of single utterances (Ghazarian
-et al. 2020). These are ConvAI's ratings, as in the paper; none is from an evaluation set. If a conversation does not
-say which side is the bot, both sides count.
+Token vectors are average-pooled and fed to a network with one hidden layer. It is trained by cross entropy with soft
+labels: the rating of a conversation for each of the bot's utterances, and ratings of single utterances (Ghazarian et
+al. 2020). The ratings are ConvAI's, as in the paper; none is from an evaluation set. If a conversation does not say
+which side is the bot, both sides are used.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from metrics.training.recipe import Dialogues, Recipe, Split, Trainable, Trainin
 
 RATED = ("convai2_2018_human_bot", "engagement_utterances")
 SCALES = (("eval_score", 1, 4), ("engagement", 0, 5))
-"""Labels that hold the rating of a conversation, with its least value and its range."""
+"""Labels that hold the rating of a conversation, with its minimum and its range."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,24 +33,24 @@ class Engagement(Trainable):
         name="mme-em", title="EM (MME-CRS engagement)", columns=("mme-em",), family="trained", models=("encoder",),
         checkpoints=("mme-em",), paper="https://arxiv.org/abs/2206.09403",
         trained_on="convai2_2018_human_bot, engagement_utterances",
-        notes="The response alone; learnt from what people gave conversations with bots of ConvAI2.",
+        notes="Uses the response alone; trained on human ratings of conversations with ConvAI2's bots.",
         system="another method", fitted_on="ratings", departures=(
             "A head on a frozen encoder, not a fine-tuned SimCSE.",
-            "Ratings of ConvAI2 2018 and 202 judged utterances in place of 13,124 responses of ConvAI 2017."))
+            "Ratings of ConvAI2 2018 and 202 rated utterances in place of 13,124 responses of ConvAI 2017."))
     recipes: ClassVar[Mapping[str, Recipe]] = {
         "small": Recipe(RATED, steps=1_000, rate=5e-4, every=50, architecture="utterance-head", losses=("labelled",),
                         network={"reads": "mean", "dropout": 0.3}),
         "paper": dataclasses.replace(PAPER, corpora=("convai2017", *RATED), batch=32,
                                      network={"hidden": 768, "pooling": "mean"}, departures=(
-            ("50 conversations of ConvAI 2017 with their engagement of 0 to 5, those of ConvAI2 2018 and 202 judged "
+            ("50 conversations of ConvAI 2017 rated 0 to 5 for engagement, those of ConvAI2 2018 and 202 rated "
              "utterances in place of 13,124 responses of ConvAI 2017."),
-            ("Batches of 32, 10 epochs at most, 128 tokens, a hidden layer as wide as the encoder, SimCSE's BERT: the "
-             "paper does not say.")))}
+            ("Not stated in the paper: batches of 32, at most 10 epochs, 128 tokens, a hidden layer as wide as the "
+             "encoder, SimCSE's BERT.")))}
     encoder: str = ""
     recipe: Literal["small", "paper"] = "small"
 
     def score(self, items: Sequence[Item], models: Models) -> Columns:
-        """Return probabilities."""
+        """Return the probability that the response is engaging, 0 to 1; higher is better."""
         return {"mme-em": self.scorer(models).probabilities(responses(items))}
 
     def examples(self, data: TrainingData) -> Split:
@@ -58,10 +58,10 @@ class Engagement(Trainable):
 
 
 def rated(dialogues: Dialogues) -> list[tuple[str, float]]:
-    """Return what bots said, and single utterances, with the share of the scale that they were given."""
+    """Return utterances of bots, and single rated utterances, each with its rating scaled to 0 to 1."""
     rows = []
     for dialogue in dialogues:
-        shares = [(float(dialogue.labels[label]) - least) / span for label, least, span in SCALES
+        shares = [(float(dialogue.labels[label]) - lowest) / span for label, lowest, span in SCALES
                   if dialogue.labels.get(label) is not None]
         if (engaging := dialogue.labels.get("engaging")) is not None:
             rows.append((dialogue.utterances[-1].text, float(engaging)))

@@ -1,10 +1,9 @@
-"""FM, the fluency of MME-CRS (Zhang et al. 2022): is the response whole, or are its words shuffled, missing or
-repeated?
+"""FM, the fluency of MME-CRS (Zhang et al. 2022): is the response intact, or are words shuffled, missing or repeated?
 
-Label 1: a reply of a corpus, unchanged or with every stop word deleted with probability 0.5. Label 0: all of its words
-shuffled, or a share of them dropped, or spans of them repeated. Token vectors are max-pooled; the score is P(fluent).
+Label 1: a reply from a corpus, with probability 0.5 without its stop words. Label 0: its words shuffled, some of them
+dropped, or spans of them repeated. Token vectors are max-pooled; the score is P(fluent).
 
-The paper leaves the shares open: here 15 to 50 % of the words are dropped, 1 to 3 spans of 1 to 3 words repeated.
+The paper leaves the amounts open: here 15 to 50 % of the words are dropped, or 1 to 3 spans of 1 to 3 words repeated.
 """
 
 from __future__ import annotations
@@ -17,27 +16,27 @@ from benchmarks.dataset import Item
 from metrics.metric import Columns, MetricCard
 from metrics.models.readings import responses
 from metrics.models.service import Models
-from metrics.training.examples import FIVE, whole_or_broken
+from metrics.training.examples import FIVE, intact_or_corrupted
 from metrics.training.recipe import Recipe, Split, Trainable, TrainingData
 
 REPLIES = 20_000
-"""Replies to train on; each is read twice, once for either label."""
+"""Number of training replies, each used once with either label."""
 PAPER = Recipe(
     ("dailydialog",), steps=20_000, epochs=10, rate=1e-5, warmup=0.0, schedule="constant", every=1_000,
     encoder="princeton-nlp/sup-simcse-bert-base-uncased@refs/pr/4", batch=16, architecture="cross-encoder",
     losses=("labelled",), network={"pooling": "max"}, departures=(
-        "Sixteen right and wrong examples each, 10 epochs at most, 128 tokens, SimCSE's BERT: the paper does not say.",
+        "Not stated in the paper: batches of 16, at most 10 epochs, 128 tokens, SimCSE's BERT.",
     ))
 
 
 @dataclass(frozen=True, slots=True)
 class Fluency(Trainable):
-    """P(fluent | the largest token states of the response)."""
+    """P(fluent | the max-pooled token states of the response)."""
 
     card: ClassVar[MetricCard] = MetricCard(
         name="mme-fm", title="FM (MME-CRS fluency)", columns=("mme-fm",), family="trained", models=("encoder",),
         checkpoints=("mme-fm",), paper="https://arxiv.org/abs/2206.09403", trained_on=", ".join(FIVE),
-        notes="The response alone; whole sentences against corrupted ones.",
+        notes="Uses the response alone; trained on intact against corrupted replies.",
         system="another method", fitted_on="dialogues", departures=(
             "A head on a frozen encoder, not a fine-tuned SimCSE; five corpora in place of one.",))
     recipes: ClassVar[Mapping[str, Recipe]] = {
@@ -47,10 +46,10 @@ class Fluency(Trainable):
     recipe: Literal["small", "paper"] = "small"
 
     def score(self, items: Sequence[Item], models: Models) -> Columns:
-        """Return probabilities."""
+        """Return the probability that the response is fluent, 0 to 1; higher is better."""
         return {"mme-fm": self.scorer(models).probabilities(responses(items))}
 
     def examples(self, data: TrainingData) -> Split:
-        """Return whole replies, half of them without stop words, and corrupted ones."""
-        return data.split(lambda dialogues, count: whole_or_broken(dialogues, count, data.rng, 0.5),
+        """Return intact replies, half of them without stop words, and corrupted ones."""
+        return data.split(lambda dialogues, count: intact_or_corrupted(dialogues, count, data.rng, 0.5),
                           (REPLIES, REPLIES // 10))

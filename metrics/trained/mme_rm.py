@@ -1,11 +1,10 @@
 """RM, the relevance of MME-CRS (Zhang et al. 2022): does the response belong to its context?
 
-Label 1: the true reply, with or without its stop words. Label 0: the random reply, out of ten, whose similarity to the
-true one is the median, so that negatives are neither obvious nor nearly correct. The score is P(relevant), by a softmax
-over both labels.
+Label 1: the true reply, with or without its stop words. Label 0: of ten random replies, the one with the median
+similarity to the true reply, so that negatives are neither obvious nor nearly correct. The score is P(relevant).
 
-In `small` a net of one hidden layer sees the context's last three utterances, the response, their product and the
-pre-trained cosines; the recipe `paper` fine-tunes a SimCSE encoder on both as one sequence, max-pooled.
+In `small`, a network with one hidden layer uses the context's last three utterances, the response, their product and
+their cosines before training; the recipe `paper` fine-tunes a SimCSE encoder on both as one sequence, max-pooled.
 """
 
 from __future__ import annotations
@@ -27,9 +26,9 @@ from metrics.training.examples import FIVE, Contrast, following
 from metrics.training.recipe import Dialogues, Recipe, Split, Trainable, TrainingData
 
 SHORTENED = 20_000
-"""Replies that are also read without their stop words, one time in two."""
+"""Number of distinct replies whose stop words are dropped half of the time."""
 CANDIDATES = 10
-"""Number of random replies; the one of median similarity is the false reply."""
+"""Number of random replies; the one with the median similarity is the false reply."""
 BLOCK = 1_024
 """Replies whose candidates are compared at a time."""
 
@@ -43,17 +42,17 @@ class MmeRm(Trainable):
         models=("encoder",), checkpoints=("mme-rm",), paper="https://arxiv.org/abs/2206.09403",
         trained_on=", ".join(FIVE),
         system="another method", fitted_on="dialogues", departures=(
-            "A head on a frozen encoder, which reads each utterance alone; the paper fine-tunes a SimCSE on both.",
-            "Likeness of replies is the encoder's cosine, not word2vec's; five corpora in place of one."))
+            "A head on a frozen encoder, which encodes utterances separately; the paper fine-tunes a SimCSE on both.",
+            "Similarity of replies is the encoder's cosine, not word2vec's; five corpora in place of one."))
     recipes: ClassVar[Mapping[str, Recipe]] = {
         "small": Recipe(FIVE, steps=1_500, rate=1e-3, architecture="relatedness", network={"turns": 3}),
         "paper": dataclasses.replace(PAPER, losses=("contrast",), departures=(*(PAPER.departures or ()), (
-            "Likeness of replies is the cosine of the encoder's vectors before training, not of word2vec's.")))}
+            "Similarity of replies is the cosine of the encoder's vectors before training, not of word2vec's.")))}
     encoder: str = ""
     recipe: Literal["small", "paper"] = "small"
 
     def score(self, items: Sequence[Item], models: Models) -> Columns:
-        """Return probabilities; NaN without a context."""
+        """Return the probability that the response is relevant, 0 to 1; NaN without a context."""
         return {"mme-rm": self.scorer(models).probabilities(pairs(items))}
 
     def examples(self, data: TrainingData) -> Split:
@@ -61,7 +60,7 @@ class MmeRm(Trainable):
 
 
 def median_negatives(data: TrainingData, dialogues: Dialogues) -> list[Contrast]:
-    """Pair each reply, some without stop words, with the one of ten random replies that has the median similarity."""
+    """Contrast each reply, some without stop words, with the random reply of median similarity."""
     rng, true = data.rng, [example.right for example in following(dialogues)]
     texts = list(dict.fromkeys(pair.response for pair in true))
     changed = {texts[row]: negatives.without_stop_words(texts[row], rng)

@@ -1,13 +1,13 @@
 """RUBER (Tao et al. 2018): similarity of the response to the reference, and its relatedness to the query.
 
-Unreferenced: bidirectional GRUs read query and reply; a net with a sigmoid scores [q ; r ; qᵀMr] and is trained to
+Unreferenced: bidirectional GRUs encode query and reply; a network with a sigmoid over [q ; r ; qᵀMr] is trained to
 score a true reply 0.5 above a random one (hinge loss). Referenced: the cosine of response and reference, each
 represented by the concatenated maximum and minimum of its word vectors. `ruber` blends both.
 
 `size=large` is RUBER-Large of the DailyDialog++ paper, with two wider layers.
 
-In `small` word vectors are projected to 128 dimensions and the GRUs are 64 wide (80 if large), whereas the
-DailyDialog++ paper and the recipe `paper` have 1,024 (2,048).
+In `small`, word vectors are projected to 128 dimensions and the GRUs are 64 wide (80 if large); in the DailyDialog++
+paper and the recipe `paper` they are 1,024 (2,048) wide.
 """
 
 from __future__ import annotations
@@ -43,17 +43,17 @@ class Ruber(Trainable):
         notes="The unreferenced part needs a context, the referenced one a reference, their blend both.",
         system="same method, smaller model", fitted_on="dialogues", departures=(
             "GRUs 64 wide over the encoder's input embeddings; five corpora in place of 20 million pairs.",
-            ("The query is the last 40 tokens of three utterances; cosines are brought to 0..1 by (1 + cos) / 2, "
+            ("The query is the last 40 tokens of three utterances; cosines are scaled to 0..1 by (1 + cos) / 2, "
              "not by a dataset's extremes.")))
     recipes: ClassVar[Mapping[str, Recipe]] = {
         "small": Recipe(FIVE, steps=1_200, rate=1e-3, batch=64, margin=0.5, architecture="recurrent"),
         "paper": Recipe(("dailydialog", "dailydialog_pp"), steps=30_000, epochs=100, rate=1e-5, warmup=0.0, decay=1e-6,
                         every=300, schedule="constant", clip=10.0, batch=256, margin=0.5,
                         architecture="recurrent", network={"size": 300, "hidden": 1_024, "dropout": 0.5}, departures=(
-            "Not pretrained on 20 million pairs of Reddit; words are the encoder's tokens with its input embeddings.",
-            "The hinge loss of the first paper; the released code of the second has cross entropy.",
-            "States of both directions stand side by side, each of its last token; that code adds those after padding.",
-            "Cosines are brought to 0..1 by (1 + cos) / 2 and not by a dataset's extremes."))}
+            "Not pretrained on 20 million pairs from Reddit; words are the encoder's tokens with its input embeddings.",
+            "The hinge loss of the RUBER paper; the released code of DailyDialog++ has cross entropy.",
+            "Final states of both directions are concatenated; that code adds the states after padding.",
+            "Cosines are scaled to 0..1 by (1 + cos) / 2, not by a dataset's extremes."))}
     encoder: str = ""
     size: Literal["base", "large"] = "base"
     blend: Blend = "mean"
@@ -67,9 +67,10 @@ class Ruber(Trainable):
         """Return three columns, 0 to 1."""
         encoder = models.encoder(self.encoder)
         table, tokens = encoder.embeddings(), encoder.tokenizer.plain
-        related = self.scorer(models).probabilities(pairs(items))
-        alike = referenced(items, lambda texts: extremes(tokens(texts), table), self.references)
-        return {"ruber": blended(self.blend, alike, related), "ruber-referenced": alike, "ruber-unreferenced": related}
+        relatedness = self.scorer(models).probabilities(pairs(items))
+        similarity = referenced(items, lambda texts: extremes(tokens(texts), table), self.references)
+        return {"ruber": blended(self.blend, similarity, relatedness), "ruber-referenced": similarity,
+                "ruber-unreferenced": relatedness}
 
     def examples(self, data: TrainingData) -> Split:
         return data.split(following)
@@ -80,22 +81,22 @@ class Ruber(Trainable):
 
 
 def referenced(items: Sequence[Item], vectors: Callable[[Sequence[str]], Vectors], references: Aggregation) -> Column:
-    """Return (1 + cos) / 2 of the response's vector and its reference's: 0 to 1, NaN without a reference."""
+    """Return (1 + cos) / 2 of the vectors of response and reference: 0 to 1, NaN without a reference."""
     return (1 + by_reference(items, references, lambda rows: cosines(
         vectors([reference for _, reference, _ in rows]), vectors([response for *_, response in rows])))) / 2
 
 
-def blended(blend: Blend, alike: Column, related: Column) -> Column:
-    """Return the referenced and the unreferenced part as one, 0 to 1; NaN where either is missing."""
+def blended(blend: Blend, similarity: Column, relatedness: Column) -> Column:
+    """Blend the referenced and the unreferenced part, 0 to 1; NaN where either is missing."""
     if blend == "mean":
-        return (alike + related) / 2
+        return (similarity + relatedness) / 2
     if blend == "geometric":
-        return np.sqrt(alike * related)
-    return np.minimum(alike, related) if blend == "min" else np.maximum(alike, related)
+        return np.sqrt(similarity * relatedness)
+    return np.minimum(similarity, relatedness) if blend == "min" else np.maximum(similarity, relatedness)
 
 
 def extremes(tokens: Sequence[Sequence[int]], table: Vectors) -> Vectors:
-    """Return the maximum and minimum of each dimension over a text's tokens: (texts, 2 · width); zeros without any."""
+    """Return the dimension-wise maximum and minimum over each text's tokens: (texts, 2 · width); zeros without any."""
     vectors = np.zeros((len(tokens), 2 * table.shape[1]), dtype=np.float32)
     for row, ids in enumerate(tokens):
         if ids:

@@ -1,9 +1,9 @@
-"""SM, the specificity of MME-CRS: how hard the tokens of the response are to tell from each other (Zhang et al. 2022).
+"""SM, the specificity of MME-CRS: how hard the response's tokens are to predict from each other (Zhang et al. 2022).
 
-Each token of the response, read alone, is masked in turn, and p_i is what a masked language model gives it. The paper
-leaves the exact forms open. They keep the sign of their formulas below, and none is turned round to agree with people:
-`sm-ll` and `sm-ppl` rise with what is specific, `sm-nce` with what is expected, and the weights of MME-CRS are 0 for
-those that do not help. As ranks, `sm-nce` and `sm-ppl` are each other's reverse.
+Each token of the response, without its context, is masked in turn, and p_i is its probability under a masked language
+model. The paper leaves the exact formulas open. Signs follow the formulas below, and none is flipped to agree with
+people: `sm-ll` and `sm-ppl` rise with specificity, `sm-nce` with predictability, and MME-CRS gives weight 0 to those
+that do not help. `sm-nce` and `sm-ppl` rank items in opposite order.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Specificity:
     copies: int = BY_LENGTH
 
     def score(self, items: Sequence[Item], models: Models) -> Columns:
-        """LL from 0 up, NCE at most 0, PPL from 1 up; NaN for a response without a token."""
+        """Return LL (at least 0), NCE (at most 0) and PPL (at least 1); NaN for a response without tokens."""
         tokens = log_likelihoods(items, models.masked(self.encoder), copies=self.copies)
         scorable = np.array([values.size > 0 for values in tokens], dtype=bool)
         sums = np.array([values.sum(dtype=np.float64) for values in tokens], dtype=np.float64)

@@ -1,13 +1,12 @@
-"""USR (Mehri & Eskenazi 2020): likelihood, retrieval by context, retrieval by fact, and one score of all three.
+"""USR (Mehri & Eskenazi 2020): likelihood, retrieval by context, retrieval by fact, and a score combining all three.
 
-`usr-mlm` is the mean log-likelihood per token of the response after the last utterance, by the masked language model.
-`usr-dr-c` and `usr-dr-f` are logits that the response belongs to its context, and to its facts; the facts of an item
-are split into sentences and the best of them count most. `usr` is the probability that the response is a true one.
+`usr-mlm` is the mean log-likelihood per token of the response after the last utterance under a masked language model.
+`usr-dr-c` and `usr-dr-f` are the logits that the response belongs to its context and to its facts; facts are split into
+sentences, and the best-matching sentences count most. `usr` is the probability that the response is a true one.
 
-In the recipe `paper` the retrieval models are a fine-tuned RoBERTa each, which reads the context, or the facts,
-together with the response. The regression is logistic, on the three sub-scores where there are facts, on the first two
-elsewhere; this project does not fit to human ratings as the paper does. Facts are the persona of the speaker
-(PersonaChat).
+In the recipe `paper`, the retrieval models are two fine-tuned RoBERTas, which take the context or the facts together
+with the response. The regression is logistic, on all three sub-scores if there are facts, otherwise on the first two;
+unlike the paper's, it is not fitted to human ratings. Facts are the persona of the speaker (PersonaChat).
 """
 
 from __future__ import annotations
@@ -24,13 +23,13 @@ from metrics.metric import Columns, MetricCard
 from metrics.models.masked import BOUNDED, mean_log_likelihoods
 from metrics.models.readings import Pair, pairs, responses, spoken
 from metrics.models.service import Models
-from metrics.training.examples import FIVE, WHOLE, Contrast, following
+from metrics.training.examples import FIVE, MAX_CONTEXT, Contrast, following
 from metrics.training.recipe import Dialogues, Recipe, Split, Trainable, TrainingData, check_parts
 
 JUDGED = 512
-"""Held-out replies that the regression is fitted on, and as many to hold out."""
+"""Held-out replies to fit the regression on; equally many are held out from it."""
 SENTENCES = 32
-"""Sentences of facts that are read for an item."""
+"""Maximum number of sentences of facts per item."""
 REGRESSION = {"architecture": "regression", "steps": 1_000, "epochs": 0.0, "rate": 2e-3, "batch": 64,
               "network": {}, "losses": ("labelled",), "reads": ("dr-c", "dr-f")}
 _PREFIX = re.compile(r"^(your|partner's) persona:\s*")
@@ -45,11 +44,11 @@ class UsrMetric(Trainable):
         name="usr", title="USR", columns=("usr", "usr-mlm", "usr-dr-c", "usr-dr-f"), family="trained",
         models=("encoder",), checkpoints=("usr-dr-c", "usr-dr-f", "usr-regression", "mlm"), paper="https://aclanthology.org/2020.acl-main.64",
         trained_on=", ".join(FIVE),
-        notes="All but usr-mlm need a context; usr-dr-f needs facts, and usr takes it in where there are some.",
+        notes="usr and usr-dr-c need a context; usr-dr-f needs facts, and usr includes it if there are any.",
         system="another method", fitted_on="dialogues", revision=2, departures=(
             "Heads on a frozen encoder, not a RoBERTa fine-tuned on the target corpus.",
-            "The regression tells true replies from false ones; the paper fits it to human ratings.",
-            "Retrieval finds the own reply in a batch, with the encoder's cosine as a feature.", BOUNDED))
+            "The regression separates true from false replies; the paper fits it to human ratings.",
+            "Retrieval finds the reply to each context in a batch, with the encoder's cosine as a feature.", BOUNDED))
     recipes: ClassVar[Mapping[str, Recipe]] = {
         "small": Recipe(FIVE, steps=1_000, rate=2e-3, network={"turns": 3}, losses=("retrieval",), parts={
             "dr-c": {"architecture": "match"}, "dr-f": {"architecture": "fact-match", "network": {}},
@@ -57,15 +56,15 @@ class UsrMetric(Trainable):
         "paper": Recipe(("personachat", "topical_chat"), steps=20_000, epochs=3, rate=5e-5, warmup=0.0, every=1_000,
                         encoder="roberta-base", batch=8, accumulate=2, architecture="cross-encoder",
                         network={"hidden": 768}, parts={"dr-c": {}, "dr-f": {}, "regression": REGRESSION}, departures=(
-            "The regression tells true replies from false ones; the paper fits it to human ratings.",
-            "usr-mlm is of the masked model `mlm` over the same encoder.",
-            "dr-c reads the whole context without the facts.",
-            "Text is read as it is, not lower-cased and tokenised; Topical-Chat's facts are not to be had."))}
+            "The regression separates true from false replies; the paper fits it to human ratings.",
+            "usr-mlm uses the masked model `mlm` over the same encoder.",
+            "dr-c uses the whole context without the facts.",
+            "Text is not lower-cased or pre-tokenised; Topical-Chat's facts are not available."))}
     encoder: str = ""
     recipe: Literal["small", "paper"] = "small"
 
     def score(self, items: Sequence[Item], models: Models) -> Columns:
-        """Return four columns; `usr` is a probability; NaN without a context, and without facts for usr-dr-f."""
+        """Return four columns, `usr` as a probability; NaN without a context (usr, usr-dr-c) or facts (usr-dr-f)."""
         dr_c, dr_f, regression = (self.scorer(models, part) for part in self.training.parts)
         likely = mean_log_likelihoods(items, models.masked(self.encoder))
         known = [tuple(sentences(item.facts)) for item in items]
@@ -74,25 +73,25 @@ class UsrMetric(Trainable):
                             for facts, response in zip(known, responses(items), strict=True)])
         scorable = np.isfinite(likely) & np.isfinite(context)
         rows = np.stack([likely, context, fact], axis=1)
-        whole = regression.probabilities([row if usable else None for row, usable in zip(rows, scorable, strict=True)])
-        return {"usr": whole, "usr-mlm": likely, "usr-dr-c": context, "usr-dr-f": fact}
+        scores = regression.probabilities([row if usable else None for row, usable in zip(rows, scorable, strict=True)])
+        return {"usr": scores, "usr-mlm": likely, "usr-dr-c": context, "usr-dr-f": fact}
 
     def examples(self, data: TrainingData) -> Split:
-        """Return replies with their contexts or their facts, or the sub-scores of true and false replies."""
+        """Return replies with contexts or facts, or for the regression the sub-scores of true and false replies."""
         if data.part == "dr-c":
             return data.split(following)
         if data.part == "dr-f":
             return data.split(lambda dialogues: [
                 Contrast(Pair(facts, pair.response)) for pair, facts in known_replies(dialogues)])
         known = known_replies(data.held_out())
-        check_parts("replies of speakers whose persona is known", known, known, "personachat among them")
+        check_parts("replies of speakers whose persona is known", known, known, "personachat")
         rows = [known[row] for row in data.rng.permutation(len(known))[: 2 * JUDGED]]
         half = (len(rows) + 1) // 2
         return self._judged(rows[:half], data.models), self._judged(rows[half:], data.models)
 
     def _judged(self, rows: Sequence[tuple[Pair, tuple[str, ...]]],
                 models: Models) -> list[tuple[tuple[float, ...], float]]:
-        """Return the sub-scores of true replies, labelled 1, and of those of other rows, labelled 0."""
+        """Return sub-scores with labels: each context with its reply (1) and with the reply of the next row (0)."""
         others = [*rows[1:], *rows[:1]]
         contexts = [*(pair for pair, _ in rows), *(pair._replace(response=other.response)
                                                    for (pair, _), (other, _) in zip(rows, others, strict=True))]
@@ -107,13 +106,13 @@ class UsrMetric(Trainable):
 
 
 def sentences(facts: Iterable[str]) -> list[str]:
-    """Return the sentences of facts that hold a letter or digit, without the prefix that names the speaker."""
+    """Split facts into sentences, without the speaker prefix; drop sentences without a letter or digit."""
     parts = [part for fact in facts for part in _END.split(_PREFIX.sub("", fact.strip()))]
     return [part for part in parts if any(map(str.isalnum, part))][:SENTENCES]
 
 
 def known_replies(dialogues: Dialogues) -> list[tuple[Pair, tuple[str, ...]]]:
-    """Return the replies of speakers whose persona is known, with the sentences of it."""
+    """Return the replies of speakers whose persona is known, with its sentences."""
     rows = []
     for dialogue in dialogues:
         personas = dialogue.labels.get("persona") or {}
@@ -121,5 +120,5 @@ def known_replies(dialogues: Dialogues) -> list[tuple[Pair, tuple[str, ...]]]:
             before = spoken(earlier.text for earlier in dialogue.utterances[:index])
             facts = tuple(sentences(personas.get(turn.speaker, ())))
             if turn.text.strip() and before and facts:
-                rows.append((Pair(before[-WHOLE:], turn.text), facts))
+                rows.append((Pair(before[-MAX_CONTEXT:], turn.text), facts))
     return rows

@@ -1,1 +1,1 @@
-"""Training: recipe, data, loop and checkpoint."""
+"""Training metrics: recipes, data, objectives and the training loop."""

@@ -1,4 +1,4 @@
-"""The inputs and the objective of a training: a recipe, dialogues, a loss."""
+"""What a training run is given: a recipe, dialogues and a loss."""
 
 from __future__ import annotations
 
@@ -20,25 +20,25 @@ if TYPE_CHECKING:
 
 Dialogues: TypeAlias = Sequence[Dialogue]
 Split: TypeAlias = tuple[Sequence[Any], Sequence[Any]]
-"""Examples to train on, and examples held out."""
+"""Training examples and held-out examples."""
 HELD_OUT = 20
-"""One in this many dialogues is held out, chosen by the digest of its words."""
+"""One in this many dialogues is held out, chosen by the digest of its text."""
 FIXED = {"network", "corpora", "options", "parts", "examples", "reads", "losses"}
-"""Settings that `--set` does not take."""
+"""Settings that `--set` cannot change."""
 
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """The settings of a training by AdamW, which keeps the weights with the least held-out loss.
+    """The settings of a training run with AdamW, which keeps the weights with the lowest held-out loss.
 
-    corpora, examples               corpora by name; settings of the metric's examples
-    encoder, architecture, network  names, and the arguments of the network; `start` names weights to begin with
-    losses, margin                  objectives.py; by how much the right reading should score above the wrong one
-    steps or epochs                 `schedule` can halve the `rate` after each epoch; `clip` 0 does not clip gradients
-    length, rank, body_rate         of a transformer: tokens; rank of its adapters, 0 for none; its rate, 0 for `rate`
-    masked, next_sentence           share of words also predicted; initialise the classifier from BERT's
-    parts, reads                    networks trained in turn, and how their recipes differ; the parts that one reads
-    options, departures             options of the metric unless others are named; None where the card has departures
+    corpora, examples               names of the corpora; settings for building the metric's examples
+    encoder, architecture, network  names, and the arguments of the network; `start` names the initial weights
+    losses, margin                  see objectives.py; how far the right input should score above the wrong one
+    steps or epochs                 `schedule` can halve the `rate` after each epoch; `clip=0` turns clipping off
+    length, rank, body_rate         of a transformer: tokens; adapter rank, 0 for none; learning rate, 0 for `rate`
+    masked, next_sentence           share of words masked and predicted; initialise the classifier from BERT's
+    parts, reads                    networks trained in turn, with changes to the recipe; parts whose output a part uses
+    options, departures             default options of the metric; None to keep the departures of the card
     """
 
     corpora: tuple[str, ...]
@@ -73,45 +73,45 @@ class Recipe:
 
     @property
     def settings(self) -> dict[str, Any]:
-        """The settings that decide the weights, by name."""
+        """The settings that affect the weights, by name."""
         return {row.name: getattr(self, row.name) for row in dataclasses.fields(self) if row.name != "departures"}
 
     def of_part(self, part: str) -> Recipe:
         return dataclasses.replace(self, **self.parts[part]) if part else self
 
     def over(self, rows: int) -> Recipe:
-        """Return the recipe with its epochs converted to steps over so many examples."""
+        """Return the recipe with its epochs converted to steps, for this number of examples."""
         if not self.epochs:
             return self
         if not rows:
-            raise MetricError(f"epochs={self.epochs:g}: this training draws at random and has steps alone")
+            raise MetricError(f"epochs={self.epochs:g}: this metric trains on random batches without epochs; set steps")
         return dataclasses.replace(self, steps=max(1, round(self.epochs * rows / (self.batch * self.accumulate))))
 
     def with_settings(self, settings: Iterable[str]) -> Recipe:
-        """Return the recipe with settings such as `rate=2e-5` or an argument of the network; steps replace epochs."""
+        """Apply settings such as `rate=2e-5`, including arguments of the network; steps replace epochs."""
         recipe = self
         for setting in settings:
             name, equals, value = setting.partition("=")
-            known = {key: held for key, held in {**recipe.settings, **recipe.network}.items() if key not in FIXED}
+            known = {key: old for key, old in {**recipe.settings, **recipe.network}.items() if key not in FIXED}
             if not equals or name not in known:
                 raise BadOption(f"--set {setting}: unknown setting; {nearest(name, known)}")
             kind = type(Recipe((), 1).settings.get(name, known[name]))
             try:
-                held = {"true": True, "false": False}[value] if kind is bool else kind(value)
+                parsed = {"true": True, "false": False}[value] if kind is bool else kind(value)
             except (KeyError, ValueError):
-                raise BadOption(f"--set {setting}: should be like {name}={known[name]}") from None
-            changes: dict[str, Any] = {"network": {**recipe.network, name: held}} if name in recipe.network else {
-                name: held, **({"epochs": 0.0} if name == "steps" else {})}
+                raise BadOption(f"--set {setting}: expected a value as in {name}={known[name]}") from None
+            changes: dict[str, Any] = {"network": {**recipe.network, name: parsed}} if name in recipe.network else {
+                name: parsed, **({"epochs": 0.0} if name == "steps" else {})}
             recipe = dataclasses.replace(recipe, **changes)
         return recipe
 
 
 @dataclass(frozen=True, slots=True)
 class Objective:
-    """A loss to minimise: a fresh network, `type(network)(**config)`, its batches and the loss of a batch.
+    """A loss to minimise: an untrained network, `type(network)(**config)`, its batches and the loss of a batch.
 
-    A batch is a tensor, or a tuple, list or dict of tensors. Parameters that require a gradient are kept. `notes`, such
-    as accuracies, go into the checkpoint's card; `rows` is the number of examples in an epoch.
+    A batch is a tensor, or a tuple, list or dict of tensors. Only parameters that require a gradient are saved.
+    `notes`, such as accuracies, go into the checkpoint's card; `rows` is the number of examples in an epoch.
     """
 
     network: Any
@@ -123,7 +123,7 @@ class Objective:
     rows: int = 0
 
     def __add__(self, other: Objective) -> Objective:
-        """Return the objective whose loss is the sum of both, of the same network."""
+        """Return the sum of two objectives for the same network."""
         return Objective(
             self.network, self.config, lambda rng: (self.draw(rng), other.draw(rng)),
             list(zip(self.held_out, other.held_out, strict=True)),
@@ -133,10 +133,10 @@ class Objective:
 
 @dataclass
 class TrainingData:
-    """The inputs of a training.
+    """The inputs of a training run.
 
-    `notes` on the examples go into the checkpoint's card. `frozen` is set when vectors were read, so that only a head
-    on them is trained; `built` is the network (tuned.py).
+    `notes` on the examples go into the checkpoint's card. `frozen` is set once vectors of the frozen encoder are used:
+    only a head on them is trained. `built` is the network (tuned.py).
     """
 
     corpora: Mapping[str, Corpus]
@@ -152,11 +152,11 @@ class TrainingData:
 
     @property
     def rng(self) -> np.random.Generator:
-        """A generator for the preparation of a training, in the same state at every call."""
+        """A new generator for preparing the training run, always in the same initial state."""
         return np.random.default_rng(self.seed)
 
     def dialogues(self, *names: str) -> list[Dialogue]:
-        """Return the dialogues to train on, of the corpora named, or of all."""
+        """Return the training dialogues of the named corpora, by default of all."""
         return self._dialogues(names, held_out=False)
 
     def held_out(self, *names: str) -> list[Dialogue]:
@@ -164,13 +164,13 @@ class TrainingData:
 
     def _dialogues(self, names: tuple[str, ...], held_out: bool) -> list[Dialogue]:
         if unknown := set(names) - set(self.corpora):
-            raise MetricError(f"this training takes the corpus {', '.join(unknown)}; given are "
+            raise MetricError(f"this metric is trained on {', '.join(unknown)}, which is not among the corpora: "
                               f"{', '.join(self.corpora) or 'none'}")
         return [dialogue for name in names or self.corpora for dialogue in self.corpora[name].dialogues
                 if _is_held_out(dialogue) == held_out]
 
     def split(self, examples: Callable[..., Sequence[Any]], *settings: tuple[Any, Any]) -> Split:
-        """Return the examples of the dialogues to train on and of those held out; a setting has a value for each."""
+        """Build training and held-out examples; each setting is a pair of values, one for either set."""
         training, held_out = map(examples, (self.dialogues(), self.held_out()), *settings)
         return training, held_out
 
@@ -188,8 +188,8 @@ def _is_held_out(dialogue: Dialogue) -> bool:
     return int.from_bytes(hashlib.sha256(words).digest()[:4]) % HELD_OUT == 0
 
 
-def check_parts(what: str, training: Sized, held_out: Sized, take: str = "larger ones") -> None:
-    """Raise MetricError for data with nothing to train on, or nothing held out."""
+def check_parts(kind: str, training: Sized, held_out: Sized, remedy: str = "larger corpora") -> None:
+    """Raise MetricError if there are no training or no held-out examples."""
     if not len(training) or not len(held_out):
-        raise MetricError(f"the corpora have {len(training)} {what} to train on and {len(held_out)} held out; take "
-                          f"{take}")
+        raise MetricError(f"the corpora have {len(training)} {kind} to train on and {len(held_out)} held out; use "
+                          f"{remedy}")

@@ -1,4 +1,4 @@
-"""Training examples: contexts with good responses, and false responses to compare them with."""
+"""Training examples: contexts with good and false responses."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from metrics.models.readings import Pair, spoken
 from metrics.training import negatives
 
 FIVE = ("dailydialog", "empatheticdialogues", "personachat", "topical_chat", "wizard_of_wikipedia")
-"""The corpora of the metrics that need nothing but dialogues."""
-WHOLE = 20
-"""Utterances before a response, at most."""
+"""The corpora of metrics that need no labels."""
+MAX_CONTEXT = 20
+"""Maximum number of utterances in a context."""
 GOOD, ADVERSARIAL, RATED = "positive_responses", "adversarial_negative_responses", "rated_responses"
-"""Labels of a dialogue: good responses, false ones that share words with it, and [[text, 1 to 5], ...]."""
+"""Labels of a dialogue: good responses, false responses that share words with it, and [[text, 1 to 5], ...]."""
 Value = TypeVar("Value")
 
 
 class Contrast(NamedTuple):
-    """A right and a wrong reading, told apart by the network's `output`; None stands for another example's response."""
+    """A right and a wrong input for the network's `output`; None takes the response of another example."""
 
     right: Any
     wrong: Any = None
@@ -32,7 +32,7 @@ class Contrast(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """A context with its good responses, its hard false ones and its rated ones."""
+    """A context with its good, hard false and rated responses."""
 
     turns: tuple[str, ...]
     good: tuple[str, ...]
@@ -41,55 +41,55 @@ class Answered:
 
 
 def exchanges(dialogues: Iterable[Dialogue]) -> Iterator[tuple[int, list[str], str]]:
-    """Yield each utterance that is not blank and not first, with those before it and the number of its dialogue."""
+    """Yield the dialogue's index, the context and the response for every utterance but the first; skip blank ones."""
     for number, dialogue in enumerate(dialogues):
-        said = list(spoken(turn.text for turn in dialogue.utterances))
-        yield from ((number, said[:row], said[row]) for row in range(1, len(said)))
+        texts = list(spoken(turn.text for turn in dialogue.utterances))
+        yield from ((number, texts[:row], texts[row]) for row in range(1, len(texts)))
 
 
-def following(dialogues: Iterable[Dialogue], turns: int = WHOLE) -> list[Contrast]:
-    """Return each utterance after the `turns` before it."""
+def following(dialogues: Iterable[Dialogue], turns: int = MAX_CONTEXT) -> list[Contrast]:
+    """Return every utterance as a response to up to `turns` utterances before it."""
     return [Contrast(Pair(tuple(before[-turns:]), text)) for _, before, text in exchanges(dialogues)]
 
 
-def answered(dialogues: Iterable[Dialogue], turns: int = WHOLE) -> list[Answered]:
-    """Return the dialogues that list good responses in addition to their utterances."""
+def answered(dialogues: Iterable[Dialogue], turns: int = MAX_CONTEXT) -> list[Answered]:
+    """Return the dialogues that are labelled with good responses to their last utterance."""
     rows = []
     for dialogue in dialogues:
-        said = spoken(turn.text for turn in dialogue.utterances)
+        context = spoken(turn.text for turn in dialogue.utterances)
         good, hard = (tuple(dict.fromkeys(spoken(dialogue.labels.get(label, ())))) for label in (GOOD, ADVERSARIAL))
-        if good and said:
+        if good and context:
             rated = tuple((text, float(rating)) for text, rating in dialogue.labels.get(RATED, ()))
-            rows.append(Answered(said[-turns:], good, hard, rated))
+            rows.append(Answered(context[-turns:], good, hard, rated))
     return rows
 
 
-def several(dialogues: Iterable[Dialogue], turns: int = WHOLE) -> list[Answered]:
-    """Return the dialogues that have two or more good responses; MetricError without any."""
+def with_alternatives(dialogues: Iterable[Dialogue], turns: int = MAX_CONTEXT) -> list[Answered]:
+    """Return the dialogues with at least two good responses; raise MetricError if there are fewer than two of them."""
     rows = [row for row in answered(dialogues, turns) if len(row.good) > 1]
     if len(rows) < 2:
-        raise MetricError(f"the corpora have fewer than two contexts with several good responses ({GOOD}, a list of "
-                          "texts beside the utterances); take dailydialog_pp as well")
+        raise MetricError("the corpora have fewer than two contexts with several good responses (a list of strings "
+                          f"named {GOOD}); add dailydialog_pp")
     return rows
 
 
-def whole_or_broken(dialogues: Iterable[Dialogue], count: int, rng: np.random.Generator,
-                    share: float) -> list[tuple[str, float]]:
-    """Return up to `count` responses with label 1, a share of them without stop words, and corrupted with label 0."""
-    texts = some_replies(dialogues, count, rng)
-    broken = [drawn((negatives.reordered, negatives.dropped, negatives.repeated), rng)(text, rng) for text in texts]
-    whole = [negatives.without_stop_words(text, rng) if rng.random() < share else text for text in texts]
-    return [*((text, 1.0) for text in whole),
-            *((changed, 0.0) for changed, text in zip(broken, texts, strict=True) if changed != text)]
+def intact_or_corrupted(dialogues: Iterable[Dialogue], count: int, rng: np.random.Generator,
+                        share: float) -> list[tuple[str, float]]:
+    """Return up to `count` replies with label 1, a `share` of them without stop words, and corrupted with label 0."""
+    texts = sample_replies(dialogues, count, rng)
+    corrupted = [pick((negatives.reordered, negatives.dropped, negatives.repeated), rng)(text, rng) for text in texts]
+    intact = [negatives.without_stop_words(text, rng) if rng.random() < share else text for text in texts]
+    return [*((text, 1.0) for text in intact),
+            *((changed, 0.0) for changed, text in zip(corrupted, texts, strict=True) if changed != text)]
 
 
-def some_replies(dialogues: Iterable[Dialogue], count: int, rng: np.random.Generator) -> list[str]:
-    """Return up to `count` distinct utterances that answer another, three words long or longer."""
+def sample_replies(dialogues: Iterable[Dialogue], count: int, rng: np.random.Generator) -> list[str]:
+    """Return up to `count` random, distinct replies of at least three words."""
     replies = list(dict.fromkeys(turn.text for dialogue in dialogues for turn in dialogue.utterances[1:]
                                  if len(turn.text.split()) > 2))
     return [replies[row] for row in rng.permutation(len(replies))[:count]]
 
 
-def drawn(values: Sequence[Value], rng: np.random.Generator) -> Value:
-    """Return one of the values at random."""
+def pick(values: Sequence[Value], rng: np.random.Generator) -> Value:
+    """Return a random value."""
     return values[int(rng.integers(len(values)))]

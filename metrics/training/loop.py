@@ -1,9 +1,9 @@
-"""The training loop: AdamW, warm-up, early stopping on the held-out loss; it can be stopped and resumed at any time.
+"""The training loop: AdamW with warm-up and early stopping on the held-out loss, which can be interrupted and resumed.
 
-Every `recipe.every` steps it evaluates the held-out loss, keeps the weights if that is the least so far, and writes its
-state to a file. A training that was killed resumes from there and ends, on the processor, in the same weights bit by
-bit. A batch must therefore depend on nothing but the generator it is drawn with. Only matrices decay, neither biases
-nor the weights of norms.
+Every `recipe.every` steps it evaluates the held-out loss, keeps the weights if the loss is the lowest so far, and saves
+its state to a file. An interrupted run resumes from that file and, on a CPU, ends with the same weights, bit for bit;
+a batch must therefore depend only on the generator it is drawn with. Weight decay applies to matrices, not to biases or
+the weights of norms.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from metrics.training.data import Objective, Recipe
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """A step, the mean training loss since the last evaluation, and the held-out loss."""
+    """The mean training loss since the previous evaluation, and the held-out loss."""
 
     step: int
     loss: float
@@ -42,7 +42,7 @@ class Evaluation:
 
 @dataclass(frozen=True, slots=True)
 class Fitted:
-    """The weights with the least held-out loss, their step, and the loss curve; not `done` if time ran out."""
+    """The weights with the lowest held-out loss and the loss curve; `done` is False if time ran out."""
 
     weights: dict[str, Any]
     best: Evaluation
@@ -53,31 +53,29 @@ class Fitted:
 
 
 def fit(objective: Objective, recipe: Recipe, machine: Machine, seed: int, state: Path | None = None,
-        tell: Callable[[Evaluation], None] = lambda evaluation: None,
-        stepped: Callable[[int], None] = lambda step: None, until: float = math.inf) -> Fitted:
-    """Fit the network, resuming from the file `state` if there is one.
+        on_evaluation: Callable[[Evaluation], None] = lambda evaluation: None,
+        on_step: Callable[[int], None] = lambda step: None, until: float = math.inf) -> Fitted:
+    """Train the network, resuming from the file `state` if it exists.
 
-    `tell` receives each evaluation, `stepped` the number of each step. Training ends at the first evaluation after
-    `until` on the monotonic clock.
+    Training ends at the first evaluation after `until`, a time of `time.monotonic()`.
     """
     if min(recipe.steps, recipe.every, recipe.accumulate) < 1:
-        raise MetricError(f"a training takes 1 step or more, each of 1 batch or more, and evaluates after 1 or more: "
-                          f"{recipe}")
+        raise MetricError(f"steps, every and accumulate must be at least 1: {recipe}")
     if not objective.held_out:
-        raise MetricError("the validation set is empty; take larger corpora")
+        raise MetricError("the validation set is empty; use larger corpora")
     with randomness(seed, machine):
         training = _Training(objective, recipe, machine, seed)
         if state is not None:
             training.resume(state)
         while not (training.done or (training.curve and training.any_process(time.monotonic() >= until))):
-            evaluation = training.run(stepped)
+            evaluation = training.run(on_step)
             if state is not None:
                 state.parent.mkdir(parents=True, exist_ok=True)
                 write_atomically(state, training.state())
-            tell(evaluation)
+            on_evaluation(evaluation)
         training.network.load_state_dict(training.best, strict=False)
         training.network.eval()
-        return Fitted(training.best, training.least, training.step, tuple(training.curve), training.seconds,
+        return Fitted(training.best, training.lowest, training.step, tuple(training.curve), training.seconds,
                       training.done)
 
 
@@ -90,7 +88,7 @@ def on_device(batch: Any, device: str) -> Any:
 
 
 def share_of_rate(recipe: Recipe, step: int) -> float:
-    """Return the share of the rate at a step, counted from 0: a linear warm-up, then the recipe's schedule."""
+    """Return the factor on the learning rate at a step, counted from 0: linear warm-up, then the recipe's schedule."""
     warm = max(1, round(recipe.warmup * recipe.steps))
     if step < warm:
         return (step + 1) / warm
@@ -100,11 +98,9 @@ def share_of_rate(recipe: Recipe, step: int) -> float:
 
 
 class _Training:
-    """The state of a training at some step."""
-
     def __init__(self, objective: Objective, recipe: Recipe, machine: Machine, seed: int) -> None:
         self.objective, self.recipe, self.machine = objective, recipe, machine
-        self.device, self.together = machine.devices[0], together(machine)
+        self.device, self.accelerator = machine.devices[0], accelerator(machine)
         self.network = objective.network.to(self.device)
         groups: dict[tuple[float, float], list[Any]] = {}
         for name, parameter in self.network.named_parameters():
@@ -116,7 +112,8 @@ class _Training:
         self.optimizer = torch.optim.AdamW([
             {"params": groups[rate, decay], "lr": rate, "rate": rate, "weight_decay": decay}
             for rate, decay in sorted(groups, reverse=True)])
-        self.generator = np.random.default_rng(seed if self.together is None else (seed, self.together.process_index))
+        self.generator = np.random.default_rng(
+            seed if self.accelerator is None else (seed, self.accelerator.process_index))
         shapes = {name: list(tensor.shape) for name, tensor in learned(self.network).items()}
         self.about = json.dumps([seed, dataclasses.asdict(recipe), shapes, self.device])
         self.best: dict[str, torch.Tensor] = {}
@@ -124,23 +121,23 @@ class _Training:
         self.step, self.seconds = 0, 0.0
 
     @property
-    def least(self) -> Evaluation:
-        """The evaluation with the least held-out loss."""
+    def lowest(self) -> Evaluation:
+        """The evaluation with the lowest held-out loss."""
         return min(self.curve, key=lambda evaluation: evaluation.held_out)
 
     @property
     def done(self) -> bool:
         """True after the last step, or when patience has run out."""
         return bool(self.curve) and (self.step >= self.recipe.steps or len(
-            self.curve) - 1 - self.curve.index(self.least) >= self.recipe.patience)
+            self.curve) - 1 - self.curve.index(self.lowest) >= self.recipe.patience)
 
     def any_process(self, condition: bool) -> bool:
-        """Return True if the condition holds in this process or, of several, in any of them."""
-        if self.together is None:
+        """Return True if the condition holds in any of the processes."""
+        if self.accelerator is None:
             return condition
-        return bool(self.together.reduce(torch.tensor(float(condition), device=self.device), "sum") > 0)
+        return bool(self.accelerator.reduce(torch.tensor(float(condition), device=self.device), "sum") > 0)
 
-    def run(self, stepped: Callable[[int], None]) -> Evaluation:
+    def run(self, on_step: Callable[[int], None]) -> Evaluation:
         """Train up to the next evaluation."""
         start, first = time.perf_counter(), self.step
         end = min(self.recipe.steps, (self.step // self.recipe.every + 1) * self.recipe.every)
@@ -148,19 +145,19 @@ class _Training:
         total = torch.zeros((), device=self.device)
         while self.step < end:
             total += self._take_step()
-            stepped(self.step)
+            on_step(self.step)
         mean = total.item() / (end - first)
         self.network.eval()
         with torch.no_grad():
             held_out = float(np.mean([float(self._loss(batch)) for batch in self.objective.held_out]))
         if not (math.isfinite(mean) and math.isfinite(held_out)):
             name = "training" if not math.isfinite(mean) else "held-out"
-            resume = f"; the same with --minutes 0 keeps the best weights up to step {first}" if self.curve else ""
-            raise MetricError(f"the {name} loss is no finite number between steps {first + 1} and {end}: take a lower "
-                              f"rate than {self.recipe.rate:g}, or mend the loss{resume}")
+            resume = f"; add --minutes 0 to keep the best weights up to step {first}" if self.curve else ""
+            raise MetricError(f"the {name} loss is not finite between steps {first + 1} and {end}: use a learning rate "
+                              f"below {self.recipe.rate:g} or correct the loss{resume}")
         evaluation = Evaluation(end, mean, held_out)
         self.curve.append(evaluation)
-        if self.least is evaluation:
+        if self.lowest is evaluation:
             self.best = {name: tensor.to("cpu", copy=True) for name, tensor in learned(self.network).items()}
         self.seconds += time.perf_counter() - start
         return evaluation
@@ -175,11 +172,11 @@ class _Training:
             loss.backward()  # type: ignore[no-untyped-call, unused-ignore]
             total += loss.detach()
         parameters = [parameter for group in self.optimizer.param_groups for parameter in group["params"]]
-        if self.together is not None:
+        if self.accelerator is not None:
             for parameter in parameters:
                 if parameter.grad is not None:
-                    parameter.grad = self.together.reduce(parameter.grad, "mean")
-            total = self.together.reduce(total, "mean")
+                    parameter.grad = self.accelerator.reduce(parameter.grad, "mean")
+            total = self.accelerator.reduce(total, "mean")
         torch.nn.utils.clip_grad_norm_(parameters, self.recipe.clip or math.inf)
         self.optimizer.step()
         self.step += 1
@@ -202,10 +199,10 @@ class _Training:
         return content.getvalue()
 
     def resume(self, path: Path) -> None:
-        """Resume from a state file; ignore a damaged one, or one of another training."""
+        """Resume from a state file; ignore a damaged one, or that of a different training run."""
         try:
             state = torch.load(path, map_location="cpu", weights_only=True)
-        except Exception:  # none is there; a cut file can be wrong in many ways, each with an error of its own
+        except Exception:  # absent, or truncated, for which torch raises many kinds of errors
             return
         if not isinstance(state, dict) or state.get("about") != self.about:
             return
@@ -219,8 +216,8 @@ class _Training:
             torch.cuda.set_rng_state(state["cuda"], self.device)
 
 
-def together(machine: Machine) -> Any:
-    """Return the Accelerator that joins the processes started by `accelerate launch`; None for one process."""
+def accelerator(machine: Machine) -> Any:
+    """Return the Accelerator that connects the processes started by `accelerate launch`; None for a single process."""
     if int(os.environ.get("WORLD_SIZE", "1")) < 2:
         return None
     from accelerate import Accelerator
@@ -230,7 +227,7 @@ def together(machine: Machine) -> Any:
 
 @contextlib.contextmanager
 def randomness(seed: int, machine: Machine) -> Iterator[None]:
-    """Seed torch within the context, and restore its generators afterwards."""
+    """Seed torch within the context and restore its generators afterwards."""
     devices = [torch.device(device) for device in machine.devices] if machine.kind == "cuda" else []
     with torch.random.fork_rng(devices=devices):  # type: ignore[no-untyped-call, unused-ignore]
         torch.manual_seed(seed)  # type: ignore[no-untyped-call, unused-ignore]

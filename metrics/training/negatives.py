@@ -1,4 +1,4 @@
-"""Negative examples: corrupted words, wrong replies, shuffled dialogues. Words are separated by spaces.
+"""Negative examples: corrupted texts, wrong replies, shuffled dialogues. Words are separated by spaces.
 
 Papers: MME-CRS (Zhang et al. 2022), GRADE (Huang et al. 2020), DynaEval (Zhang et al. 2021), RUBER (Tao et al. 2018).
 """
@@ -23,12 +23,12 @@ Rows = npt.NDArray[np.int64]
 Matrix = npt.NDArray[np.floating]
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)?")
 BLOCK = 256
-"""Queries that share one draw of candidates, so that a block is one matrix product."""
+"""Number of queries that share one draw of candidates, which makes a block one matrix product."""
 
 
 def reordered(text: str, rng: np.random.Generator) -> str:
-    """Return the words in another order (MME-CRS, fluency); the same only where all words are the same."""
-    return " ".join(_moved(text.split(), rng))
+    """Return the words in a different order, if any two differ (MME-CRS, fluency)."""
+    return " ".join(_shuffled(text.split(), rng))
 
 
 def dropped(text: str, rng: np.random.Generator) -> str:
@@ -37,8 +37,8 @@ def dropped(text: str, rng: np.random.Generator) -> str:
     if len(words) < 2:
         return text
     count = min(len(words) - 1, max(1, round(rng.uniform(0.15, 0.5) * len(words))))
-    gone = set(rng.choice(len(words), count, replace=False).tolist())
-    return " ".join(word for index, word in enumerate(words) if index not in gone)
+    removed = set(rng.choice(len(words), count, replace=False).tolist())
+    return " ".join(word for index, word in enumerate(words) if index not in removed)
 
 
 def repeated(text: str, rng: np.random.Generator) -> str:
@@ -52,17 +52,17 @@ def repeated(text: str, rng: np.random.Generator) -> str:
 
 
 def without_stop_words(text: str, rng: np.random.Generator) -> str:
-    """Drop the stop words, unless no other word would be left (MME-CRS: a positive of fluency)."""
+    """Drop the stop words, unless no other word would be left (MME-CRS: a positive example for fluency)."""
     words = text.split()
-    rng.random(len(words))  # the shipped weights were trained when each word was drawn for
+    rng.random(len(words))  # keeps the random stream of the shipped weights, which had one draw per word
     left = [word for word in words if word.casefold().strip(".,!?") not in STOP_WORDS]
     return " ".join(left) if any(map(str.isalnum, "".join(left))) else text
 
 
 def random_others(rows: Rows, groups: Rows, rng: np.random.Generator) -> Rows:
-    """Return for each row a random one of another group (RUBER); `groups` has the dialogue of every row."""
+    """Return for each row a random row of another group (RUBER); `groups` holds the dialogue of every row."""
     if len(groups) == 0 or (groups == groups[0]).all():
-        raise ValueError("random negatives need replies of two dialogues or more")
+        raise ValueError("random negatives need replies from at least two dialogues")
     drawn = rng.integers(len(groups), size=len(rows))
     while (same := groups[drawn] == groups[rows]).any():
         drawn[same] = rng.integers(len(groups), size=int(same.sum()))
@@ -71,9 +71,9 @@ def random_others(rows: Rows, groups: Rows, rng: np.random.Generator) -> Rows:
 
 def nearest_others(rows: Rows, vectors: Matrix, groups: Rows, rng: np.random.Generator,
                    drawn: int = 1000, best: int = 5) -> Rows:
-    """Return for each row one of the `best` nearest of `drawn` rows, by cosine (GRADE, embedding-based sampling).
+    """Return for each row one of the `best` nearest of `drawn` random rows, by cosine (GRADE, embedding sampling).
 
-    Rows of the same group or with the same vector do not count. One draw serves BLOCK rows.
+    Rows of the same group or with the same vector are excluded. BLOCK rows share one draw.
     """
     chosen_rows = np.empty(len(rows), dtype=np.int64)
     for start in range(0, len(rows), BLOCK):
@@ -83,21 +83,21 @@ def nearest_others(rows: Rows, vectors: Matrix, groups: Rows, rng: np.random.Gen
         cosine[(groups[part][:, None] == groups[pool]) | (cosine > 1 - 1e-5)] = -np.inf
         top = np.argpartition(-cosine, min(best, len(pool)) - 1, axis=1)[:, :best]
         chosen = top[np.arange(len(part)), rng.integers(top.shape[1], size=len(part))]
-        barred = np.isneginf(np.take_along_axis(cosine, chosen[:, None], axis=1)[:, 0])
+        excluded = np.isneginf(np.take_along_axis(cosine, chosen[:, None], axis=1)[:, 0])
         chosen_rows[start:start + BLOCK] = pool[chosen]
-        if barred.any():
-            chosen_rows[start:start + BLOCK][barred] = random_others(part[barred], groups, rng)
+        if excluded.any():
+            chosen_rows[start:start + BLOCK][excluded] = random_others(part[excluded], groups, rng)
     return chosen_rows
 
 
 def middle(true: Matrix, candidates: Matrix) -> Rows:
-    """Return the index of the candidate (n, k, width) whose cosine to the true reply (n, width) is the middle one."""
+    """Return the index of the candidate (n, k, width) with the median cosine to the true reply (n, width)."""
     cosine = np.einsum("nd,nkd->nk", _unit(true), _unit(candidates))
     return np.argsort(-cosine, axis=1, kind="stable")[:, candidates.shape[1] // 2]
 
 
 def replaced(dialogue: Sequence[Utterance], pool: Sequence[str], rng: np.random.Generator) -> tuple[Utterance, ...]:
-    """Replace an utterance by one of the pool, which should be of other dialogues (DynaEval, UR)."""
+    """Replace an utterance with one from the pool, which should come from other dialogues (DynaEval, UR)."""
     index = int(rng.integers(len(dialogue)))
     speaker, old = dialogue[index].speaker, dialogue[index].text
     texts = (pool[int(row)] for row in rng.integers(len(pool), size=20))
@@ -108,16 +108,16 @@ def replaced(dialogue: Sequence[Utterance], pool: Sequence[str], rng: np.random.
 def speaker_shuffled(dialogue: Sequence[Utterance], rng: np.random.Generator) -> tuple[Utterance, ...]:
     """Shuffle the utterances of one speaker (DynaEval, SS)."""
     speakers = list(dict.fromkeys(turn.speaker for turn in dialogue))
-    movable = [who for who in speakers if len({turn.text for turn in dialogue if turn.speaker == who}) > 1]
+    movable = [name for name in speakers if len({turn.text for turn in dialogue if turn.speaker == name}) > 1]
     if not movable:
         return tuple(dialogue)
     speaker = movable[int(rng.integers(len(movable)))]
-    said = iter(_moved([turn.text for turn in dialogue if turn.speaker == speaker], rng))
-    return tuple(Utterance(speaker, next(said)) if turn.speaker == speaker else turn for turn in dialogue)
+    texts = iter(_shuffled([turn.text for turn in dialogue if turn.speaker == speaker], rng))
+    return tuple(Utterance(speaker, next(texts)) if turn.speaker == speaker else turn for turn in dialogue)
 
 
-def _moved(texts: list[str], rng: np.random.Generator) -> list[str]:
-    """Return the texts in another order, if any two differ."""
+def _shuffled(texts: list[str], rng: np.random.Generator) -> list[str]:
+    """Return the strings in a different order, if any two differ."""
     order = [texts[index] for index in rng.permutation(len(texts))]
     return order[1:] + order[:1] if order == texts else order
 
@@ -128,7 +128,7 @@ def _unit(vectors: Matrix) -> npt.NDArray[np.float32]:
 
 @dataclass
 class Index:
-    """Texts to be searched by BM25, as Lucene has it, which GRADE used; words are lower-cased, without stop words.
+    """A BM25 index of texts, with Lucene's formula, as in GRADE; words are lower-cased and stop words dropped.
 
     score(q, d) = Σ over t in q of idf(t) · tf(t, d) · (k + 1) / (tf(t, d) + k · (1 − b + b · |d| / mean |d|)), where
     idf(t) = ln(1 + (N − n(t) + 0.5) / (n(t) + 0.5)).
@@ -146,20 +146,20 @@ class Index:
         lengths = counts.sum(axis=1)
         frequency = np.bincount(counts.indices, minlength=counts.shape[1])
         rarity = np.log1p((len(self.texts) - frequency + 0.5) / (frequency + 0.5))
-        of = np.repeat(np.arange(len(self.texts)), np.diff(counts.indptr))
-        length = self.k * (1 - self.b + self.b * lengths[of] / max(lengths.mean(), 1e-9))
+        rows = np.repeat(np.arange(len(self.texts)), np.diff(counts.indptr))
+        length = self.k * (1 - self.b + self.b * lengths[rows] / max(lengths.mean(), 1e-9))
         counts.data = rarity[counts.indices] * counts.data * (self.k + 1) / (counts.data + length)
         self._weights = counts.T.tocsr().astype(np.float32)
 
     def search(self, queries: Sequence[str], top: int) -> tuple[Rows, npt.NDArray[np.float32]]:
-        """Return the best `top` texts of each query, best first, and their scores; -1 and 0 if fewer share a word."""
-        wanted = self._counts(queries)
+        """Return the `top` best texts for each query and their scores, padded with -1 and 0 if fewer share a word."""
+        query_counts = self._counts(queries)
         top = min(top, len(self.texts))
         rows, scores = np.full((len(queries), top), -1), np.zeros((len(queries), top), dtype=np.float32)
         for number in range(len(queries)):
-            row = wanted[[number]] @ self._weights
-            least = np.partition(row.data, -top)[-top] if row.nnz > top else 0.0
-            best = np.flatnonzero(row.data >= least)  # all that tie for the last place, so that the order decides
+            row = query_counts[[number]] @ self._weights
+            lowest = np.partition(row.data, -top)[-top] if row.nnz > top else 0.0
+            best = np.flatnonzero(row.data >= lowest)  # with all ties for the last place; the lower index wins
             best = best[np.lexsort((row.indices[best], -row.data[best]))][:top]
             rows[number, :len(best)], scores[number, :len(best)] = row.indices[best], row.data[best]
         return rows, scores
@@ -181,20 +181,21 @@ class Index:
 
 def lexical_others(rows: Rows, index: Index, groups: Rows, rng: np.random.Generator, top: int = 10,
                    ranks: Mapping[int, int] = MappingProxyType({})) -> Rows:
-    """Return for each row the middle one of the `top` texts that share most words with it (GRADE, lexical sampling).
+    """Return for each row the middle one of its `top` best BM25 matches (GRADE, lexical sampling).
 
-    `ranks` maps a number of texts to the rank that is chosen if more texts share a word; otherwise the first is chosen.
-    Texts of the same group or with the same words do not count. A row that shares no word with any gets a random text.
+    `ranks` overrides the middle: it maps n to the rank chosen if there are more than n matches; with fewer, the first.
+    Texts of the same group or with the same words are excluded. A row without matches gets a random text.
     """
     top = max(ranks) + 1 if ranks else top
     negatives = random_others(rows, groups, rng)
-    same = [" ".join(_WORD.findall(text.casefold())) for text in index.texts]
+    normalised = [" ".join(_WORD.findall(text.casefold())) for text in index.texts]
     for start in range(0, len(rows), BLOCK):
         hits, _ = index.search([index.texts[row] for row in rows[start:start + BLOCK]], 2 * top)
-        for number, near in enumerate(hits.tolist(), start):
+        for number, found in enumerate(hits.tolist(), start):
             row = rows[number]
-            far = [hit for hit in near if hit >= 0 and groups[hit] != groups[row] and same[hit] != same[row]][:top]
-            if far:
-                rank = max((rank for least, rank in ranks.items() if len(far) > least), default=1) - 1
-                negatives[number] = far[rank if ranks else len(far) // 2]
+            matches = [hit for hit in found
+                       if hit >= 0 and groups[hit] != groups[row] and normalised[hit] != normalised[row]][:top]
+            if matches:
+                rank = max((rank for count, rank in ranks.items() if len(matches) > count), default=1) - 1
+                negatives[number] = matches[rank if ranks else len(matches) // 2]
     return negatives

@@ -1,12 +1,12 @@
-"""The objectives of trainings, for any architecture. They add up: `retrieval(...) + contrast(...)`.
+"""Training objectives for any architecture; they can be added: `retrieval(...) + contrast(...)`.
 
-    contrast     right readings above wrong ones: cross entropy, or a ranking with the recipe's margin
-    labelled     cross entropy against labels from 0 to 1
-    classified   cross entropy against classes
-    rated        square error against ratings
-    retrieval    the own response among those of the batch, and the own context
+    contrast     score right inputs above wrong ones: cross entropy, or margin ranking if the recipe has a margin
+    labelled     cross entropy with labels from 0 to 1
+    classified   cross entropy with classes
+    rated        squared error against ratings
+    retrieval    find the response to each context within the batch, and the context of each response
 
-Batches are drawn at random from the examples to train on, and once from those held out.
+Training batches are drawn at random; held-out batches are drawn once.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from metrics.training.tuned import built
 BATCH = 128
 HELD_OUT_BATCHES = 8
 FIRST = 1_024
-"""Examples that initialise a network."""
+"""Number of examples from which a network is initialised."""
 
 
 def total(data: TrainingData, examples: Split, network: Mapping[str, Any]) -> Objective:
-    """Return the sum of the recipe's losses on the examples, for its architecture with further arguments."""
+    """Return the sum of the recipe's losses; `network` has further arguments of its architecture."""
     check_parts("examples", *examples)
     built(data, **network)
     losses = {"contrast": contrast, "labelled": labelled, "classified": classified, "rated": rated,
@@ -40,7 +40,7 @@ def total(data: TrainingData, examples: Split, network: Mapping[str, Any]) -> Ob
 
 
 def contrast(data: TrainingData, examples: Split) -> Objective:
-    """Tell right readings from wrong ones; a wrong reading of None has the response of the next example."""
+    """Separate right inputs from wrong ones; if `wrong` is None, use the response of the next example."""
     margin = data.recipe.margin
 
     def batch(rows: Sequence[Contrast], rng: np.random.Generator) -> Any:
@@ -63,16 +63,17 @@ def contrast(data: TrainingData, examples: Split) -> Objective:
 
     def hits(network: Any, batch: Any) -> Mapping[str, Any]:
         right, wrong = logits(network, batch)
-        return {"right above one half": right > 0, "wrong below one half": wrong < 0, "pairs in order": right > wrong}
+        return {"right inputs above 0.5": right > 0, "wrong inputs below 0.5": wrong < 0,
+                "pairs in order": right > wrong}
 
     return objective(data, examples, batch, loss, hits, lambda row: [row.right] + [row.wrong] * (row.wrong is not None))
 
 
 def labelled(data: TrainingData, examples: Split) -> Objective:
-    """Fit probabilities to labels from 0 to 1, by cross entropy."""
+    """Fit probabilities to labels from 0 to 1 by cross entropy."""
     def hits(network: Any, batch: Any) -> Mapping[str, Any]:
         inputs, labels = batch
-        return {"on their side of one half": (network(*inputs) > 0) == (labels > 0.5)}
+        return {"accuracy at 0.5": (network(*inputs) > 0) == (labels > 0.5)}
 
     return _valued(data, examples, functional.binary_cross_entropy_with_logits, hits)
 
@@ -81,13 +82,13 @@ def classified(data: TrainingData, examples: Split) -> Objective:
     """Fit classes, numbered from 0, by cross entropy."""
     def hits(network: Any, batch: Any) -> Mapping[str, Any]:
         inputs, classes = batch
-        return {"of the right class": network(*inputs).argmax(-1) == classes}
+        return {"accuracy": network(*inputs).argmax(-1) == classes}
 
     return _valued(data, examples, lambda logits, classes: functional.cross_entropy(logits, classes.long()), hits)
 
 
 def rated(data: TrainingData, examples: Split) -> Objective:
-    """Fit scores to ratings, by square error; the network is initialised from some examples."""
+    """Fit scores to ratings by squared error, after initialising the network from a sample of the examples."""
     network, rng, (training, _) = built(data), data.rng, examples
     sample = [training[row][0] for row in rng.permutation(len(training))[:FIRST]]
     network.prepare(sample)
@@ -97,7 +98,7 @@ def rated(data: TrainingData, examples: Split) -> Objective:
 
 def _valued(data: TrainingData, examples: Split, error: Callable[[Any, Any], Any],
             hits: Callable[[Any, Any], Mapping[str, Any]]) -> Objective:
-    """Return the objective of bringing logits near values; an example is a reading with its value."""
+    """Return the objective of fitting logits to values; an example is an input with its value."""
     def batch(rows: Sequence[tuple[Any, float]], rng: np.random.Generator) -> Any:
         readings, values = zip(*rows, strict=True)
         return built(data).inputs(readings, rng), torch.tensor(values, dtype=torch.float32)
@@ -110,7 +111,7 @@ def _valued(data: TrainingData, examples: Split, error: Callable[[Any, Any], Any
 
 
 def retrieval(data: TrainingData, examples: Split, size: int = 0) -> Objective:
-    """Find the own response among those of the batch, and the own context."""
+    """Find the response to each context within the batch, and the context of each response."""
     def batch(rows: Sequence[Contrast], rng: np.random.Generator) -> Any:
         return built(data).inputs([row.right for row in rows], rng)
 
@@ -127,9 +128,10 @@ def retrieval(data: TrainingData, examples: Split, size: int = 0) -> Objective:
 def objective(data: TrainingData, examples: Split, batch: Callable[[Sequence[Any], np.random.Generator], Any],
               loss: Callable[[Any, Any], Any], hits: Callable[[Any, Any], Mapping[str, Any]],
               readings: Callable[[Any], Iterable[Any]], size: int = 0) -> Objective:
-    """Return an objective over batches of `size` examples, by default as many as the recipe says.
+    """Return an objective over batches of `size` examples, which defaults to the recipe's.
 
-    `readings` gives what the network reads of an example; the card notes the shares of `hits` on what is held out.
+    `readings` returns the inputs of the network in an example. The share of `hits` in the held-out batches is recorded
+    in the card.
     """
     check_parts("examples", *examples)
     network, rng, size = built(data), data.rng, size or data.recipe.batch or BATCH
@@ -146,7 +148,7 @@ def objective(data: TrainingData, examples: Split, batch: Callable[[Sequence[Any
 
 
 def logistic(right: Any, wrong: Any) -> Any:
-    """Return the cross entropy of logits that should be true and of logits that should be false."""
+    """Return the mean cross entropy of logits that should be high and of logits that should be low."""
     return (functional.softplus(-right).mean() + functional.softplus(wrong).mean()) / 2
 
 
@@ -156,14 +158,14 @@ def margin_ranking(right: Any, wrong: Any, margin: float) -> Any:
 
 
 def both_ways(logits: Any) -> Any:
-    """Return the mean of the cross entropies by row and by column, where the diagonal is right: (B, B or more)."""
+    """Return the mean of the row-wise and column-wise cross entropy; the diagonal of (B, B or more) is correct."""
     diagonal = torch.arange(len(logits), device=logits.device)
     return (functional.cross_entropy(logits, diagonal)
             + functional.cross_entropy(logits[:, : len(logits)].T, diagonal)) / 2
 
 
 def shares(batches: Sequence[Any], hits: Callable[[Any, Any], Mapping[str, Any]]) -> Callable[[Any], dict[str, float]]:
-    """Return notes for a checkpoint's card: the share of hits in held-out batches, by name."""
+    """Return a function that computes the share of hits in held-out batches, by name."""
     def report(network: Any) -> dict[str, float]:
         device = next(network.parameters()).device
         with torch.inference_mode():

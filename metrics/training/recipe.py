@@ -1,13 +1,13 @@
-"""Declarations of a trainable metric; `harness train` brings them together.
+"""The base class of trainable metrics, with what `harness train` calls.
 
     metric.recipes                  by name: corpora, hyper-parameters, architecture, encoder
-    metric.examples(data)           -> examples to train on and held out, the same for every recipe
+    metric.examples(data)           -> training and held-out examples
     metric.objective(data)          -> Objective: network, batches, loss           the recipe's losses on the examples
     fit(objective, recipe, ...)     -> the best weights and the curve              metrics/training/loop.py
     checkpoint.save(folder, ...)    -> model.safetensors, config.json, card.json   metrics/models/checkpoint.py
 
-A metric scores by `self.scorer(models)`; its card names the checkpoint, so that the digest of the weights is in the
-signature.
+A metric scores with `self.scorer(models)`. Its card names the checkpoint, so the signature contains the digest of the
+weights.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ __all__ = ["Dialogues", "Objective", "Recipe", "Split", "Trainable", "TrainingDa
 
 
 class Trainable(Trained):
-    """Base class of metrics, and of models that metrics share, whose weights are trained.
+    """Base class of trainable metrics, and of models that metrics share.
 
-    `variants` are the options whose weights are shipped in addition to the default ones.
+    `variants` are the options for which weights are shipped, in addition to the defaults.
     """
 
     __slots__ = ()
@@ -39,7 +39,7 @@ class Trainable(Trained):
 
     @property
     def training(self) -> Recipe:
-        """The recipe that the option `recipe` names, by default the first."""
+        """The recipe named by the option `recipe`, by default the first."""
         return self.recipes[self.recipe or next(iter(self.recipes))]
 
     @classmethod
@@ -69,7 +69,7 @@ class Trainable(Trained):
 
     @property
     def weights_name(self) -> str:
-        """Name of the checkpoint: the metric, its recipe unless that is the first, and options with other weights."""
+        """The name of the checkpoint: the metric, any recipe but the first, and changed options that affect weights."""
         first = self.recipe in ("", next(iter(self.recipes)))
         name = self.card.checkpoints[0] if first or self.training.parts else f"{self.card.name}-{self.recipe}"
         defaults = {field.name: field.default for field in dataclasses.fields(self)}  # type: ignore[arg-type]
@@ -79,23 +79,23 @@ class Trainable(Trained):
         return "-".join(filter(None, (name, *dict.fromkeys(changed))))
 
     def weights_options(self) -> Mapping[str, str]:
-        """Return the options that decide the weights, each with its part of their name when it is changed."""
+        """Return the options that affect the weights, each with its suffix for the checkpoint name when changed."""
         return {}
 
     def weights(self, part: str = "") -> str:
-        """Return the name of the checkpoint of these options, or of a part of the recipe."""
+        """Return the name of the checkpoint for these options, or for a part of the recipe."""
         return self.card.checkpoints[list(self.training.parts).index(part)] if part else self.weights_name
 
     def scorer(self, models: Models, part: str = "") -> Scorer:
-        """Load the network of these options, or of a part of the recipe."""
+        """Load the network for these options, or for a part of the recipe."""
         return models.scorer(self.weights(part), self.encoder or "")
 
     def examples(self, data: TrainingData) -> Split:
-        """Return the examples to train on and those held out."""
+        """Return training and held-out examples."""
         raise NotImplementedError
 
     def network(self, data: TrainingData) -> Mapping[str, Any]:
-        """Return arguments of the network that the data or the options decide."""
+        """Return the network arguments that depend on the data or the options."""
         return {}
 
     def objective(self, data: TrainingData) -> Objective:

@@ -1,4 +1,4 @@
-"""Trainables by name, `NAME[option=value,...]`: metrics with weights of their own, and models that metrics share."""
+"""Trainables by name, `NAME[option=value,...]`: metrics with their own weights, and models that metrics share."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from metrics.errors import BadOption, BrokenPlugin, UnknownMetric
 from metrics.training.recipe import Trainable
 
 BACKBONES = {"lm": "CausalLanguageModel", "mlm": "MaskedLanguageModel", "dialogue": "DialogueEncoder"}
-"""The classes of the models that metrics share, each in the module of training/backbones of that name."""
+"""Classes of the models that metrics share, by the name of their module in training/backbones."""
 
 
 @dataclass(frozen=True, slots=True)
 class Learner:
-    """A trainable with the name of its checkpoint; `label` is its name with the options set."""
+    """A trainable with the name of its checkpoint; `label` is its name with its options."""
 
     label: str
     weights: str
@@ -27,7 +27,7 @@ class Learner:
 
     @property
     def reads(self) -> tuple[str, ...]:
-        """The names of the other checkpoints that its training reads."""
+        """The names of other checkpoints that training needs."""
         if self.weights in BACKBONES:
             return ()
         recipe, names = self.trainable.training, self.trainable.card.checkpoints
@@ -46,24 +46,24 @@ def names() -> tuple[str, ...]:
 
 
 def shipped() -> tuple[str, ...]:
-    """Return the names of all trainables and variants whose weights are shipped with the project."""
+    """Return the names of all trainables and variants whose weights are shipped."""
     return tuple(label for name in names() for label in (name, *(
         f"{name}[{options}]" for options in _kind(name).variants)))
 
 
 def parts(requested: str) -> tuple[str, ...]:
-    """Return the parts that are trained one after another, or one empty name if there are none."""
+    """Return the names of the parts to train in turn; a single empty name if there are no parts."""
     return tuple(choose(requested).trainable.training.parts) or ("",)
 
 
 def choose(requested: str, part: str = "") -> Learner:
-    """Return the trainable of `NAME` or `NAME[option=value,...]`, or a part of it."""
+    """Return the trainable `NAME` or `NAME[option=value,...]`, or a part of it."""
     name, rest = registry.split(requested)
     if name in BACKBONES:
         kind = _kind(name)
         return Learner(requested.strip(), name, kind(**registry.option_values(kind, name, requested, rest)))
     if name not in registry.names() and not registry.is_path(name):
-        raise UnknownMetric(f"no trainable metric or model {name!r}; {nearest(name, names())}")
+        raise UnknownMetric(f"{name!r} is not a trainable metric or model; {nearest(name, names())}")
     chosen = registry.choose(requested)
     if not isinstance(chosen.metric, Trainable):
         raise UnknownMetric(f"{name} has nothing to train; {nearest(name, names())}")
@@ -71,7 +71,7 @@ def choose(requested: str, part: str = "") -> Learner:
 
 
 def by_recipe(requested: str, recipe: str, encoder: str) -> str:
-    """Return the request with a recipe and, if given, an encoder that replaces the recipe's."""
+    """Add a recipe to a request and, if given, an encoder that replaces the recipe's."""
     if not recipe:
         return requested
     name, options = registry.split(requested)

@@ -1,7 +1,7 @@
-"""The network of a training: a head on a frozen encoder's vectors, or a transformer that is trained with its head.
+"""The network to train: a head on a frozen encoder's vectors, or a transformer with a head.
 
-The checkpoint of the latter holds `body.*` or `adapters.*`, and `head.*`, `words.*` where words are masked. Its body is
-an encoder of its own, `ENCODER+CHECKPOINT`.
+The checkpoint of a transformer has the tensors `body.*` or `adapters.*`, `head.*`, and `words.*` if words are masked.
+Its body can be used as an encoder, `ENCODER+CHECKPOINT`.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ from metrics.models.tokens import Tokenizer
 from metrics.training.data import TrainingData
 
 CHUNK = 512
-"""Tokens that the processor reads at a time, which is enough for its products and leaves little padding."""
+"""Tokens per forward pass on a CPU: enough for efficient matrix products, with little padding."""
 
 
 @dataclass(frozen=True, slots=True)
 class Built:
-    """A fresh network with its arguments; `inputs` makes tensors of readings, which `prepare` has seen before."""
+    """An untrained network with its arguments; `inputs` makes tensors of readings that were passed to `prepare`."""
 
     network: Any
     config: dict[str, Any]
@@ -44,36 +44,36 @@ class Built:
     prepare: Callable[[Sequence[Any]], None] = lambda readings: None
 
 
-def built(data: TrainingData, **more: Any) -> Built:
-    """Return the network of the recipe's architecture, made at the first call; `more` are further arguments of it."""
+def built(data: TrainingData, **arguments: Any) -> Built:
+    """Return the network of the recipe's architecture; the first call builds it with these additional arguments."""
     if data.built is None:
         kind = find(data.recipe.architecture)
-        data.built = (tuned if issubclass(kind, TokenArchitecture) else frozen)(data, kind, more)
+        data.built = (tuned if issubclass(kind, TokenArchitecture) else frozen)(data, kind, arguments)
     network: Built = data.built
     return network
 
 
-def frozen(data: TrainingData, kind: type[Architecture], more: Mapping[str, Any]) -> Built:
-    """Return a head on vectors that a frozen encoder reads once."""
+def frozen(data: TrainingData, kind: type[Architecture], arguments: Mapping[str, Any]) -> Built:
+    """Return a head on the vectors of a frozen encoder, which encodes each text once."""
     table = kind.table(data.models.encoder(data.encoder), data.vectors)
-    config: dict[str, Any] = {"width": table.width, **data.recipe.network, **more}
+    config: dict[str, Any] = {"width": table.width, **data.recipe.network, **arguments}
     network = kind(**config)
     return Built(network, config, lambda readings, _: network.inputs(readings, table),
                  lambda readings: table.add(text for reading in readings for text in network.texts(reading)))
 
 
-def tuned(data: TrainingData, kind: type[Architecture], more: Mapping[str, Any]) -> Built:
+def tuned(data: TrainingData, kind: type[Architecture], arguments: Mapping[str, Any]) -> Built:
     """Return a transformer with a head of this kind."""
     data.frozen = False
     recipe, machine, encoder = data.recipe, data.models.machine, data.models.encoder(data.encoder)
     if recipe.batch < 2:
-        raise MetricError(f"batch={recipe.batch}: a batch of a transformer's training has 2 rows or more")
-    settings: dict[str, Any] = {**recipe.network, **more}
+        raise MetricError(f"batch={recipe.batch}: must be at least 2 to train a transformer")
+    settings: dict[str, Any] = {**recipe.network, **arguments}
     heads = networks.pretraining_heads(encoder.weights)
     if recipe.next_sentence:
         settings["hidden"] = encoder.width
         if not recipe.rate and "seq_relationship.weight" not in heads:
-            raise BadOption(f"encoder {encoder.name} has no layer for the next sentence; take a BERT such as "
+            raise BadOption(f"encoder {encoder.name} has no next-sentence classifier; use a BERT such as "
                             "bert-base-uncased")
     if above := int(settings.pop("above", 0)):
         settings["layers"] = encoder.networks[0].config.num_hidden_layers - above
@@ -86,16 +86,17 @@ def tuned(data: TrainingData, kind: type[Architecture], more: Mapping[str, Any])
         body = networks.separated(body)
     tokens = CHUNK if machine.kind == "cpu" else machine.tokens // 4
     network = Tuned(body, head, recipe.rank, encoder.tokenizer, tokens, recipe.masked)
-    _take_heads(network, heads, recipe.next_sentence)
+    _load_heads(network, heads, recipe.next_sentence)
     if recipe.masked:
-        mask_of(encoder)  # an error where it has none
+        mask_of(encoder)  # raises if the tokenizer has no mask
     return Built(network, config, network.inputs)
 
 
 class Tuned(nn.Module):
-    """A transformer and a head; `rank` 0 trains the transformer's own weights, any other rank adapters to them.
+    """A transformer and a head; `rank` 0 trains the transformer's weights, any other rank low-rank adapters.
 
-    `tokens` are read at a time, padding included. A share `masked` of the words is masked and predicted in training.
+    A forward pass takes up to `tokens` tokens, padding included. In training, the share `masked` of the words is masked
+    and predicted.
     """
 
     def __init__(self, body: Any, head: Any, rank: int, tokenizer: Tokenizer, tokens: int,
@@ -108,30 +109,30 @@ class Tuned(nn.Module):
         self._predicted: list[Any] = []
         for name, parameter in body.named_parameters():
             if name.startswith("pooler"):
-                parameter.requires_grad_(False)  # nothing reads through it
+                parameter.requires_grad_(False)  # its output is not used
 
     def train(self, mode: bool = True) -> Tuned:
-        """Use dropout in the body where its own weights are trained; adapters of low rank do without."""
+        """Set the mode, without dropout in the body if only adapters are trained."""
         super().train(mode)
         if self.adapters is not None:
             self.body.eval()
         return self
 
     def inputs(self, readings: Sequence[Any], rng: np.random.Generator) -> tuple[Any, ...]:
-        """Return the readings as tokens, some masked, and what the head takes besides."""
-        whole = [self.head.reading(reading) for reading in readings]
-        rows = tokenized(whole, self.tokenizer, self.head.length, self.body.config.vocab_size - 1)
+        """Return the readings as tokens, some of them masked, and the head's extra inputs."""
+        texts = [self.head.reading(reading) for reading in readings]
+        rows = tokenized(texts, self.tokenizer, self.head.length, self.body.config.vocab_size - 1)
         if self.masked:
             hidden = torch.from_numpy(chosen_words(rows["ids"].numpy(), self.tokenizer, rng, self.masked))
             rows["targets"] = rows["ids"].where(hidden, -1)
             rows["ids"].masked_fill_(hidden, self.tokenizer.wrapped.mask_token_id)
         return rows, *self.head.extra_inputs(readings)
 
-    def forward(self, rows: Mapping[str, Any], *beside: Any) -> Any:
-        return self.head(self.pooled(rows), *beside)
+    def forward(self, rows: Mapping[str, Any], *extra: Any) -> Any:
+        return self.head(self.pooled(rows), *extra)
 
     def extra_loss(self) -> Any:
-        """Return the cross entropy of the masked words that were read last."""
+        """Return the cross entropy of the words masked since the last call."""
         if not self._predicted:
             return 0.0
         scores, targets = map(torch.cat, zip(*self._predicted, strict=True))
@@ -139,11 +140,11 @@ class Tuned(nn.Module):
         return functional.cross_entropy(scores, targets)
 
     def pooled(self, rows: Mapping[str, Any]) -> Any:
-        """Return one vector (B, width) for each row of `ids` (B, longest), reading its first `lengths` (B,) tokens."""
+        """Return a vector (B, width) for the first `lengths` (B,) tokens of each row of `ids` (B, longest)."""
         lengths = rows["lengths"]
         READING.trained += int(lengths.sum()) if self.training else 0
         order, parts, start = lengths.argsort(descending=True, stable=True), [], 0
-        while start < len(order):  # rows of like length
+        while start < len(order):  # batches of rows of similar length
             chunk = order[start : start + max(1, self.tokens // max(1, int(lengths[order[start]])))]
             start += len(chunk)
             states, mask = self._read(rows, chunk)
@@ -155,7 +156,7 @@ class Tuned(nn.Module):
         return torch.cat(parts)[order.argsort()]
 
     def _read(self, rows: Mapping[str, Any], chunk: Any) -> tuple[Any, Any]:
-        """Return the token states of rows, and which of them count."""
+        """Return the token states of the rows in a chunk, and a mask that excludes padding."""
         longest = int(rows["lengths"][chunk].max())
         mask = torch.arange(longest, device=chunk.device) < rows["lengths"][chunk, None]
         inputs = {"input_ids": rows["ids"][chunk, :longest], "attention_mask": mask.long()}
@@ -174,7 +175,7 @@ class Tuned(nn.Module):
 
 
 def tokenized(readings: Sequence[Reading], tokenizer: Tokenizer, longest: int, separator: int = 0) -> dict[str, Any]:
-    """Return the readings as rows of token ids, with the length of each; all are texts, pairs or dialogues."""
+    """Return the readings, which are all texts, all pairs or all dialogues, as token ids with lengths."""
     rows = tokenizer.readings(readings, separator, longest)
     inputs = padded(rows, tokenizer.pad)
     tokens = {"ids": inputs["input_ids"], "lengths": np.array([len(row.ids) for row in rows])}
@@ -184,15 +185,15 @@ def tokenized(readings: Sequence[Reading], tokenizer: Tokenizer, longest: int, s
 
 def chosen_words(ids: npt.NDArray[np.int64], tokenizer: Tokenizer, rng: np.random.Generator,
                  share: float) -> npt.NDArray[np.bool_]:
-    """Return which tokens of each row are to be masked: a share of its words, at least one."""
-    specials = tokenizer.specials - {tokenizer.wrapped.unk_token_id}  # a word that is not in the vocabulary is a word
+    """Return a mask of the tokens to hide in each row: a share of its words, at least one."""
+    specials = tokenizer.specials - {tokenizer.wrapped.unk_token_id}  # an unknown word is still a word
     drawn = np.where(np.isin(ids, list(specials)), 2.0, rng.random(ids.shape))
     chosen: npt.NDArray[np.bool_] = (drawn < share) | ((drawn == drawn.min(axis=1, keepdims=True)) & (drawn < 1))
     return chosen
 
 
-def _take_heads(network: Tuned, heads: Mapping[str, Any], next_sentence: bool) -> None:
-    """Initialise from BERT's pretraining: the hidden layer from its pooler, and on request the classifier and words."""
+def _load_heads(network: Tuned, heads: Mapping[str, Any], next_sentence: bool) -> None:
+    """Initialise hidden layer, classifier (if `next_sentence`) and word predictor from BERT's pretraining heads."""
     dense, pooler = network.head.dense, getattr(getattr(network.body, "pooler", None), "dense", None)
     if network.head.pooling == "cls" and dense is not None and pooler is not None and (
             dense.weight.shape == pooler.weight.shape):

@@ -25,7 +25,7 @@ from benchmarks.corpora.corpora import Dialogue
 from benchmarks.dataset import Utterance
 from benchmarks.errors import BenchmarkError
 from harness.results.cache import Cache
-from metrics.graph.dynaeval.dialogues import PERTURBATIONS, Negatives, Turns, usable, worse
+from metrics.graph.dynaeval.dialogues import PERTURBATIONS, Negatives, Turns, perturb, usable
 from metrics.models.service import Models
 from metrics.models.text_table import PooledVectors, TextTable
 from metrics.training.recipe import Recipe, TrainingData
@@ -138,7 +138,7 @@ class Training:
         """The text table, the dialogues, and the perturbed versions of each dialogue in turn."""
         rng, window = np.random.default_rng([self.seed, KINDS.index(self.kind)]), self.part.window
         pool = [turn.text for dialogue in self.dialogues for turn in dialogue.utterances]
-        perturbed = [Turns(worse(dialogue.utterances, self.kind, pool, rng), window) for dialogue in self.dialogues
+        perturbed = [Turns(perturb(dialogue.utterances, self.kind, pool, rng), window) for dialogue in self.dialogues
                      for _ in range(PERTURBATIONS)]
         return (TextTable(pool, self.vectors), [Turns(dialogue.utterances, window) for dialogue in self.dialogues],
                 perturbed)

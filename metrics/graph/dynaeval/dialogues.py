@@ -1,9 +1,9 @@
-"""Dialogues of DynaEval and S-DiCoh: their graphs, worse ones to train with, and the objective of ranking them.
+"""Dialogues of DynaEval and S-DiCoh: their graphs, perturbed copies for training, and the ranking objective.
 
-An edge leads from every utterance j to i where |i − j| ≤ window, i itself included: S · S · 2 + 1 relations for S
-speakers, who are numbered in the order in which they begin. A dialogue is made worse by UR, utterance replacement: a
-random utterance of another dialogue takes the place of one; or by SS, speaker-level shuffling: the utterances of one
-speaker change places. Dialogues of 4 to 30 utterances are trained on.
+An edge leads from every utterance j to i if |i − j| ≤ window, including i itself: S · S · 2 + 1 relations for S
+speakers, who are numbered in order of appearance. There are two perturbations: UR, utterance replacement, replaces an
+utterance with a random one from another dialogue; SS, speaker-level shuffling, shuffles the utterances of one speaker.
+Dialogues of 4 to 30 utterances are used for training.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from metrics.training.data import Objective, TrainingData, check_parts
 Negatives: TypeAlias = Literal["ur", "ss"]
 Dialogues: TypeAlias = Sequence[tuple[int, tuple[Utterance, ...]]]
 SHORTEST, LONGEST = 4, 30
-"""Utterances of a training dialogue."""
+"""Number of utterances in a training dialogue."""
 PERTURBATIONS = 20
-"""Worse dialogues of each one, where they are not drawn anew."""
+"""Perturbed copies of each dialogue, unless they are drawn anew at each step."""
 TRIES = 20
 
 
 class Turns(NamedTuple):
-    """A dialogue, the reach of its edges, and the vectors of its words for a network that reads words."""
+    """A dialogue, the maximum length of its edges, and word vectors for a network over words."""
 
     utterances: tuple[Utterance, ...]
     window: int = 0
@@ -44,7 +44,7 @@ class Turns(NamedTuple):
 
 
 def of_items(items: Sequence[Item], window: int = 0, words: WordVectors | None = None) -> list[Turns | None]:
-    """Return each item's dialogue; None for fewer than two utterances, or where none holds (known) words."""
+    """Return each item's dialogue; None for fewer than two utterances, or if all are blank or have no known words."""
     readings = [Turns(item.utterances, window, words) for item in items]
     return [reading if len(reading.utterances) > 1 and any(
         len(words.of(tokens(text, lowercase=True))) if words else text.strip() for text in reading.texts) else None
@@ -57,51 +57,52 @@ def graphs(readings: Sequence[Turns], table: TextTable, speakers: int) -> Any:
     from torch_geometric.data import Batch
 
     lengths = np.array([len(reading.utterances) for reading in readings], dtype=np.intp)
-    which = np.repeat(np.arange(len(readings)), lengths)
-    who: list[int] = []
+    dialogue_ids = np.repeat(np.arange(len(readings)), lengths)
+    speaker_ids: list[int] = []
     for reading in readings:
         names = [turn.speaker for turn in reading.utterances]
-        who += map(list(dict.fromkeys(names)).index, names)
-    edges, relations = _edges(which, np.minimum(who, speakers - 1), readings[0].window, speakers)
+        speaker_ids += map(list(dict.fromkeys(names)).index, names)
+    edges, relations = _edges(dialogue_ids, np.minimum(speaker_ids, speakers - 1), readings[0].window, speakers)
     batch = Batch(x=table.tensor(table.rows(text for reading in readings for text in reading.texts)),
                   edge_index=torch.from_numpy(edges), edge_type=torch.from_numpy(relations),
-                  batch=torch.from_numpy(which), ptr=torch.from_numpy(np.concatenate([[0], np.cumsum(lengths)])))
+                  batch=torch.from_numpy(dialogue_ids),
+                  ptr=torch.from_numpy(np.concatenate([[0], np.cumsum(lengths)])))
     batch._num_graphs = len(readings)
     return batch
 
 
-def _edges(which: Rows, who: Rows, window: int, speakers: int) -> tuple[Rows, Rows]:
+def _edges(dialogue_ids: Rows, speaker_ids: Rows, window: int, speakers: int) -> tuple[Rows, Rows]:
     """Return every edge within the window, as (source, target), and its relation."""
-    nodes = np.arange(len(which))
+    nodes = np.arange(len(dialogue_ids))
     pairs, relations = [], []
     reach = min(window, len(nodes) - 1)
-    for away in range(-reach, reach + 1):
-        target = nodes[max(0, -away) : len(nodes) - max(0, away)]
-        target = target[which[target] == which[target + away]]
-        source = target + away
+    for offset in range(-reach, reach + 1):
+        target = nodes[max(0, -offset) : len(nodes) - max(0, offset)]
+        target = target[dialogue_ids[target] == dialogue_ids[target + offset]]
+        source = target + offset
         pairs.append(np.stack([source, target]))
-        speak = (who[target] * speakers + who[source]) * 2 + int(away > 0)
-        relations.append(speak if away else np.full(len(target), 2 * speakers * speakers))
+        relation = (speaker_ids[target] * speakers + speaker_ids[source]) * 2 + int(offset > 0)
+        relations.append(relation if offset else np.full(len(target), 2 * speakers * speakers))
     return np.concatenate(pairs, axis=1), np.concatenate(relations)
 
 
 def usable(dialogue: Dialogue, kind: Negatives) -> bool:
-    """Return True for a dialogue that is neither too short nor too long, and can be made worse."""
+    """Return True if the dialogue has a suitable length and can be perturbed."""
     if not SHORTEST <= len(dialogue.utterances) <= LONGEST:
         return False
     texts: dict[str, set[str]] = {}
     for turn in dialogue.utterances:
         texts.setdefault(turn.speaker, set()).add(turn.text)
-    return kind == "ur" or any(len(said) > 1 for said in texts.values())
+    return kind == "ur" or any(len(distinct) > 1 for distinct in texts.values())
 
 
-def worse(dialogue: Sequence[Utterance], kind: Negatives, pool: Sequence[str],
-          rng: np.random.Generator) -> tuple[Utterance, ...]:
-    """Return a worse dialogue: with an utterance of the pool, or one speaker's utterances in another order."""
+def perturb(dialogue: Sequence[Utterance], kind: Negatives, pool: Sequence[str],
+            rng: np.random.Generator) -> tuple[Utterance, ...]:
+    """Replace an utterance with one from the pool, or shuffle the utterances of one speaker."""
     if kind == "ss":
         return negatives.speaker_shuffled(dialogue, rng)
     texts = {turn.text for turn in dialogue}
-    for _ in range(TRIES):  # the pool holds the dialogue's own utterances as well
+    for _ in range(TRIES):  # the pool also contains the utterances of this dialogue
         changed = negatives.replaced(dialogue, pool, rng)
         if any(turn.text not in texts for turn in changed):
             break
@@ -110,7 +111,7 @@ def worse(dialogue: Sequence[Utterance], kind: Negatives, pool: Sequence[str],
 
 def ranking(data: TrainingData, kind: Negatives, reading: Callable[[tuple[Utterance, ...]], Turns],
             **network: Any) -> Objective:
-    """Score dialogues above worse ones, drawn anew at each step or, with `kept` in the recipe, of so many for good."""
+    """Rank dialogues above perturbed copies, drawn anew at each step or from a fixed number (`kept` in the recipe)."""
     from metrics.training.objectives import objective
     from metrics.training.tuned import built
 
@@ -126,22 +127,22 @@ def ranking(data: TrainingData, kind: Negatives, reading: Callable[[tuple[Uttera
         return np.random.default_rng((data.seed, row, int(rng.integers(kept)))) if kept else rng
 
     def batch(rows: Dialogues, rng: np.random.Generator) -> Any:
-        changed = [worse(utterances, kind, pool, generator(row, rng)) for row, utterances in rows]
+        changed = [perturb(utterances, kind, pool, generator(row, rng)) for row, utterances in rows]
         return built(data).inputs([reading(turns) for turns in (*(turns for _, turns in rows), *changed)], rng)
 
     def loss(network: Any, batch: Any) -> Any:
         return margin_loss(network(*batch), data.recipe.margin)
 
     def hits(network: Any, batch: Any) -> Any:
-        better, less = network(*batch).chunk(2)
-        return {"accuracy on what is held out": better > less}
+        better, worse = network(*batch).chunk(2)
+        return {"held-out accuracy": better > worse}
 
     built(data, **network)
-    made = objective(data, (training, held_out), batch, loss, hits, lambda row: [reading(row[1])])
-    return dataclasses.replace(made, rows=2 * PERTURBATIONS * len(training))
+    ranked = objective(data, (training, held_out), batch, loss, hits, lambda row: [reading(row[1])])
+    return dataclasses.replace(ranked, rows=2 * PERTURBATIONS * len(training))
 
 
 def margin_loss(scores: Any, margin: float) -> Any:
-    """Return the mean of max(0, margin − s(D) + s(D̄)) of a batch whose second half is worse: (2 · B,)."""
-    better, less = scores.chunk(2)
-    return (margin - better + less).clamp_min(0).mean()
+    """Return the mean of max(0, margin − s(D) + s(D̄)) for scores (2 · B,) whose second half is of perturbed copies."""
+    better, worse = scores.chunk(2)
+    return (margin - better + worse).clamp_min(0).mean()

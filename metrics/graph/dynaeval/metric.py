@@ -6,14 +6,14 @@
     h_i = ReLU(Σ_j W'' h'_j + W''_0 h'_i)
     g_i = [h_i ; e_i];  o = Σ g_i / ‖Σ g_j‖;  s = FC(o)              loss: max(0, 1 − s(D) + s(D̄))
 
-Nine relations θ: who speaks at i, who at j, which comes first, and i to itself. A third speaker counts as the second,
-unless `speakers` says otherwise. Pooling: `unit` follows the printed formula, `mean` the paper's description in words,
-`max` and `both` (mean and max) its ablation.
+The nine relations θ depend on who speaks at i and at j and which comes first, plus one from i to itself. A third
+speaker counts as the second, unless `speakers` says otherwise. Pooling: `unit` follows the paper's formula, `mean` its
+text, `max` and `both` (mean and max) its ablation.
 
-In `small` a relation also brings the mean cosine of u_i and u_j, taken tenfold, unless `likeness=false`; each u_i is
-standardised; AdamW with a linearly decaying rate; sizes of 2 · 56 and 56, which the paper leaves open. `recipe=paper`
-follows the paper and, where it is silent, the released code: there is no division by |S_i^θ|, and u_i covers the first
-30 words. dialogues.py builds the edges and the perturbed dialogues.
+In `small`, messages also carry the mean cosine of u_i and u_j, multiplied by 10, unless `likeness=false`; each u_i is
+standardised; AdamW with linear decay; sizes of 2 · 56 and 56, which the paper leaves open. `recipe=paper` follows the
+paper and, where it is silent, the released code: there is no division by |S_i^θ|, and u_i covers the first 30 words.
+dialogues.py builds the edges and the perturbed dialogues.
 """
 
 from __future__ import annotations
@@ -32,17 +32,18 @@ from metrics.training.recipe import Objective, Recipe, Trainable, TrainingData
 
 @dataclass(frozen=True, slots=True)
 class DynaEval(Trainable):
-    """The network's score of a dialogue, or of a context with its response; unbounded."""
+    """An unbounded score of a dialogue, or of a context with its response."""
 
     card: ClassVar[MetricCard] = MetricCard(
         name="dynaeval", title="DynaEval", columns=("dynaeval",), family="graph", levels=("turn", "dialogue"),
         models=("encoder",), checkpoints=("dynaeval",), paper="https://aclanthology.org/2021.acl-long.441",
-        trained_on="empatheticdialogues", notes="Needs two utterances. Of a response: its context and itself.",
+        trained_on="empatheticdialogues",
+        notes="Needs two utterances. A response is scored as a dialogue with its context.",
         system="another method", fitted_on="dialogues", departures=(
             "A frozen encoder in place of a RoBERTa adapted to the corpus.",
-            "The cosine of utterances goes along the edges (likeness=false leaves it out).",
-            ("2,000 steps of 64 dialogues with negatives drawn anew, dropout 0.3; the paper: 20 epochs, twenty "
-             "negatives kept, 0.5.")))
+            "Messages also carry the cosine of the utterances (turned off by likeness=false).",
+            ("2,000 steps of 64 dialogues, negatives drawn anew, dropout 0.3; the paper has 20 epochs, twenty fixed "
+             "negatives per dialogue, dropout 0.5.")))
     recipes: ClassVar[Mapping[str, Recipe]] = {
         "small": Recipe(("empatheticdialogues",), steps=2_000, rate=3e-3, every=250, batch=64, margin=1.0,
                         architecture="dialogue-graph"),
@@ -52,13 +53,13 @@ class DynaEval(Trainable):
             architecture="dialogue-graph",
             network={"lift": 300, "hidden": 150, "size": 150, "layers": 2, "dropout": 0.5},
             examples={"kept": PERTURBATIONS}, options={"pooling": "mean", "likeness": False}, departures=(
-                ("The published numbers are of the released code, which weighs the edges that leave an utterance, has "
-                 "one relation less, no activation behind the convolutions, a layer before the mean, and means over "
-                 "padding; here the paper's formulas stand, with the margin of the code."),
+                ("The published numbers come from the released code, which weighs outgoing edges, has one relation "
+                 "less, no activation after the convolutions, a layer before the mean, and means that include "
+                 "padding; this recipe follows the paper's formulas, with the code's margin."),
                 ("RoBERTa is adapted by low-rank adapters on five corpora (harness train mlm --encoder roberta-base), "
-                 "not whole on the corpus itself."),
-                ("Batches are drawn at random with replacement, a dialogue and a worse one in one order; the best "
-                 "weights are those of the least held-out loss, not of the best accuracy.")))}
+                 "not fully on the corpus itself."),
+                ("Batches are drawn at random with replacement, each pair in one order only; the weights kept are "
+                 "those with the lowest held-out loss, not with the best accuracy.")))}
     variants: ClassVar[tuple[str, ...]] = ("negatives=ss",)
     encoder: str = ""
     negatives: Negatives = "ur"
@@ -70,7 +71,7 @@ class DynaEval(Trainable):
 
     def __post_init__(self) -> None:
         if self.window < 1 or self.speakers < 1:
-            raise BadOption(f"dynaeval: window and speakers are 1 or more, not {self.window} and {self.speakers}")
+            raise BadOption(f"dynaeval: window={self.window}, speakers={self.speakers}: both must be at least 1")
 
     def weights_options(self) -> Mapping[str, str]:
         return {name: f"{name}-{getattr(self, name)}".lower()

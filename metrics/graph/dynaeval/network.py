@@ -1,11 +1,11 @@
 """The networks of DynaEval and S-DiCoh, on a torch-geometric Batch of dialogues with a node for each utterance.
 
-DynaEval: a BiLSTM reads the utterances; attention weighs the edges; a relational convolution over who speaks and which
-comes first, and a plain convolution, spread the states; [h ; e] is pooled over the dialogue, and a linear layer gives
-the score. S-DiCoh: attention over the states of the BiLSTM, and a linear layer; as published once more, over words.
+DynaEval: a BiLSTM over the utterances; attention weights for the edges; a relational convolution (who speaks, which
+comes first) and a plain convolution; [h ; e] is pooled over the dialogue, and a linear layer gives the score. S-DiCoh:
+attention over the states of the BiLSTM, and a linear layer; the published network has the same over words first.
 
-Messages are summed by node and relation before a matrix multiplies them, so that there is one product for all
-relations. Dialogues of like length are read together. N are the utterances of a batch, E its edges, B its dialogues.
+Messages are summed by node and relation before they are multiplied by a matrix, so there is one product for all
+relations. Dialogues of similar length are batched. A batch has N utterances, E edges and B dialogues.
 """
 
 from __future__ import annotations
@@ -33,22 +33,22 @@ from metrics.models.text_table import TextTable
 from metrics.text.words import tokens
 
 WORDS, END = 30, "__eou__"
-"""Words of an utterance that the published DynaEval reads, and the mark behind them."""
+"""Number of words of an utterance that the published DynaEval uses, and the token it appends."""
 
 
-def recurrent(lstm: Any, utterances: Any, which: Any) -> Any:
-    """Return the states of an LSTM over utterances (N, width) of the dialogues `which` (N,): (N, 2 · hidden)."""
-    dense, present = to_dense_batch(utterances, which)  # (B, T, width), (B, T)
+def recurrent(lstm: Any, vectors: Any, sequence_ids: Any) -> Any:
+    """Return the states of an LSTM over vectors (N, width), each of the sequence numbered (N,): (N, 2 · hidden)."""
+    dense, present = to_dense_batch(vectors, sequence_ids)  # (B, T, width), (B, T)
     packed = pack_padded_sequence(dense, present.sum(1).cpu(), batch_first=True, enforce_sorted=False)
     states, _ = pad_packed_sequence(lstm(packed)[0], batch_first=True)
     return states[present]
 
 
 class DialogueNetwork(Architecture):
-    """A network that reads the utterances of dialogues; at most `together` at a time, padding included."""
+    """A network over utterances of dialogues; a batch has up to `max_utterances`, padding included."""
 
     speakers = 1
-    together = 1 << 13
+    max_utterances = 1 << 13
 
     def texts(self, reading: Turns) -> Iterable[str]:
         return reading.texts
@@ -60,7 +60,7 @@ class DialogueNetwork(Architecture):
         block: list[int] = []
         lengths = [len(reading.utterances) for reading in readings]
         for row in sorted(range(len(lengths)), key=lengths.__getitem__):
-            if block and (len(block) + 1) * lengths[row] > self.together:
+            if block and (len(block) + 1) * lengths[row] > self.max_utterances:
                 yield block
                 block = []
             block.append(row)
@@ -68,10 +68,10 @@ class DialogueNetwork(Architecture):
 
 
 class RelationalConvolution(MessagePassing):  # type: ignore[misc]
-    """Σ_θ Σ_{j in S_i^θ} a_ij / |S_i^θ| · W_θ e_j, over all relations, that of i to itself included.
+    """Σ_θ Σ_{j in S_i^θ} a_ij / |S_i^θ| · W_θ e_j, over all relations, including that of i to itself.
 
-    Messages of each relation are summed first, and then multiplied by that relation's matrix. The published one has
-    no cosines and does not divide by |S_i^θ|: with a_ij = 1 it is PyG's RGCNConv without a root.
+    Messages of each relation are summed, then multiplied by that relation's matrix. The published version has no
+    cosines and does not divide by |S_i^θ|; with a_ij = 1 it is PyG's RGCNConv without a root.
     """
 
     def __init__(self, size: int, out: int, relations: int, published: bool = False) -> None:
@@ -79,21 +79,21 @@ class RelationalConvolution(MessagePassing):  # type: ignore[misc]
         self.relations, self.published = relations, published
         self.weight = nn.Linear(relations * (size + (not published)), out)
 
-    def forward(self, states: Any, edges: Any, relation: Any, attention: Any, alike: Any) -> Any:
+    def forward(self, states: Any, edges: Any, relation: Any, attention: Any, cosines: Any) -> Any:
         """Return (N, out) from states (N, size) and a weight and a cosine for each edge (E,)."""
         source, target = edges
         slot = target * self.relations + relation  # a sum for each node and relation
         slots = len(states) * self.relations
-        arrived = self.propagate(torch.stack([source, slot]), x=states, attention=attention, alike=alike,
-                                 size=(len(states), slots))
+        sums = self.propagate(torch.stack([source, slot]), x=states, attention=attention, cosines=cosines,
+                              size=(len(states), slots))
         if not self.published:
-            arrived = arrived / degree(slot, slots, dtype=states.dtype).clamp_min(1).unsqueeze(-1)
-        return self.weight(arrived.view(len(states), -1))
+            sums = sums / degree(slot, slots, dtype=states.dtype).clamp_min(1).unsqueeze(-1)
+        return self.weight(sums.view(len(states), -1))
 
-    def message(self, x_j: Any, attention: Any, alike: Any) -> Any:
-        """Return the message along each edge: (E, size + 1)."""
-        weighed = attention.unsqueeze(-1) * x_j
-        return weighed if self.published else torch.cat([weighed, alike.unsqueeze(-1)], dim=-1)
+    def message(self, x_j: Any, attention: Any, cosines: Any) -> Any:
+        """Return the message along each edge: (E, size), or (E, size + 1) with the cosine."""
+        weighted = attention.unsqueeze(-1) * x_j
+        return weighted if self.published else torch.cat([weighted, cosines.unsqueeze(-1)], dim=-1)
 
 
 class GraphConvolution(MessagePassing):  # type: ignore[misc]
@@ -111,7 +111,7 @@ class GraphConvolution(MessagePassing):  # type: ignore[misc]
 class DialogueGraph(DialogueNetwork, name="dialogue-graph"):
     """BiLSTM, similarity attention, two convolutions, [h ; e], pooling and a linear layer.
 
-    It is the published one where `lift` is not 0: so wide is the linear layer that the vectors, unscaled, come through.
+    If `lift` is not 0, it is the published network, whose first linear layer has this width and takes unscaled vectors.
     """
 
     def __init__(self, width: int, hidden: int = 56, size: int = 56, speakers: int = 2, pooling: str = "unit",
@@ -124,7 +124,7 @@ class DialogueGraph(DialogueNetwork, name="dialogue-graph"):
         states = 2 * hidden
         self.alike = nn.Linear(states, states, bias=False)
         with tempfile.TemporaryDirectory() as folder, mock.patch.object(tempfile, "tempdir", folder):
-            # torch-geometric writes the source of a layer there, imports it and leaves it behind
+            # torch-geometric writes the source of a layer to the temporary folder and does not delete it
             self.relational = RelationalConvolution(states, size, 2 * speakers * speakers + 1, bool(lift))
             self.convolution = GraphConv(size, size) if lift else GraphConvolution(size, size)
         self.dropout = nn.Dropout(dropout)
@@ -137,7 +137,7 @@ class DialogueGraph(DialogueNetwork, name="dialogue-graph"):
         return super().inputs([self.read(reading) for reading in readings], table)
 
     def read(self, reading: Turns) -> Turns:
-        """Return the dialogue as it is, or as published: the first words of each utterance, and a mark behind."""
+        """Return the dialogue; for the published network, cut each utterance to WORDS words and append END."""
         if self.lift is None:
             return reading
         return reading._replace(utterances=tuple(
@@ -145,24 +145,24 @@ class DialogueGraph(DialogueNetwork, name="dialogue-graph"):
             for turn in reading.utterances))
 
     def forward(self, graphs: Any) -> Any:
-        x, which, (source, target) = graphs.x, graphs.batch, graphs.edge_index  # (N, 2 · width), (N,), (E,) each
+        x, ids, (source, target) = graphs.x, graphs.batch, graphs.edge_index  # (N, 2 · width), (N,), (E,) each
         u = standard(x)[:, : self.width] if self.lift is None else self.lift(x[:, : self.width])
-        e = recurrent(self.lstm, self.dropout(u), which)  # (N, 2 · hidden)
+        e = recurrent(self.lstm, self.dropout(u), ids)  # (N, 2 · hidden)
         attention = softmax((e[target] * self.alike(e)[source]).sum(-1), target, num_nodes=len(e))  # (E,)
         units = means(x) if self.likeness else torch.zeros_like(x)
         cosines = 10 * (units[source] * units[target]).sum(-1)  # (E,)
         h = functional.relu(self.relational(e, graphs.edge_index, graphs.edge_type, attention, cosines))  # (N, size)
         h = functional.relu(self.convolution(self.dropout(h), graphs.edge_index[:, source != target]))
-        return self.score(self.pooled(torch.cat([h, e], dim=-1), which, graphs.num_graphs)).squeeze(-1)  # (B,)
+        return self.score(self.pooled(torch.cat([h, e], dim=-1), ids, graphs.num_graphs)).squeeze(-1)  # (B,)
 
-    def pooled(self, g: Any, which: Any, count: int) -> Any:
-        """Return one vector for each dialogue: (B, size), or twice as long."""
+    def pooled(self, g: Any, dialogue_ids: Any, count: int) -> Any:
+        """Return a vector for each dialogue: (B, size), or (B, 2 · size) for `both`."""
         if self.pooling == "unit":
-            return functional.normalize(global_add_pool(g, which, count), dim=-1)
+            return functional.normalize(global_add_pool(g, dialogue_ids, count), dim=-1)
         if self.pooling == "max":
-            return global_max_pool(g, which, count)
-        mean = global_mean_pool(g, which, count)
-        return mean if self.pooling == "mean" else torch.cat([mean, global_max_pool(g, which, count)], dim=-1)
+            return global_max_pool(g, dialogue_ids, count)
+        mean = global_mean_pool(g, dialogue_ids, count)
+        return mean if self.pooling == "mean" else torch.cat([mean, global_max_pool(g, dialogue_ids, count)], dim=-1)
 
 
 class DialogueSequence(DialogueNetwork, name="dialogue-sequence"):
@@ -183,17 +183,17 @@ class DialogueSequence(DialogueNetwork, name="dialogue-sequence"):
         summed = global_add_pool(weights.unsqueeze(-1) * e, graphs.batch, graphs.num_graphs)
         return self.score(self.dropout(summed)).squeeze(-1)  # (B,)
 
-    def cosines(self, vectors: Any, which: Any) -> Any:
-        """Return the pre-trained cosine of each utterance with the one before it, tenfold; 0 of the first: (N, 1)."""
+    def cosines(self, vectors: Any, dialogue_ids: Any) -> Any:
+        """Return 10 times the cosine of each utterance with the preceding one; 0 for the first: (N, 1)."""
         units = means(vectors)
-        cosines = 10 * (units[1:] * units[:-1]).sum(-1) * (which[1:] == which[:-1])
+        cosines = 10 * (units[1:] * units[:-1]).sum(-1) * (dialogue_ids[1:] == dialogue_ids[:-1])
         return functional.pad(cosines, (1, 0)).unsqueeze(-1)
 
 
 class DialogueWords(DialogueNetwork, name="dialogue-words"):
     """e = BiLSTM(x); a = softmax(vᵀ e); Σ a e: over the words of an utterance, then over the utterances; linear."""
 
-    together = 256
+    max_utterances = 256
 
     def __init__(self, width: int, hidden: int = 128, size: int = 256) -> None:
         super().__init__()
@@ -204,7 +204,7 @@ class DialogueWords(DialogueNetwork, name="dialogue-words"):
         self.score = nn.Linear(2 * size, 1)
 
     def inputs(self, readings: Sequence[Turns], table: TextTable) -> tuple[Any, ...]:
-        """Return one Batch: x (words, width), utterance (words,), batch (utterances,); without a known word zeros."""
+        """Return a Batch: x (words, width), utterance (words,), batch (utterances,); zeros if no word is known."""
         vectors: Any = readings[0].words
         words = [vectors.of(tokens(text, lowercase=True)) for reading in readings for text in reading.texts]
         words = [known if len(known) else np.zeros((1, vectors.width), np.float32) for known in words]
@@ -216,13 +216,13 @@ class DialogueWords(DialogueNetwork, name="dialogue-words"):
         return (batch,)
 
     def forward(self, dialogues: Any) -> Any:
-        """Return the score of each dialogue, whose words x (W, width) are those of `utterance` (W,): (B,)."""
+        """Return the score of each dialogue: (B,)."""
         u = self.read(self.words, self.weigh_words, dialogues.x, dialogues.utterance, len(dialogues.batch))
         d = self.read(self.utterances, self.weigh_utterances, u, dialogues.batch, dialogues.num_graphs)
         return self.score(d).squeeze(-1)
 
-    def read(self, lstm: Any, weigh: Any, vectors: Any, which: Any, count: int) -> Any:
-        """Return one vector for each of `count` sequences; `which` holds the sequence of each vector."""
-        e = recurrent(lstm, vectors, which)
-        weights = softmax(weigh(e).squeeze(-1), which, num_nodes=count)
-        return global_add_pool(weights.unsqueeze(-1) * e, which, count)
+    def read(self, lstm: Any, weigh: Any, vectors: Any, sequence_ids: Any, count: int) -> Any:
+        """Return a vector for each of `count` sequences; `sequence_ids` gives the sequence of each vector."""
+        e = recurrent(lstm, vectors, sequence_ids)
+        weights = softmax(weigh(e).squeeze(-1), sequence_ids, num_nodes=count)
+        return global_add_pool(weights.unsqueeze(-1) * e, sequence_ids, count)

@@ -1,9 +1,9 @@
 """The concept graphs that connect topics, each compiled once and stored in HOME/graphs (topic_graph.py).
 
     conceptnet-DIGEST             the assertions stored by `harness fetch conceptnet` or `harness import`
-    neighbours-WORDS-ENCODER      a substitute that needs no download: the words that can be keywords, each with edges
-                                  to its ten nearest words, weighted by the encoder's cosine; the graph of the embedded
-                                  encoder is shipped, another takes about ten seconds to build
+    neighbours-WORDS-ENCODER      a substitute that needs no download: all possible keywords, each with edges to the ten
+                                  nearest words, weighted by the encoder's cosine; the graph of the embedded encoder is
+                                  shipped, for other encoders it takes about ten seconds to build
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from metrics.text.topic_graph import Damaged, Graph, Nodes, write
 
 CONCEPTNET = resources.CONCEPTNET
 DEGREE = 10
-"""Nearest words that each word has an edge to."""
+"""Number of nearest words to which each word has an edge."""
 Parts: TypeAlias = tuple[Sequence[str], Nodes, Nodes, npt.NDArray[np.float32]]
 """Terms, and the indices of both ends of each edge with its weight."""
 _BLOCK = 512
@@ -34,13 +34,13 @@ _BLOCK = 512
 
 @functools.cache
 def identity() -> str:
-    """Return the name of the graph of neighbours, by its words and the number of neighbours."""
+    """Return the name of the graph of neighbours, with the digest of its words and their number of neighbours."""
     words = "\n".join(keywords.vocabulary())
     return f"neighbours-{hashlib.sha256(words.encode()).hexdigest()[:12]}-k{DEGREE}"
 
 
 def conceptnet(models: Models) -> Graph:
-    """Return the graph of the assertions in the home; MissingResource without them."""
+    """Return the graph of the assertions in the home; raise MissingResource if there are none."""
     resource = models.resource(CONCEPTNET)
 
     def read() -> Parts:
@@ -52,32 +52,32 @@ def conceptnet(models: Models) -> Graph:
             weights.append(weight)
         return list(terms), np.array(left, np.int64), np.array(right, np.int64), np.array(weights, np.float32)
 
-    return _made(models.home / "graphs" / f"{CONCEPTNET}-{resource.digest[:16]}.graph", read)
+    return _opened_or_written(models.home / "graphs" / f"{CONCEPTNET}-{resource.digest[:16]}.graph", read)
 
 
 def neighbours(home: Path, encoder: str, vectors: Callable[[Sequence[str]], Vectors]) -> Graph:
-    """Return the graph of an encoder with that digest, whose vectors of words are (words, width) and of length 1."""
+    """Return the graph of the encoder with this digest; `vectors` returns unit vectors of words, (words, width)."""
     def read() -> Parts:
         words = keywords.vocabulary()
         return nearest(words, vectors(words))
 
     name = f"{identity()}-{encoder}.graph"
     shipped = SHIPPED / "grade" / name
-    return opened(shipped) if shipped.exists() else _made(home / "graphs" / name, read)
+    return opened(shipped) if shipped.exists() else _opened_or_written(home / "graphs" / name, read)
 
 
 def nearest(words: Sequence[str], vectors: Vectors, degree: int = DEGREE) -> Parts:
-    """Return words with edges to those whose vectors, of length 1, are nearest; a word without a vector has none."""
+    """Return words with edges to those with the nearest unit vectors; a word without a vector has no edges."""
     known = np.flatnonzero(np.abs(vectors).sum(axis=1))
     dense = vectors[known].astype(np.float32)
     degree = min(degree, max(len(known) - 1, 0))
     best, weights = np.zeros((len(known), degree), np.int64), np.zeros((len(known), degree), np.float32)
     for start in range(0, len(known) if degree else 0, _BLOCK):
-        near = dense[start:start + _BLOCK] @ dense.T
-        rows = np.arange(len(near))
-        near[rows, start + rows] = -np.inf
-        top = np.argpartition(-near, degree - 1, axis=1)[:, :degree]
-        best[start + rows], weights[start + rows] = top, np.take_along_axis(near, top, axis=1).round(4)
+        cosine = dense[start:start + _BLOCK] @ dense.T
+        rows = np.arange(len(cosine))
+        cosine[rows, start + rows] = -np.inf
+        top = np.argpartition(-cosine, degree - 1, axis=1)[:, :degree]
+        best[start + rows], weights[start + rows] = top, np.take_along_axis(cosine, top, axis=1).round(4)
     return words, np.repeat(known, degree), known[best].ravel(), weights.ravel()
 
 
@@ -86,8 +86,8 @@ def opened(path: Path) -> Graph:
     return Graph(path)
 
 
-def _made(path: Path, read: Callable[[], Parts]) -> Graph:
-    """Return the graph at that path, made anew if it is absent or damaged."""
+def _opened_or_written(path: Path, read: Callable[[], Parts]) -> Graph:
+    """Open the graph at a path, after writing it if it is absent or damaged."""
     try:
         return opened(path)
     except (OSError, Damaged):
@@ -96,7 +96,7 @@ def _made(path: Path, read: Callable[[], Parts]) -> Graph:
 
 
 def aligned(graph: Graph, words: Sequence[str]) -> Nodes:
-    """Return the node of each word, as it is or without an ending; -1 where there is none."""
+    """Return the node of each word or, failing that, of a base form; -1 if there is none."""
     nodes = graph.find(words)
     for row in np.flatnonzero(nodes < 0).tolist():
         candidates = graph.find(bases(words[row]))
@@ -105,11 +105,11 @@ def aligned(graph: Graph, words: Sequence[str]) -> Nodes:
 
 
 def bases(word: str) -> Iterator[str]:
-    """Yield words that a word may be a form of: cities, city; watched, watch; making, make; stopping, stop."""
-    for ending, others in (("ies", ("y",)), ("ied", ("y",)), ("s", ("",)), ("es", ("",)), ("ed", ("", "e")),
-                           ("ing", ("", "e")), ("er", ("", "e")), ("est", ("", "e"))):
-        start = word.removesuffix(ending)
-        if start != word and len(start) > 2:
-            yield from (start + other for other in others)
-            if start[-1] == start[-2]:
-                yield start[:-1]
+    """Yield possible base forms of a word: cities, city; watched, watch; making, make; stopping, stop."""
+    for ending, replacements in (("ies", ("y",)), ("ied", ("y",)), ("s", ("",)), ("es", ("",)), ("ed", ("", "e")),
+                                 ("ing", ("", "e")), ("er", ("", "e")), ("est", ("", "e"))):
+        stem = word.removesuffix(ending)
+        if stem != word and len(stem) > 2:
+            yield from (stem + replacement for replacement in replacements)
+            if stem[-1] == stem[-2]:
+                yield stem[:-1]

@@ -1,24 +1,25 @@
 """GRADE (Huang et al. 2020): coherence of a response with its context, in wording and in topic transitions.
 
-Keywords of context and response are nodes; edges between the two sides are weighted 1 / hops in a concept graph. Three
-layers of graph attention read the nodes, a second branch reads the utterances, and a net over both gives the score. The
-network is trained to score a true reply 0.1 above one that is similar in words or meaning (equations in network.py).
+Keywords of context and response are nodes; edges between the two sides are weighted 1 / hops in a concept graph. One
+branch has three layers of graph attention over the nodes, the other encodes the utterances, and a network over both
+gives the score. It is trained to score a true reply 0.1 above one similar in words or meaning (equations in
+network.py).
 
-In `small` a head compares the vectors of the utterances and also learns to find the true reply within a batch, as a
+In `small`, a head compares the vectors of the utterances and also learns to find the true reply within a batch, as a
 substitute for BERT's next-sentence prediction; the first layer projects word vectors to 48 dimensions (Numberbatch has
-300). `graph=neighbours` connects each word that can be a keyword to the ten nearest by the encoder; `graph=conceptnet`
-reads the graph stored by `harness fetch conceptnet` or `harness import`.
+300). `graph=neighbours` connects each possible keyword to the ten words whose vectors from the encoder are nearest;
+`graph=conceptnet` uses the graph stored by `harness fetch conceptnet` or `harness import`.
 
-Choices where the paper is silent: keywords come from the last two utterances; ten candidates by words; a fifth of the
+Choices where the paper is silent: keywords come from the last two utterances; ten lexical candidates; a fifth of the
 edges is dropped; words more than four hops apart have no edge, the same word on both sides an edge of weight 1; a node
-is not among its own N_i; v_g = 0 without any keyword.
+is not in its own N_i; v_g = 0 without keywords.
 
 `branch`, `khop`, `weighted`, `negatives`, `first` (N1) and `second` (N2) are the ablations of the paper's Table 3;
-each needs a training of its own. `nodes` names a file of word vectors such as Numberbatch's. `recipe=paper` is the
-paper's system, which requires bert-base-uncased, ConceptNet and Numberbatch. It follows the released code where the
-paper is silent: replies to two utterances or more, against one false reply similar in words and one similar in meaning;
-the rank of the former by how many share a word; keywords by part of speech and rarity; the length of a path is its
-number of nodes, 20 if there is none.
+each needs its own training run. `nodes` names a file of word vectors such as Numberbatch's. `recipe=paper` is the
+paper's system, which requires bert-base-uncased, ConceptNet and Numberbatch. Where the paper is silent, it follows the
+released code: replies to at least two utterances, each against a false reply similar in words and one similar in
+meaning; the rank of the former depends on how many replies share a word; keywords by part of speech and rarity; the
+length of a path is its number of nodes, 20 if there is none.
 """
 
 from __future__ import annotations
@@ -39,11 +40,11 @@ from metrics.models.readings import Pair
 from metrics.models.service import Models
 from metrics.text.keywords import Tagger
 from metrics.training import negatives as false_replies
-from metrics.training.examples import FIVE, WHOLE, Contrast, exchanges
+from metrics.training.examples import FIVE, MAX_CONTEXT, Contrast, exchanges
 from metrics.training.recipe import Dialogues, Recipe, Split, Trainable, TrainingData
 
 RANKS = {20: 11, 50: 16, 100: 46, 200: 96, 500: 196, 1_000: 696}
-"""The rank of the false reply among more than this many texts that share a word; among fewer, the first is taken."""
+"""The rank of the false reply if more than this many texts share a word; with fewer texts, the first."""
 SMALL = Recipe(FIVE, steps=1_200, rate=1e-3, every=100, margin=0.1, examples={
     "turns": 1, "most": (60_000, 3_000), "each": False, "ranks": {}, "apart": 0})
 RECIPE = Recipe(
@@ -53,13 +54,13 @@ RECIPE = Recipe(
     examples={"turns": 2, "most": None, "each": True, "ranks": RANKS, "apart": 20},
     options={"graph": "conceptnet", "nodes": "numberbatch-en-19.08.txt.gz", "tagger": "weighed"},
     departures=(
-        ("The published numbers are of the released code, which drops [CLS] before pooling, gives edges and attention "
-         "to the wrong nodes, adds one vector to all nodes and drops edges when it scores; here the paper's formulas "
-         "stand."),
-        ("Keywords are words, not lemmas, whose rarity is that of five corpora; neighbours are those of the heaviest "
-         "edges, not the nearest by cosine; a way has four hops at most; Numberbatch's vectors are not trained."),
-        ("Nearness in meaning is that of the encoder's mean token states, not of BERT's pooled ones; no true reply is "
-         "a false one; what is too long loses its beginning."),
+        ("The published numbers come from the released code, which drops [CLS] before pooling, assigns edges and "
+         "attention to the wrong nodes, adds one vector to all nodes and drops edges in scoring; this recipe follows "
+         "the paper's formulas."),
+        ("Keywords are words, not lemmas, with their rarity in five corpora; neighbours are those with the heaviest "
+         "edges, not the nearest by cosine; a path has at most four hops; Numberbatch's vectors are not trained."),
+        ("Similarity in meaning is that of the encoder's mean token states, not of BERT's pooled ones; a true reply is "
+         "never used as a false one; long texts are cut at the beginning."),
         "Batches are drawn at random with replacement.",
     ))
 Negatives: TypeAlias = Literal["both", "lexical", "embedding", "random"]
@@ -67,7 +68,7 @@ Concepts: TypeAlias = Literal["neighbours", "conceptnet"]
 
 
 class TopicPair(NamedTuple):
-    """A context with a reply, and the row of their graph of topics."""
+    """A context with a reply, and the row of their topic graph."""
 
     pair: Pair
     graphs: topics.Topics | None
@@ -75,7 +76,7 @@ class TopicPair(NamedTuple):
 
 
 class TopicMetric(Trainable):
-    """Base class of GRADE and TCM, with the options that TCM does not have at their defaults."""
+    """Base class of GRADE and TCM, with defaults for the options that TCM lacks."""
 
     __slots__ = ()
     encoder: str = ""
@@ -96,11 +97,11 @@ class TopicMetric(Trainable):
                 "nodes": "vectors" if self.nodes else "words"}
 
     def depends(self, models: Models) -> Mapping[str, str]:
-        """Return the graph of concepts, and the counts that keywords are chosen by."""
+        """Return the concept graph and the word counts for choosing keywords."""
         return topics.depends(models, self.graph, self.nodes) if self.branch == "both" else {}
 
     def score(self, items: Sequence[Item], models: Models) -> Columns:
-        """Return scores of 0 to 1, higher is more coherent; NaN without a context."""
+        """Return scores from 0 to 1, higher for a more coherent response; NaN without a context."""
         pairs, source = readings.pairs(items), self.source(models)
         graphs = None if source is None else topics.item_topics(
             [pair.context[::-1] if pair else () for pair in pairs], [pair.response if pair else "" for pair in pairs],
@@ -109,7 +110,7 @@ class TopicMetric(Trainable):
             [TopicPair(pair, graphs, row) if pair else None for row, pair in enumerate(pairs)])}
 
     def source(self, models: Models) -> topics.TopicSource | None:
-        """Return the graph of concepts and the vectors of its terms; None without the graph branch."""
+        """Return the concept graph and the vectors of its terms; None without the graph branch."""
         if self.branch == "utterances":
             return None
         return topics.source(models, self.encoder, self.graph, self.first, self.second, self.nodes,
@@ -125,29 +126,29 @@ class TopicMetric(Trainable):
 
     def contrasts(self, data: TrainingData, dialogues: Dialogues, source: topics.TopicSource | None,
                   most: int | None) -> list[Contrast]:
-        """Return pairs of a true and a false reply, at most `most`."""
+        """Return contrasts of true and false replies for up to `most` random exchanges."""
         settings, rng = data.recipe.examples, data.rng
-        said = [exchange for exchange in exchanges(dialogues) if len(exchange[1]) >= settings["turns"]]
-        said = [said[row] for row in (range(len(said)) if most is None else rng.permutation(len(said))[:most])]
-        groups = np.array([number for number, *_ in said], dtype=np.int64)
+        chosen = [exchange for exchange in exchanges(dialogues) if len(exchange[1]) >= settings["turns"]]
+        chosen = [chosen[row] for row in (range(len(chosen)) if most is None else rng.permutation(len(chosen))[:most])]
+        groups = np.array([number for number, *_ in chosen], dtype=np.int64)
         if len(np.unique(groups)) < 2:
-            raise MetricError(f"the corpora have {len(said)} replies to {settings['turns']} utterances or more, to "
-                              "train on or held out; take larger ones, of two dialogues or more each")
-        contexts, replies = [tuple(before[-WHOLE:]) for _, before, _ in said], [text for *_, text in said]
+            raise MetricError("the training or held-out dialogues have fewer than two with replies to at least "
+                              f"{settings['turns']} utterances; use larger corpora")
+        contexts, replies = [tuple(before[-MAX_CONTEXT:]) for _, before, _ in chosen], [text for *_, text in chosen]
         kinds = ("lexical", "embedding") if self.negatives == "both" else (self.negatives,)
         rows = np.arange(len(replies))
         parts = [rows] * len(kinds) if settings["each"] else np.array_split(rows, len(kinds))
-        others: list[Any] = []
+        negatives: list[Any] = []
         for kind, part in zip(kinds, parts, strict=True):
             if kind == "lexical":
                 index = false_replies.Index(replies)
-                others.append(false_replies.lexical_others(part, index, groups, rng, ranks=settings["ranks"]))
+                negatives.append(false_replies.lexical_others(part, index, groups, rng, ranks=settings["ranks"]))
             elif kind == "embedding":
                 vectors = data.vectors(replies)
-                others.append(false_replies.nearest_others(part, vectors[:, : vectors.shape[1] // 2], groups, rng))
+                negatives.append(false_replies.nearest_others(part, vectors[:, : vectors.shape[1] // 2], groups, rng))
             else:
-                others.append(false_replies.random_others(part, groups, rng))
-        true, false = np.concatenate(parts).tolist(), np.concatenate(others).tolist()
+                negatives.append(false_replies.random_others(part, groups, rng))
+        true, false = np.concatenate(parts).tolist(), np.concatenate(negatives).tolist()
         graphs = None if source is None else topics.item_topics(
             [contexts[row][::-1] for row in true] * 2, [replies[row] for row in (*true, *false)], source, self.tagger,
             self.weighted)
@@ -165,9 +166,9 @@ class Grade(TopicMetric):
         models=("encoder",), checkpoints=("grade",), paper="https://aclanthology.org/2020.emnlp-main.742",
         trained_on=", ".join(FIVE),
         system="another method", fitted_on="dialogues", departures=(
-            ("A frozen encoder, which reads each utterance alone, with a head that also finds the own reply in a "
-             "batch; the paper fine-tunes BERT on both."),
-            ("Nodes are the encoder's vectors of words, not Numberbatch's; a graph of nearest words unless "
+            ("A frozen encoder, which encodes utterances separately, with a head that also finds the reply to each "
+             "context in a batch; the paper fine-tunes BERT on both."),
+            ("Nodes have the encoder's word vectors, not Numberbatch's; a graph of nearest words unless "
              "graph=conceptnet."),
             "Keywords by word lists unless tagger=nltk; five corpora, batches of 128 at 1e-3."))
     recipes: ClassVar[Mapping[str, Recipe]] = {

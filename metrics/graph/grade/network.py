@@ -1,4 +1,4 @@
-"""The network of GRADE (Huang et al. 2020): an utterance branch, a topic graph branch, a net over both.
+"""The network of GRADE (Huang et al. 2020): an utterance branch, a topic graph branch and layers over both.
 
     h_i     = P x_i + Σ_k W_k mean_{j ∈ N_i^k} x_j + b                   equations 2 and 3
     Ā       = (D + I)^−½ (A + I) (D + I)^−½                              equation 5
@@ -8,9 +8,9 @@
     v_g     = ELU(FC0(mean_i [h_i ; max_j A_ij])), zeros without a node  equation 10
     s       = σ(FC3(ELU(FC2(ELU(FC1([v_c ; v_g]))))))                    equation 11
 
-P projects a node's vector to the size of the layers. A node without an edge has z_i = 0. max_j A_ij, the proximity of
-the nearest topic on the other side, is appended to h_i because the softmax over the neighbours hides it: the attention
-to a single neighbour is 1 at any distance. The utterance branch reads the frozen encoder's vectors:
+P projects a node's vector to the size of the layers. A node without edges has z_i = 0. max_j A_ij, the proximity of the
+nearest topic on the other side, is appended to h_i because the softmax over the neighbours hides it: the attention to a
+single neighbour is 1 at any distance. The utterance branch uses the frozen encoder's vectors:
 v_c = [h(c) ∘ h(r) ; |h(c) − h(r)| ; cos(c_t, r) ; match(c, r)].
 
 PublishedGrade is the paper's network: P is the identity, max_j A_ij is left out, and v_c is BERT's pooled state,
@@ -36,15 +36,15 @@ from metrics.models.architectures.heads import TURNS, Match, PairHead, cosines
 from metrics.training.objectives import both_ways
 
 SLOPE = 0.2
-"""Slope of LeakyReLU below 0 in the paper's network."""
+"""Negative slope of LeakyReLU in the paper's network."""
 EDGE_DROPOUT = 0.2
-"""Share of the edges that are dropped in each training step."""
+"""Share of the edges dropped in each training step."""
 MATCH_WEIGHT = 0.1
 """Weight of the loss of matching contexts and replies within a batch, relative to the margin loss."""
 
 
 class TopicAttention(MessagePassing):  # type: ignore[misc]
-    """A layer of graph attention, scaled by the adjacency; the heads are concatenated."""
+    """A graph attention layer, scaled by the adjacency, with concatenated heads."""
 
     def __init__(self, size: int, heads: int, slope: float) -> None:
         super().__init__(aggr="add", node_dim=0)
@@ -57,7 +57,7 @@ class TopicAttention(MessagePassing):  # type: ignore[misc]
         nn.init.xavier_uniform_(self.source)
 
     def forward(self, nodes: Any, edges: Any, adjacency: Any) -> Any:
-        """Return the nodes (N, size) after the layer; `edges` (2, E) go from source to target."""
+        """Return the new states of the nodes (N, size); `edges` (2, E) go from source to target."""
         lifted = self.lift(nodes).unflatten(-1, (self.heads, -1))  # (N, heads, size / heads)
         scores = (lifted * self.source).sum(-1), (lifted * self.target).sum(-1)
         attended = self.propagate(edges, x=lifted, score=scores, adjacency=adjacency)
@@ -70,7 +70,7 @@ class TopicAttention(MessagePassing):  # type: ignore[misc]
 
 
 class TopicGraph(nn.Module):
-    """The graph branch; `out`, the width of v_g, selects the paper's, whose layers are as wide as the vectors."""
+    """The graph branch; setting `out`, the width of v_g, selects the paper's, with layers as wide as the vectors."""
 
     def __init__(self, width: int, size: int = 48, heads: int = 4, layers: int = 3, hops: int = 2,
                  out: int = 0) -> None:
@@ -83,7 +83,7 @@ class TopicGraph(nn.Module):
         self.last = nn.Linear(size, out) if out else nn.Linear(size + 1, size)
 
     def forward(self, graphs: Any) -> Any:
-        """Return v_g of the graphs of a batch, whose edges are stored in one direction only: (graphs, size)."""
+        """Return v_g of the graphs in a batch, whose edges are stored in one direction only: (graphs, size)."""
         edges, weights = graphs.edge_index, graphs.edge_attr.to(graphs.x.dtype)
         if self.training:
             kept = torch.rand(len(weights), device=weights.device) >= EDGE_DROPOUT
@@ -105,7 +105,7 @@ class TopicGraph(nn.Module):
 
 
 def normalised(edges: Any, weights: Any, nodes: int) -> Any:
-    """Return (D + I)^−½ A (D + I)^−½ of each edge, given every edge in both directions."""
+    """Return the entry of (D + I)^−½ A (D + I)^−½ for each edge; `edges` has both directions."""
     degrees = scatter(weights, edges[1], dim_size=nodes) + 1
     return weights * degrees[edges].rsqrt().prod(0)
 
@@ -123,7 +123,7 @@ class Coherence(nn.Module):
 
 
 class GradeNetwork(PairHead, name="grade-head"):
-    """Both branches, or only the utterance branch; training also matches contexts and replies within a batch."""
+    """Both branches, or the utterance branch alone; training also matches contexts and replies within a batch."""
 
     def __init__(self, width: int, turns: int = TURNS, nodes: int = 0, size: int = 32, topics: int = 48,
                  hidden: int = 64, second: int = 32, hops: int = 2, dropout: float = 0.2) -> None:
@@ -147,15 +147,15 @@ class GradeNetwork(PairHead, name="grade-head"):
     def forward(self, context: Any, reply: Any, graphs: Any = None) -> Any:
         self._read = [*self._read[-1:], (context, reply)]
         left, right = self.match.heads(context, reply)
-        alike = cosines(context, reply)
-        branches = [left * right, (left - right).abs(), alike, self.match.combine(left, right, alike)[:, None]]
+        cosine = cosines(context, reply)
+        branches = [left * right, (left - right).abs(), cosine, self.match.combine(left, right, cosine)[:, None]]
         if self.graph is not None:
             branches.append(self.graph(graphs))
         return self.score(torch.cat(branches, dim=-1))
 
 
 class PublishedGrade(TokenArchitecture, name="grade-cross-encoder"):
-    """The layers on top of BERT: a pooling layer, the graph branch unless `nodes` is 0, and the net over both."""
+    """The layers on top of BERT: a pooling layer, the graph branch unless `nodes` is 0, and layers over both."""
 
     dense: nn.Linear
 
@@ -174,7 +174,7 @@ class PublishedGrade(TokenArchitecture, name="grade-cross-encoder"):
         return graphs_of(readings)
 
     def forward(self, first: Any, graphs: Any = None) -> Any:
-        """Return the logit of each pair, from BERT's state of the first token (B, width) and the topic graphs: (B,)."""
+        """Return the logit of each pair (B,), given BERT's states of the first token (B, width) and topic graphs."""
         branches = [self.utterances(torch.tanh(self.dense(first)))]
         if self.graph is not None:
             branches.append(self.graph(graphs))
@@ -182,13 +182,13 @@ class PublishedGrade(TokenArchitecture, name="grade-cross-encoder"):
 
 
 def graphs_of(readings: Sequence[Any]) -> tuple[Any, ...]:
-    """Return the graphs of topics of the readings as one batch, or nothing without graphs."""
+    """Return the topic graphs of the readings as one batch; an empty tuple without the graph branch."""
     graphs = readings[0].graphs
     return () if graphs is None else (graphs.batch(np.array([reading.row for reading in readings])),)
 
 
 class TopicCoherence(Architecture, name="topic-graph"):
-    """TCM of MME-CRS: only the graph branch and its net; `branch`, the width of v_g, selects the paper's."""
+    """TCM of MME-CRS: the graph branch and layers over it; setting `branch`, the width of v_g, selects the paper's."""
 
     def __init__(self, nodes: int, topics: int = 48, hidden: int = 64, second: int = 32, dropout: float = 0.2,
                  heads: int = 4, layers: int = 3, branch: int = 0, width: int = 0) -> None:

@@ -1,8 +1,8 @@
-"""Judges that rate the training dialogues of FineD-Eval, in place of the paper's pre-trained ones.
+"""Small classifiers that rate FineD-Eval's training dialogues, in place of the paper's pretrained models.
 
     inference    P(entailment), P(neutral), P(contradiction) of two utterances, trained on labelled pairs
     sentiment    P(positive) of an utterance, trained on utterances labelled with an emotion
-    answers      fit of an answer to its question, trained to find the answer among others
+    answers      how well an answer fits its question, trained to find the answer among others
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from metrics.training.examples import Contrast
 from metrics.training.loop import fit
 
 INFERENCES = ("entailment", "neutral", "contradiction")
-"""Labels of a pair of sentences in DialogueNLI (Welleck et al. 2019)."""
+"""Labels of sentence pairs in DialogueNLI (Welleck et al. 2019)."""
 POSITIVE = frozenset({"happiness", "happy", "joy"})
 """Emotions that count as positive sentiment."""
 EPOCHS, MAX_STEPS = 8, 600
-"""Epochs of a judge's training, and the limit of its steps."""
+"""Training epochs of a judge, and the maximum number of steps."""
 BLOCK = 4096
-"""Number of pairs that are judged at a time."""
+"""Number of pairs judged at a time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class FittedJudge:
     accuracy: float
 
     def __call__(self, *rows: Rows) -> npt.NDArray[np.float32]:
-        """Return the values of rows, or of pairs of them: (rows,), or (rows, 3) for inference."""
+        """Return the judge's values for texts or pairs of texts, given as rows: (rows,), or (rows, 3) for inference."""
         values = []
         with torch.inference_mode():
             for start in range(0, len(rows[0]), BLOCK):
@@ -61,7 +61,7 @@ def is_inference(dialogue: Dialogue) -> bool:
 
 
 def inference(data: TrainingData, table: TextTable) -> FittedJudge | None:
-    """Return a judge of P(entailment), P(neutral), P(contradiction) of pairs: (pairs, 3); None without labels."""
+    """Return a judge of P(entailment), P(neutral), P(contradiction): (pairs, 3); None without labelled pairs."""
     training, held = data.split(lambda dialogues: [
         (Pair((dialogue.utterances[0].text,), dialogue.utterances[1].text), INFERENCES.index(dialogue.labels["label"]))
         for dialogue in dialogues if is_inference(dialogue)])
@@ -72,7 +72,7 @@ def inference(data: TrainingData, table: TextTable) -> FittedJudge | None:
 
 
 def sentiment(data: TrainingData, table: TextTable) -> FittedJudge | None:
-    """Return a judge of P(positive) of utterances; None without both positive and other emotions."""
+    """Return a judge of P(positive); None unless there are both positive and other emotions."""
     training, held = data.split(lambda dialogues: [
         (turn.text, float(emotion in POSITIVE)) for dialogue in dialogues for turn, emotion in zip(
             dialogue.utterances, (str(label.get("emotion", "")).casefold()
@@ -84,7 +84,7 @@ def sentiment(data: TrainingData, table: TextTable) -> FittedJudge | None:
 
 
 def answers(data: TrainingData, table: TextTable, training: Rows, held: Rows) -> FittedJudge | None:
-    """Return a judge of how well replies answer questions, 0 to 1; trained on rows (pairs, 2)."""
+    """Return a judge of how well replies answer questions, 0 to 1, trained on rows (pairs, 2); None for too few."""
     if len(training) < 2 or len(held) < 2:
         return None
     texts = table.texts
@@ -94,7 +94,7 @@ def answers(data: TrainingData, table: TextTable, training: Rows, held: Rows) ->
 
 
 def _balanced(examples: Sequence[tuple[Any, float]]) -> list[tuple[Any, float]]:
-    """Return the examples with those of rare labels repeated, so that every label is drawn equally often."""
+    """Repeat examples with rare labels, so that every label is drawn equally often."""
     labels = sorted({label for _, label in examples})
     by_label = [[example for example in examples if example[1] == label] for label in labels]
     most = max(map(len, by_label))

@@ -1,16 +1,17 @@
 """FineD-Eval (Zhang et al. 2022): coherence, likability and topic depth of a whole dialogue, and their mean.
 
-Each sub-metric learns to prefer the better of two dialogues, max(0, −(s₊ − s₋) + 0.1), from pairs made without any
-human rating: utterances in order against shuffled, questions answered well against badly; few contradictions against
-many, positive sentiment against none; utterances that follow from those before against such that do not, rare words
-against common ones. The ensemble is the mean of the three scores; in `fined-eval-multitask` the three share a reader.
+Each sub-metric learns to prefer the better of two dialogues, max(0, −(s₊ − s₋) + 0.1), from pairs made without human
+ratings. Coherence: utterances in order against shuffled ones, well against badly answered questions. Likability: few
+contradictions against many, positive sentiment against none. Topic depth: utterances entailed by earlier ones against
+others, rare words against common ones. The ensemble is the mean of the three scores; in `fined-eval-multitask` the
+three share a network.
 
-The recipe `paper` reads a dialogue as one sequence with RoBERTa, </UTT> behind each utterance: the mean of its
+The recipe `paper` encodes a dialogue as one sequence with RoBERTa, with </UTT> after each utterance: the mean of the
 second-to-last layer's states, a linear layer, a sigmoid.
 
-In `small` a network of convolutions reads the vectors of the utterances. As it reads each dialogue alone, the loss is
-the same for both orders of a pair, and one is drawn. A pair is of one corpus, and corpora take turns; of a dialogue of
-more than 20 utterances the first 20 are trained on. strategies.py makes the pairs.
+In `small`, a convolutional network uses the vectors of the utterances. Both dialogues of a pair are scored separately,
+so their order does not matter. Both are from the same corpus, chosen at random. Only the first 20 utterances of a
+training dialogue are used. strategies.py makes the pairs.
 """
 
 from __future__ import annotations
@@ -40,16 +41,16 @@ PAPER = Recipe(
     network={"pooling": "mean", "token_dropout": 0.2, "dropout": 0.0, "above": 1, "separator": True},
     examples={"near": 1, "far": 1, "sign": -1, "rare": False, "longest": None}, departures=(
         "Judges of answers, inference and sentiment are heads on the encoder's vectors in place of pretrained models.",
-        "Thresholds are the highest and lowest third of the ratings; the two strategies of a dimension take turns.",
-        "The mean over tokens leaves padding out, over which the released code averages too.",
-        "The weights kept are those of the least held-out loss, not of the most pairs in order.",
-        "The token between utterances begins as the mean of all others, not at random."))
+        "Thresholds are the highest and lowest third of the ratings; the two strategies of a dimension alternate.",
+        "The mean over tokens excludes padding, which the released code includes.",
+        "The weights kept are those with the lowest held-out loss, not with the most pairs in order.",
+        "The token between utterances is initialised as the mean of all others, not at random."))
 """Three epochs of 100,000 pairs of dialogues, as in the released code."""
 
 
 @dataclass(frozen=True, slots=True)
 class FinedEvaluation(Trainable):
-    """The mean of three sub-metrics, and the three."""
+    """The mean of three sub-metrics, and each of them."""
 
     card: ClassVar[MetricCard] = MetricCard(
         name="fined-eval", title="FineD-Eval (ensemble)",
@@ -57,11 +58,12 @@ class FinedEvaluation(Trainable):
         family="trained", levels=("turn", "dialogue"), models=("encoder",),
         checkpoints=("fined-eval-coherence", "fined-eval-likability", "fined-eval-topic-depth"),
         paper="https://aclanthology.org/2022.emnlp-main.220", trained_on=", ".join(CORPORA),
-        notes="Of a response it reads the context and the response; needs two utterances.",
+        notes="A response is scored as a dialogue with its context; needs two utterances.",
         system="another method", fitted_on="dialogues", departures=(
             "A convolution over frozen utterance vectors in place of a RoBERTa over all tokens.",
             "Judges of answers, inference and sentiment are heads on the same vectors in place of pretrained models.",
-            "The second strategy of likability and both of topic depth were chosen here; five corpora in place of two.",
+            ("The second strategy of likability and both of topic depth are this project's choice; five corpora in "
+             "place of two."),
         ))
     recipes: ClassVar[Mapping[str, Recipe]] = {
         name: dataclasses.replace(recipe, parts={dimension: {} for dimension in DIMENSIONS})

@@ -1,15 +1,15 @@
-"""Training pairs of FineD-Eval: a better and a worse dialogue, by strategies that need no human rating.
+"""Training pairs of FineD-Eval: a better and a worse dialogue, chosen by strategies without human ratings.
 
-    coherence:order          a dialogue, and the same with its utterances in another order
-    coherence:answers        the mean over its questions of how well they are answered
-    likability:agreement     the mean over utterances and the two before them of 1 − P(contradiction)
-    likability:sentiment     the mean over its utterances of P(positive)
-    topic-depth:entailment   the mean over utterances and the four before them of P(the one follows from the other)
-    topic-depth:specificity  the mean over its utterances of how rare their words are
+    coherence:order          a dialogue, and the same utterances in a different order
+    coherence:answers        the mean over questions of how well they are answered
+    likability:agreement     the mean of 1 − P(contradiction) over utterances and the two before them
+    likability:sentiment     the mean of P(positive) over utterances
+    topic-depth:entailment   the mean of P(entailment) over utterances and the four before them
+    topic-depth:specificity  the mean rarity of the words of the utterances
 
-All but the first rate whole dialogues by a signal, with the judges of judges.py: the highest third of a corpus is
-better than the lowest third of the same corpus, so that the corpus does not decide which is better. A strategy without
-labels in any corpus, or without a qualifying dialogue, is left out, and the checkpoint's card says so. The second
+All but the first rate dialogues with the judges of judges.py: the highest third of a corpus is better than the lowest
+third of the same corpus, so that the corpus does not decide which is better. A strategy is left out if no corpus has
+labels for it or no dialogue qualifies; the checkpoint's card counts the dialogues of each strategy used. The second
 strategy of likability and those of topic depth are this project's choice; that part of the paper was not available.
 """
 
@@ -35,21 +35,21 @@ from metrics.training.examples import Contrast
 
 DIMENSIONS = ("coherence", "likability", "topic-depth")
 SHORTEST = 4
-"""Utterances of the shortest training dialogue."""
+"""Minimum number of utterances in a training dialogue."""
 ANSWERED = 5
-"""Utterances that a dialogue must have for its answers to be judged."""
+"""Minimum number of utterances in a dialogue whose answers are judged."""
 PAIRS, HELD_OUT_PAIRS = 20_000, 1_000
-"""Pairs of dialogues of a dimension, to train on and held out."""
+"""Training and held-out pairs per dimension."""
 
 Dialogues: TypeAlias = tuple[Rows, ...]
 """Dialogues as rows of a table."""
 Rate: TypeAlias = Callable[[Dialogues], Column]
-"""A value for each dialogue, higher is better; NaN where it has none."""
+"""Returns a value for each dialogue, higher is better; NaN if it cannot be rated."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sides:
-    """The better and the worse dialogues of each corpus; without `worse` the better ones are shuffled."""
+    """The better and the worse dialogues of each corpus; without `worse`, shuffled copies are the worse ones."""
 
     better: tuple[Dialogues, ...]
     worse: tuple[Dialogues, ...] = ()
@@ -58,7 +58,7 @@ class Sides:
         return sum(map(len, (*self.better, *self.worse)))
 
     def draw(self, rng: np.random.Generator) -> tuple[Rows, Rows]:
-        """Return two dialogues of one corpus, every corpus as often as the others."""
+        """Return a better and a worse dialogue of a random corpus."""
         corpus = int(rng.integers(len(self.better)))
         better = self.better[corpus][rng.integers(len(self.better[corpus]))]
         if self.worse:
@@ -68,7 +68,7 @@ class Sides:
 
 
 def preferences(data: TrainingData) -> Split:
-    """Return pairs of dialogues in the dimension of this part, or in each, all strategies of a dimension as often."""
+    """Return pairs for the dimension of this part, or for all dimensions; the strategies of a dimension alternate."""
     table, strategies = prepared(data)
 
     def examples(side: int, count: int) -> list[Contrast]:
@@ -85,29 +85,29 @@ def preferences(data: TrainingData) -> Split:
 
 
 def prepared(data: TrainingData) -> tuple[TextTable, dict[str, tuple[Sides, Sides]]]:
-    """Return all utterances, and for each strategy the dialogues to train on and those held out, by side."""
+    """Return all utterances, and the training and held-out dialogues of each strategy."""
     table = TextTable((turn.text for dialogue in (*data.dialogues(), *data.held_out())
                        for turn in dialogue.utterances), data.vectors)
     corpora = [(long_enough(table, data, data.dialogues(name)), long_enough(table, data, data.held_out(name)))
                for name in data.corpora]
     corpora = [(training, held) for training, held in corpora if training and held]
     if not corpora:
-        raise MetricError(f"the corpora have no dialogues of {SHORTEST} utterances or more, some of them held out; "
-                          "take larger ones")
+        raise MetricError(f"no corpus has both training and held-out dialogues of at least {SHORTEST} utterances; use "
+                          "larger corpora")
     training, held = zip(*corpora, strict=True)
     rates = signals(data, table, training, held)
     strategies = {"coherence:order": (Sides(tuple(training)), Sides(tuple(held)))}
     strategies |= {name: split for name, rate in rates.items() if (split := sides(training, held, rate))}
     for dimension in DIMENSIONS:
         if not any(name.startswith(dimension) for name in strategies):
-            raise MetricError(f"nothing to learn {dimension} from: it takes utterances with an emotion, as dailydialog "
-                              "has them, or pairs with an inference label, as dialogue_nli_sample has them")
+            raise MetricError(f"nothing to learn {dimension} from: it needs utterances labelled with an emotion "
+                              "(dailydialog) or pairs with an inference label (dialogue_nli_sample)")
     data.notes |= {f"dialogues, {name}": len(split[0]) for name, split in strategies.items()}
     return table, strategies
 
 
 def long_enough(table: TextTable, data: TrainingData, dialogues: Sequence[Dialogue]) -> Dialogues:
-    """Return the dialogues of SHORTEST utterances or more as rows, cut to the recipe's longest."""
+    """Return the dialogues of at least SHORTEST utterances as rows, cut to the recipe's maximum length."""
     from metrics.trained.fined_eval.judges import is_inference
 
     rows = [table.spoken(turn.text for turn in dialogue.utterances) for dialogue in dialogues
@@ -116,7 +116,7 @@ def long_enough(table: TextTable, data: TrainingData, dialogues: Sequence[Dialog
 
 
 def sides(training: Sequence[Dialogues], held: Sequence[Dialogues], rate: Rate) -> tuple[Sides, Sides] | None:
-    """Return the highest and lowest third of each corpus, and held-out ones by the same bounds; None without any."""
+    """Return the highest and lowest third of each corpus, with equal bounds for held-out dialogues; None if empty."""
     corpora = []
     for corpus in zip(training, held, strict=True):
         values = [rate(dialogues) for dialogues in corpus]
@@ -136,10 +136,10 @@ def sides(training: Sequence[Dialogues], held: Sequence[Dialogues], rate: Rate) 
 
 def signals(data: TrainingData, table: TextTable, training: Sequence[Dialogues],
             held: Sequence[Dialogues]) -> dict[str, Rate]:
-    """Return how each strategy rates dialogues, where a corpus has labels for it; note the accuracy of its judge."""
+    """Return the rating functions of the strategies with labels in a corpus; record the accuracy of their judges."""
     from metrics.trained.fined_eval import judges
 
-    near, far, sign = (data.recipe.examples[name] for name in ("near", "far", "sign"))
+    agreement_window, entailment_window, sign = (data.recipe.examples[name] for name in ("near", "far", "sign"))
     asks = np.array(["?" in text for text in table.texts])
     pairs = [np.concatenate([questions(rows, asks) for dialogues in split for rows in dialogues])
              for split in (training, held)]
@@ -149,36 +149,36 @@ def signals(data: TrainingData, table: TextTable, training: Sequence[Dialogues],
             dialogues, lambda rows: questions(rows if len(rows) >= ANSWERED else rows[:0], asks), answers)
     if inference := judges.inference(data, table):
         rates["likability:agreement"] = lambda dialogues: mean_of(
-            dialogues, lambda rows: before(rows, near), lambda *pair: 1 - inference(*pair)[:, 2])
+            dialogues, lambda rows: before(rows, agreement_window), lambda *pair: 1 - inference(*pair)[:, 2])
         rates["topic-depth:entailment"] = lambda dialogues: mean_of(
-            dialogues, lambda rows: before(rows, far), lambda *pair: sign * inference(*pair)[:, 0])
+            dialogues, lambda rows: before(rows, entailment_window), lambda *pair: sign * inference(*pair)[:, 0])
     if sentiment := judges.sentiment(data, table):
         positive = sentiment(np.arange(len(asks)))
         rates["likability:sentiment"] = lambda dialogues: np.array([positive[rows].mean() for rows in dialogues])
     if data.recipe.examples["rare"]:
         rare = specificity(table.texts)
         rates["topic-depth:specificity"] = lambda dialogues: np.array([rare[rows].mean() for rows in dialogues])
-    data.notes |= {f"accuracy of the judge of {name} on what is held out": round(judge.accuracy, 4)
+    data.notes |= {f"held-out accuracy of the judge of {name}": round(judge.accuracy, 4)
                    for name, judge in (("questions", answers), ("inference", inference), ("sentiment", sentiment))
                    if judge}
     return rates
 
 
 def questions(rows: Rows, asks: npt.NDArray[np.bool_]) -> Rows:
-    """Return each question that is not followed by another, with the next utterance: (pairs, 2)."""
+    """Return each question that is not followed by a question, with the next utterance: (pairs, 2)."""
     answered = asks[rows[:-1]] & ~asks[rows[1:]]
     return np.stack([rows[:-1][answered], rows[1:][answered]], -1)
 
 
 def before(rows: Rows, window: int) -> Rows:
-    """Return each utterance but the first with each of the `window` before it, that one first: (pairs, 2)."""
+    """Return pairs of an earlier utterance and one up to `window` positions after it: (pairs, 2)."""
     steps = range(1, min(window, len(rows) - 1) + 1)
     return np.concatenate([rows[:0].reshape(0, 2), *(np.stack([rows[:-back], rows[back:]], -1) for back in steps)])
 
 
 def mean_of(dialogues: Dialogues, pairs: Callable[[Rows], Rows],
             judge: Callable[..., npt.NDArray[np.floating]]) -> Column:
-    """Return the mean over a dialogue's pairs of the judge's values; NaN where it has no pairs."""
+    """Return the mean of the judge's values over each dialogue's pairs; NaN without pairs."""
     by_dialogue = [pairs(rows) for rows in dialogues]
     counts = np.array([len(rows) for rows in by_dialogue])
     values = judge(*np.concatenate(by_dialogue).T) if counts.sum() else np.zeros(0)

@@ -1,1 +1,1 @@
-"""Networks that several metrics share, and how they are trained; none of them is a metric."""
+"""Trainable networks that several metrics share; they are not metrics themselves."""

@@ -1,9 +1,9 @@
-"""A dialogue encoder: low-rank adapters that bring a context and its reply together, among the replies of others.
+"""A dialogue encoder: low-rank adapters that move the vector of a context close to that of its reply.
 
-Trained end to end as a bi-encoder on the run's encoder: both sides are read by themselves, the mean of their token
-states is compared by cosine (the loss of Henderson et al. 2017, both ways). A context is the last one to three
-utterances; adversarial replies of the corpus are among the false ones. The result is an encoder like any other, for
-cosines and for heads: `--encoder NAME+dialogue`.
+It is trained end to end as a bi-encoder on the run's encoder: both sides are encoded separately, and the means of their
+token states are compared by cosine (the loss of Henderson et al. 2017, in both directions). A context is the last one
+to three utterances; a corpus's adversarial replies serve as additional negatives. The result can be used like any other
+encoder, for cosines and for heads: `--encoder NAME+dialogue`.
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ import numpy as np
 import torch
 from torch.nn import functional
 
-from metrics.training.examples import FIVE, answered, drawn, exchanges
+from metrics.training.examples import FIVE, answered, exchanges, pick
 from metrics.training.objectives import both_ways, objective
 from metrics.training.recipe import Dialogues, Objective, Recipe, Trainable, TrainingData
 from metrics.training.tuned import built
 
 TURNS = 3
-"""Utterances that are read before a reply, at most."""
+"""Maximum number of utterances in a context."""
 SHARPNESS = 20.0
 """Logit scale of cosines."""
 
 
 @dataclass(frozen=True, slots=True)
 class DialogueEncoder(Trainable):
-    """Cross entropy of finding the own reply in the batch, and the own context."""
+    """Cross entropy of finding the reply to each context within the batch, and the context of each reply."""
 
     recipes: ClassVar[Mapping[str, Recipe]] = {"small": Recipe(
         (*FIVE, "dailydialog_pp"), steps=450, rate=5e-4, every=50, patience=9, batch=32, length=64, rank=16,
@@ -41,7 +41,7 @@ class DialogueEncoder(Trainable):
             contexts, replies, hard = zip(*examples, strict=True)
             candidates = [*replies, *filter(None, hard)]
             same = [[candidate == reply and column != row for column, candidate in enumerate(candidates)]
-                    for row, reply in enumerate(replies)]  # they do not count as wrong
+                    for row, reply in enumerate(replies)]  # equal replies are not negatives
             return *(built(data).inputs(side, rng)[0] for side in (contexts, candidates)), torch.tensor(same)
 
         def cosines(network: Any, batch: Any) -> Any:
@@ -58,9 +58,9 @@ class DialogueEncoder(Trainable):
 
 
 def examples(dialogues: Dialogues, rng: np.random.Generator) -> list[tuple[str, str, str]]:
-    """Return contexts of one to three turns, a good reply to each, and an adversarial one or an empty text."""
+    """Return contexts of one to three turns, each with a good reply and an adversarial reply or an empty string."""
     rows: list[tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]] = [
         (tuple(before), (text,), ("",)) for _, before, text in exchanges(dialogues)]
     rows += [(row.turns, row.good, row.hard or ("",)) for row in answered(dialogues)]
-    return [(" ".join(turns[-int(rng.integers(1, TURNS + 1)):]), drawn(good, rng), drawn(hard, rng))
+    return [(" ".join(turns[-int(rng.integers(1, TURNS + 1)):]), pick(good, rng), pick(hard, rng))
             for turns, good, hard in rows]

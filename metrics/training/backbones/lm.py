@@ -1,10 +1,9 @@
-"""A small causal language model of dialogues, for the metrics that ask how likely a text is.
+"""A small causal language model of dialogues, for metrics that use the likelihood of a text.
 
-The turns of a dialogue are joined by the end-of-text token, as DialoGPT's are (Zhang et al., 2020), and a window of
-tokens that begins with a turn is read, since the texts that metrics score begin with a turn as well. Corpora are drawn
-in proportion to the square root of their turns. The tokenizer is learned first, from the same dialogues. The checkpoint
-holds matrices in eight bits (small_lm.py); `notes` have what that costs in bits per held-out character of the text as
-it was written, which can be compared between tokenizers.
+The turns of a dialogue are joined by the end-of-text token, as in DialoGPT (Zhang et al., 2020). Training windows begin
+with a turn, as do the texts that metrics score. Corpora are sampled in proportion to the square root of their number of
+turns. The tokenizer is learned first, from the same dialogues. The checkpoint stores matrices in eight bits
+(small_lm.py); the notes say what that costs in bits per held-out character, which is comparable between tokenizers.
 """
 
 from __future__ import annotations
@@ -25,17 +24,17 @@ from metrics.models.small_lm import END, Pieces, configuration
 from metrics.training.recipe import Dialogues, Objective, Recipe, Trainable, TrainingData
 
 SAMPLE = 60_000
-"""Utterances that the tokenizer is learned from, as many of each corpus."""
+"""Utterances to learn the tokenizer from, equally many from each corpus."""
 TOKENS = 2_048
-"""Tokens of a batch in training."""
+"""Tokens in a training batch."""
 LONG = 0.25
-"""Share of batches with windows as long as the network reads; the others hold twice as many of half the length."""
+"""Share of batches with windows of the network's full length; the others have twice as many windows of half that."""
 ROWS, HELD_OUT_BATCHES = 8, 24
-"""Windows in a held-out batch, and the number of these."""
+"""Windows in a held-out batch, and the number of such batches."""
 
 
 class Stream(NamedTuple):
-    """The dialogues of a corpus as one row of tokens, the positions where turns begin, and the number of characters."""
+    """The dialogues of a corpus as one token sequence, with the positions where turns begin."""
 
     tokens: npt.NDArray[np.uint16]
     starts: npt.NDArray[np.intp]
@@ -44,7 +43,7 @@ class Stream(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class CausalLanguageModel(Trainable):
-    """Cross entropy of each token after those before it."""
+    """Cross entropy of each token given the preceding ones."""
 
     recipes: ClassVar[Mapping[str, Recipe]] = {"small": Recipe(
         corpora=("dailydialog", "empatheticdialogues", "personachat", "topical_chat", "wizard_of_wikipedia",
@@ -77,7 +76,7 @@ class CausalLanguageModel(Trainable):
                          lambda network: _notes(network, batches, held_out))
 
     def _stream(self, dialogues: Dialogues, tokenizer: Any) -> Stream:
-        """Return the tokens with the end token before each dialogue and after each turn."""
+        """Return the dialogues as tokens, with an end token before each dialogue and after each turn."""
         texts = [[turn.text for turn in dialogue.utterances] for dialogue in dialogues]
         encodings = iter(tokenizer.encode_batch_fast([text for turns in texts for text in turns]))
         end = tokenizer.token_to_id(END)
@@ -92,9 +91,10 @@ class CausalLanguageModel(Trainable):
         return Stream(tokens, starts, sum(len(text) + 1 for turns in texts for text in turns))
 
     def _spread(self, stream: Stream) -> list[Any]:
-        """Return batches of windows that lie evenly over all that is held out."""
+        """Return batches of windows spaced evenly over the held-out tokens."""
         if not len(stream.starts):
-            raise MetricError(f"too little is held out for a window of {self.positions} tokens; take larger corpora")
+            raise MetricError(f"the held-out dialogues are shorter than a window of {self.positions} tokens; use "
+                              "larger corpora")
         count = min(HELD_OUT_BATCHES * ROWS, len(stream.starts))
         chosen = stream.starts[np.linspace(0, len(stream.starts) - 1, count).astype(int)]
         return [_windows([(stream, start) for start in chosen[first : first + ROWS]], self.positions)
@@ -102,7 +102,7 @@ class CausalLanguageModel(Trainable):
 
 
 def _sample(data: TrainingData) -> list[str]:
-    """Return utterances, as many of each corpus."""
+    """Return random utterances, equally many from each corpus."""
     rng, sample = data.rng, []
     for name in data.corpora:
         texts = [turn.text for dialogue in data.dialogues(name) for turn in dialogue.utterances]
@@ -111,13 +111,13 @@ def _sample(data: TrainingData) -> list[str]:
 
 
 def _windows(starts: Sequence[tuple[Stream, int]], length: int) -> Any:
-    """Return windows of tokens with the one behind each: (windows, length + 1)."""
+    """Return windows of tokens, each with the token after it: (windows, length + 1)."""
     rows = [stream.tokens[start : start + length + 1] for stream, start in starts]
     return torch.from_numpy(np.stack(rows).astype(np.int32))
 
 
 def _notes(network: Any, batches: Sequence[Any], stream: Stream) -> dict[str, float | int]:
-    """Return sizes, and bits per held-out character with weights as they were trained and as they are stored."""
+    """Return sizes, and bits per held-out character with the weights as trained and as stored."""
     device = next(network.parameters()).device
 
     def bits() -> float:
@@ -136,18 +136,18 @@ def _notes(network: Any, batches: Sequence[Any], stream: Stream) -> dict[str, fl
 
 
 class DialogueLM(torch.nn.Module):
-    """A GPT-NeoX over these pieces; its parts are named as transformers names them."""
+    """A GPT-NeoX over these word pieces, with the parameter names of transformers."""
 
     def __init__(self, pieces: str, width: int, layers: int, heads: int, positions: int) -> None:
         from transformers import GPTNeoXModel
 
         super().__init__()
         config = configuration(len(Pieces.read(pieces).ids), width, layers, heads, positions)
-        config._attn_implementation = "eager"  # faster than PyTorch's own, backwards, on the processor
+        config._attn_implementation = "eager"  # its backward pass is faster than PyTorch's own attention on a CPU
         self.gpt_neox = GPTNeoXModel(config)
 
     def forward(self, rows: Any) -> Any:
-        """Return the mean of −log p of each token after those before it: (rows, tokens) to one number."""
+        """Return the mean −log p of each token given the preceding ones; rows are (rows, tokens)."""
         fast = rows.device.type == "cpu" and torch.cpu._is_avx512_bf16_supported()
         with torch.autocast("cpu", torch.bfloat16, enabled=fast):
             states = self.gpt_neox(input_ids=rows[:, :-1], use_cache=False).last_hidden_state

@@ -1,9 +1,9 @@
-"""A masked language model for metrics: the run's encoder, frozen, with low-rank adapters and a head of its own.
+"""A masked language model for metrics: the run's encoder, frozen, with low-rank adapters and a new head.
 
-Sentence encoders come without the head that they were once trained with. Here a new one learns to tell masked tokens of
-utterances, half of them read alone and half after the utterance before them, since metrics ask for both. Tokens are
-always replaced by the mask, as they are when metrics ask; the loss is over masked tokens alone. `rank=0` is the head
-without adapters, on frozen states (docs/metrics.md has what each reaches).
+Sentence encoders are published without the head of their pretraining. A new one is trained on utterances, half of them
+alone and half after the preceding utterance, since metrics use both. Chosen tokens are always replaced by the mask, as
+in scoring; the loss covers only masked tokens. `rank=0` trains the head without adapters, on frozen states
+(docs/metrics.md compares the two).
 """
 
 from __future__ import annotations
@@ -27,20 +27,20 @@ from metrics.training.recipe import Dialogues, Objective, Recipe, Trainable, Tra
 from metrics.training.tuned import chosen_words
 
 SHARE = 0.15
-"""Share of a text that is masked in training; at least one token is."""
+"""Share of a text's tokens masked in training, at least one."""
 TOKENS = 1_024
-"""Tokens in a batch, about."""
+"""Approximate number of tokens in a batch."""
 LONGEST = 96
-"""Tokens of a text in training; a longer one loses its end, or of a pair the context its beginning."""
+"""Maximum tokens of a training text; longer texts are cut at the end, pairs at the beginning of the context."""
 ROWS, HELD_OUT_ROWS, CHUNK = 120_000, 1_024, 32
-"""Texts to train on at most, texts held out, and the size of their batches."""
+"""Maximum number of training texts and of held-out texts, and the size of held-out batches."""
 SMOOTHING = 0.1
 """Added to the count of each token."""
 
 
 @dataclass(frozen=True, slots=True)
 class MaskedLanguageModel(Trainable):
-    """Cross entropy of the masked tokens, each over the whole vocabulary."""
+    """Cross entropy of the masked tokens over the whole vocabulary."""
 
     recipes: ClassVar[Mapping[str, Recipe]] = {"small": Recipe(
         corpora=("dailydialog", "empatheticdialogues", "personachat", "topical_chat", "wizard_of_wikipedia"),
@@ -49,7 +49,7 @@ class MaskedLanguageModel(Trainable):
     rank: int = 8
 
     def objective(self, data: TrainingData) -> Objective:
-        """Prepare the network over the encoder, texts by length, and held-out ones with one token masked in each."""
+        """Prepare the network, training texts sorted by length, and held-out texts with one masked token each."""
         encoder, rng = data.models.encoder(self.encoder), data.rng
         body = networks.loaded("AutoModel", encoder.weights, data.models.machine).float().requires_grad_(False).eval()
         mask = mask_of(encoder)
@@ -58,7 +58,7 @@ class MaskedLanguageModel(Trainable):
         held_out = [masked(others[start : start + size], encoder, rng, 0.0)
                     for start in range(0, len(others) - size + 1, size)]
         if not texts:
-            raise MetricError("mlm: the corpora hold no text to train on; take others with --corpus")
+            raise MetricError("mlm: the corpora contain no text to train on; choose others with --corpus")
         vocabulary, width = body.get_input_embeddings().weight.shape
         config: dict[str, Any] = {"width": width, "vocabulary": vocabulary, "rank": self.rank,
                                   "linears": linears(body) if self.rank else []}
@@ -67,11 +67,11 @@ class MaskedLanguageModel(Trainable):
         network.initialise_bias((counts / counts.sum()).astype(np.float32))
 
         def losses(network: Adapted, batch: Mapping[str, Any]) -> tuple[Any, Any]:
-            """Return the cross entropy of each masked token, and if it is the likeliest: (masked,) each."""
-            inputs = {name: part for name, part in batch.items() if name not in ("targets", "places")}
+            """Return the cross entropy of each masked token, and whether it is predicted: (masked,) each."""
+            inputs = {name: part for name, part in batch.items() if name not in ("targets", "positions")}
             body.to(batch["targets"].device)
             with network.masking(body, mask):
-                states = body(**inputs).last_hidden_state.flatten(0, 1)[batch["places"]]
+                states = body(**inputs).last_hidden_state.flatten(0, 1)[batch["positions"]]
             scores = network.logits(states, body.get_input_embeddings().weight).float()  # (masked, vocabulary)
             return (functional.cross_entropy(scores, batch["targets"], reduction="none"),
                     scores.argmax(1) == batch["targets"])
@@ -84,7 +84,7 @@ class MaskedLanguageModel(Trainable):
                     "masked_perplexity": round(entropies.double().mean().exp().item(), 2)}
 
         def draw(rng: np.random.Generator) -> dict[str, Any]:
-            """Return a batch of texts of about one length."""
+            """Return a batch of texts of similar length."""
             middle = int(rng.integers(len(texts)))
             count = max(1, min(len(texts), TOKENS // len(texts[middle].ids)))
             start = min(max(0, middle - count // 2), len(texts) - count)
@@ -95,17 +95,17 @@ class MaskedLanguageModel(Trainable):
 
 
 def masked(texts: Sequence[Tokenized], encoder: Encoder, rng: np.random.Generator, share: float) -> dict[str, Any]:
-    """Return the texts as a batch with a share of each masked, at least one token, and the masked tokens."""
+    """Return a batch of the texts with a share of each masked, at least one token, and the masked tokens."""
     inputs = padded(texts, encoder.tokenizer.pad)
     ids = inputs["input_ids"]
     chosen = chosen_words(ids, encoder.tokenizer, rng, share)
-    tokens = {"targets": ids[chosen], "places": np.flatnonzero(chosen)}
+    tokens = {"targets": ids[chosen], "positions": np.flatnonzero(chosen)}
     ids[chosen] = mask_of(encoder)
     return {name: torch.from_numpy(array) for name, array in (inputs | tokens).items()}
 
 
 def _texts(encoder: Encoder, dialogues: Dialogues, most: int, rng: np.random.Generator) -> list[Tokenized]:
-    """Return utterances drawn from the dialogues, every other one after the one before it, by length."""
+    """Return random utterances, about half of them after the preceding utterance, sorted by length."""
     turns = [(dialogue, row) for dialogue in dialogues for row in range(len(dialogue.utterances))]
     singles, pairs = [], []
     for number, index in enumerate(rng.permutation(len(turns))[:most]):

@@ -184,7 +184,7 @@ def test_few_and_constant_ratings_are_left_out(home: Path, real: dict[str, Datas
     assert evidence.datasets == ("persona-usr", "fed-turn")
     printed = capsys.readouterr().out
     assert f"left out: fed-turn, {quality}: all ratings are the same" in printed
-    assert "left out: dailydialog-grade, relevance: 7 of the drawn items are rated, 20 are needed" in printed
+    assert "left out: dailydialog-grade, relevance: 7 of the drawn items are rated, at least 20 are needed" in printed
     assert len(evidence.card["left_out"]) == 2
 
 
@@ -192,7 +192,7 @@ def test_impossible_calibrations_are_refused(home: Path, invoke: Invoke) -> None
     def refused(message: str, *argv: str) -> None:
         assert message in invoke("calibrate", *argv, "--scores", home / "out", status=2).err
 
-    refused("no real dataset is here", WEIGHTED)
+    refused("no real dataset is available", WEIGHTED)
     constant = datasets.sample(datasets.card("dailydialog-grade"))
     store.save(dataclasses.replace(changed(constant, "relevance", lambda *_: (3.0,)), origin="imported"), home)
     refused("dailydialog-grade, relevance: all ratings are the same", WEIGHTED, "--dataset", "dailydialog-grade")

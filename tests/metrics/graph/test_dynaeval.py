@@ -184,12 +184,12 @@ def test_unusable_dialogues_are_left_out() -> None:
     for turns, kinds in ((four, "ur ss"), (four[:3], ""), (four * 8, ""), (same, "ur")):
         assert " ".join(kind for kind in ("ur", "ss") if usable(Dialogue("x", "toy", "train", turns), kind)) == kinds
     metric: Any = registry.choose("dynaeval").metric
-    with pytest.raises(MetricError, match="take larger ones"):
+    with pytest.raises(MetricError, match="use larger corpora"):
         metric.objective(TrainingData({}, None, seed=0, read=read))  # type: ignore[arg-type]
 
 
 def test_a_third_speaker_needs_relations(tiny_encoder: Path, home: Path) -> None:
-    with pytest.raises(BadOption, match="window and speakers are 1 or more"):
+    with pytest.raises(BadOption, match="must be at least 1"):
         registry.choose("dynaeval[window=0]")
     models = Models(home, Choice(encoder=str(tiny_encoder)))
     three, two = (Item(who, dialogue(f"A:tea B:hello {who}:reply A:you"), None) for who in "CB")

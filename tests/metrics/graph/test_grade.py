@@ -12,7 +12,7 @@ from metrics.errors import BadOption, MetricError, MissingResource
 from metrics.graph.grade import concepts
 from metrics.graph.grade import topics as grade_topics
 from metrics.graph.grade.metric import RECIPE, SMALL, Grade
-from metrics.graph.grade.topics import TopicSource, of_file, topics
+from metrics.graph.grade.topics import TopicSource, file_vectors, topics
 from metrics.metric import signature
 from metrics.models.checkpoint import SHIPPED
 from metrics.models.service import Choice, Models
@@ -67,7 +67,7 @@ def test_edges_and_features_of_topic_graphs(source: TopicSource) -> None:
 
 def test_vectors_of_a_file_for_terms_of_several_words(home: Path, tmp_path: Path) -> None:
     (tmp_path / "numberbatch.txt").write_text("4 2\ntea 3 4\nblack 0 5\nblack_tea 0 2\ncup 8 6\n")
-    read = of_file(Models(home), str(tmp_path / "numberbatch.txt"))
+    read = file_vectors(Models(home), str(tmp_path / "numberbatch.txt"))
     found = read(["tea", "black tea", "tea cup", "moon"])  # (3, 4) and (8, 6) have the mean (5.5, 5)
     length = (5.5 ** 2 + 5 ** 2) ** 0.5
     np.testing.assert_allclose(found, np.array([[0.6, 0.8], [0, 1], [5.5 / length, 5 / length], [0, 0]]), rtol=1e-6)
@@ -128,7 +128,7 @@ def test_the_graph_branch_of_the_paper_by_hand(source: TopicSource) -> None:
     graphs = topics(source, [(("cup",), ("moon",))]).batch(np.array([0])).apply(double)
     # cup: 2 + 10 · 2 + 100 · 4 + 5 = 427 and 4, moon: 9 + 5 = 14 and 81; no way between them, so that each is alone
     assert network(graphs)[0, 1].item() == pytest.approx((427 + 4 + 14 + 81) / 2)
-    far = dataclasses.replace(source, apart=20)
+    far = dataclasses.replace(source, unconnected=20)
     graphs = topics(far, [(("cup",), ("moon", "kitchen", "cup"))]).batch(np.array([0]))
     assert graphs.edge_attr.tolist() == pytest.approx([1 / 20, 1 / 2, 1])
     graphs = topics(far, [(("cup",), ("moon",))]).batch(np.array([0])).apply(double)
@@ -150,7 +150,7 @@ def test_items_without_known_keywords_are_scored(tiny_weights: Path, tiny_encode
         Grade(graph="conceptnet").depends(Models(home))
     with pytest.raises(BadOption, match="0 or more"):
         grade_topics.source(service, "", "neighbours", -1, 10)
-    with pytest.raises(MetricError, match="take larger"):
+    with pytest.raises(MetricError, match="use larger corpora"):
         Grade(branch="utterances").objective(TrainingData({}, service, seed=0, recipe=SMALL))
 
 
@@ -215,7 +215,7 @@ def test_false_replies_are_alike_in_words_or_meaning(tiny_encoder: Path, home: P
 @pytest.mark.slow
 def test_the_shipped_graph_of_words_is_what_the_embedded_encoder_gives(tmp_path: Path) -> None:
     words = keywords.vocabulary()
-    write(tmp_path / "made", *concepts.nearest(words, grade_topics.of_encoder(Models(tmp_path), "")(words)))
+    write(tmp_path / "made", *concepts.nearest(words, grade_topics.encoder_vectors(Models(tmp_path), "")(words)))
     (shipped,) = SHIPPED.glob(f"grade/{concepts.identity()}-*.graph")
     made, kept = ([set(graph.columns[first:last].tolist())
                    for first, last in zip(graph.rows, graph.rows[1:], strict=False)]

@@ -117,11 +117,11 @@ def test_a_batch_masks_its_share_and_at_least_one_token_per_text(home: Path, tin
         batch = masked(texts, encoder, np.random.default_rng(0), share)
         ids = batch["input_ids"]
         chosen = ids == 4
-        assert chosen.sum() == len(batch["places"]) == len(batch["targets"])
+        assert chosen.sum() == len(batch["positions"]) == len(batch["targets"])
         counts = chosen.sum(1).tolist()
         assert counts == {0.0: [1, 1, 1], 1.0: [1, 40, 2]}.get(share, [1, counts[1], counts[2]])
         restored = ids.flatten().clone()
-        restored[batch["places"]] = batch["targets"]
+        restored[batch["positions"]] = batch["targets"]
         assert restored.view(ids.shape)[1, : len(texts[1].ids)].tolist() == texts[1].ids
 
 

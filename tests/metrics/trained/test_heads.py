@@ -22,7 +22,7 @@ from metrics.trained.ruber import blended, referenced
 from metrics.trained.usl_h import composite, specificity
 from metrics.trained.usr import sentences
 from metrics.training import trainables
-from metrics.training.examples import following, whole_or_broken
+from metrics.training.examples import following, intact_or_corrupted
 from metrics.training.recipe import TrainingData
 from tests.conftest import make_item
 from tests.tiny_weights import METRICS
@@ -149,9 +149,9 @@ def test_each_utterance_follows_those_before_it() -> None:
     assert heads.last_turns(["", "a"]) == ["a", "", ""]
 
 
-def test_replies_are_labelled_whole_or_broken(rng: np.random.Generator) -> None:
+def test_replies_are_labelled_intact_or_corrupted(rng: np.random.Generator) -> None:
     said = [dialogue("hi", f"well i do like the number {number}") for number in range(80)]
-    examples = whole_or_broken(said, 50, rng, 0.0)
+    examples = intact_or_corrupted(said, 50, rng, 0.0)
     whole = [text for text, label in examples if label == 1]
     broken = [text for text, label in examples if label == 0]
     assert len(whole) == len(set(whole)) == 50

@@ -136,7 +136,7 @@ def test_a_diverging_loss_leaves_the_last_good_state(tmp_path: Path) -> None:
     def diverge(network: Any, batch: Any) -> Any:
         return loss(network, batch) * (float("nan") if network.training and next(steps) > 14 else 1.0)
 
-    with pytest.raises(MetricError, match=r"between steps 11 and 20: .* --minutes 0 keeps the best weights up to step"):
+    with pytest.raises(MetricError, match=r"between steps 11 and 20: .* --minutes 0 to keep the best weights up to"):
         fit(state=state, loss=diverge)
     fitted = fit(state=state, until=0.0, loss=diverge)
     assert (fitted.steps, fitted.done) == (10, False)

@@ -118,7 +118,7 @@ def test_deb_from_pretraining_to_a_score(tmp_path: Path, command: Callable[..., 
         assert command(*settings, *more) == 0
         assert checkpoint.read("deb-paper", whole.folder).card["steps"] == 10
     assert command(*settings) == 0
-    assert "goes on where it was cut" in capsys.readouterr().err
+    assert "resuming an interrupted training run" in capsys.readouterr().err
     assert checkpoint.read("deb-paper", whole.folder).digest == whole.digest
     requested = f"deb[recipe=paper,encoder={tiny_encoder}]"
     chosen = registry.choose(requested).metric
@@ -168,7 +168,7 @@ def test_deb_begins_as_bert_and_learns_by_both_losses(tmp_path: Path, command: C
 
 
 @pytest.mark.parametrize(("words", "message"), [
-    (["deb", "--recipe", "original"], "no layer for the next sentence"),
+    (["deb", "--recipe", "original"], "no next-sentence classifier"),
     (["deb", "--recipe", "pretrain"], "its tokenizer has no mask"),
     (["usl-h"], "weights mlm belong to encoder all-MiniLM-L6-v2")])
 def test_an_encoder_that_lacks_a_part_is_refused(words: list[str], message: str, tmp_path: Path, tiny_encoder: Path,
@@ -197,7 +197,7 @@ def test_unknown_negatives_are_refused(negatives: str) -> None:
 def test_settings() -> None:
     recipe = Recipe(("toy",), 10, network={"hidden": 4}).with_settings(["rate=2e-5", "batch=16", "hidden=8"])
     assert (recipe.rate, recipe.batch, recipe.network) == (2e-5, 16, {"hidden": 8})
-    for wrong, message in (("speed=1", "unknown setting"), ("batch=many", "should be like batch=16"),
+    for wrong, message in (("speed=1", "unknown setting"), ("batch=many", "expected a value as in batch=16"),
                            ("batch", "unknown setting"), ("checkpointing=yes", "checkpointing=False")):
         with pytest.raises(BadOption, match=message):
             recipe.with_settings([wrong])
@@ -217,7 +217,7 @@ def test_a_batch_that_does_not_fit_is_halved(command: Callable[..., int], monkey
 
     monkeypatch.setattr(Tuned, "_read", small)
     assert command("deb", "--recipe", "pretrain", "--steps", "1", "--set", "batch=8") == 0
-    assert "begins anew with 4 rows, 2 times a step" in capsys.readouterr().err
+    assert "restarting with 2 batches of 4 per step" in capsys.readouterr().err
 
 
 def test_two_processes_train_together(tmp_path: Path, tiny_encoder: Path) -> None:
