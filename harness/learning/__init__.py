@@ -1,1 +1,1 @@
-"""Training metrics and fitting the weights of composites."""
+"""Train metrics and fit the weights of composites."""

@@ -1,8 +1,8 @@
-"""Collect the correlations of a composite's inputs with ratings on development datasets, to learn weights from.
+"""Collect the correlations of a composite's inputs with ratings on development datasets, for learning its weights.
 
-Some items of each dataset are drawn (300 for MME-CRS, as in its paper). A quality with too few rated items among them,
-or whose ratings are all the same, is left out with its reason; so is a dataset on which an input cannot be scored. An
-input with too few scores among the rated items has no correlation there.
+A random sample of each dataset's items is used (300 for MME-CRS, as in its paper). A quality with too few rated items
+in the sample, or with constant ratings, is left out with the reason; so is a dataset on which an input cannot be
+scored. An input with too few scores among the rated items has no correlation there.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from metrics.evidence import DatasetEvidence, Evidence, QualityEvidence, Vector
 from metrics.models.service import Models
 
 FEWEST = 20
-"""Smallest number of rated and scored items for a correlation."""
+"""Minimum number of rated and scored items for a correlation."""
 Rows: TypeAlias = npt.NDArray[np.int64]
 LeftOut: TypeAlias = list[tuple[str, str]]
 """Skipped datasets and qualities, with reasons."""
@@ -39,7 +39,7 @@ LeftOut: TypeAlias = list[tuple[str, str]]
 
 def calibrate(metric: Composite, scorers: Iterable[Scorer], models: Models, drawn: int, seed: int,
               left_out: LeftOut) -> Evidence:
-    """Collect the evidence of all datasets; BadConfig if no quality is usable."""
+    """Collect the evidence of all datasets; raise BadConfig if no quality is usable."""
     parts: list[DatasetEvidence] = []
     for scorer in scorers:
         try:
@@ -47,8 +47,8 @@ def calibrate(metric: Composite, scorers: Iterable[Scorer], models: Models, draw
         except CannotScore as error:
             left_out.append((scorer.dataset.card.name, str(error)))
     if not parts:
-        reasons = "; ".join(f"{name}: {reason}" for name, reason in left_out) or "no real dataset is here"
-        raise BadConfig(f"no weights of {metric.card.name} can be learned from these datasets: {reasons}")
+        reasons = "; ".join(f"{name}: {reason}" for name, reason in left_out) or "no real dataset is available"
+        raise BadConfig(f"cannot learn weights of {metric.card.name} from these datasets: {reasons}")
     return Evidence(tuple(part.name for part in metric.made_of()), tuple(parts), signed(metric, models))
 
 
@@ -59,9 +59,9 @@ def _of_dataset(metric: Composite, scorer: Scorer, drawn: int, seed: int,
     scores = np.array([part.of(scorer.scores(part.chosen.metric).columns) for part in inputs])  # (inputs, items)
     for part, row in zip(inputs, scores, strict=True):
         if not np.isfinite(row).any():
-            raise CannotScore(f"its input {part.name} has no score there")
+            raise CannotScore(f"its input {part.name} has no scores")
     rows: Rows = np.arange(len(dataset.items))
-    if 0 < drawn < len(rows):  # by the seed and the dataset's name alone
+    if 0 < drawn < len(rows):  # depends only on the seed and the dataset's name
         name = int.from_bytes(hashlib.sha256(dataset.card.name.encode()).digest()[:8], "big")
         rows = np.sort(np.random.default_rng([seed, name]).permutation(len(rows))[:drawn])
     names = [part.name for part in inputs]
@@ -70,44 +70,45 @@ def _of_dataset(metric: Composite, scorer: Scorer, drawn: int, seed: int,
     if usable := tuple(quality for quality in qualities if quality is not None):
         chosen = scores[:, rows]
         yield DatasetEvidence(dataset.card.name, dataset.card.level, dataset.fingerprint,
-                              store.ratings_fingerprint(dataset.ratings), len(rows), _each(np.nanmean, chosen),
-                              _each(np.nanstd, chosen), _alike(chosen), usable)
+                              store.ratings_fingerprint(dataset.ratings), len(rows), _per_input(np.nanmean, chosen),
+                              _per_input(np.nanstd, chosen), _correlations(chosen), usable)
 
 
 def _rated(dataset: Dataset, judged: Judged, inputs: Sequence[str], table: InputScores, rows: Rows,
            left_out: LeftOut) -> QualityEvidence | None:
-    """Return a quality over the drawn items; None, with the reason recorded, if it is unusable."""
+    """Return the evidence of a quality on the drawn items; if it is unusable, record the reason and return None."""
     name = f"{dataset.card.name}, {judged.quality.name}"
     rated = rows[np.isfinite(judged.means[rows])]
     human, scores = judged.means[rated], table[:, rated]
     if len(rated) < FEWEST or not np.ptp(human):
-        left_out.append((name, f"{len(rated)} of the drawn items are rated, {FEWEST} are needed"
+        left_out.append((name, f"{len(rated)} of the drawn items are rated, at least {FEWEST} are needed"
                          if len(rated) < FEWEST else "all ratings are the same"))
         return None
     for part, row in zip(inputs, scores, strict=True):
         if (count := int(np.isfinite(row).sum())) < FEWEST:
-            left_out.append((f"{name}, input {part}", f"{count} of the rated items are scored, {FEWEST} are needed"))
-    none = codes([None] * len(rated))
+            left_out.append((f"{name}, input {part}",
+                             f"{count} of the rated items are scored, at least {FEWEST} are needed"))
+    ungrouped = codes([None] * len(rated))
     enough = np.isfinite(scores).sum(axis=1) >= FEWEST
     return QualityEvidence(
         judged.quality.name, judged.quality.dimension, len(rated),
-        np.where(enough, [spearman(panel(row, human, none, none)) for row in scores], np.nan),
-        np.where(enough, [pearson(panel(row, ranks(human), none, none)) for row in scores], np.nan))
+        np.where(enough, [spearman(panel(row, human, ungrouped, ungrouped)) for row in scores], np.nan),
+        np.where(enough, [pearson(panel(row, ranks(human), ungrouped, ungrouped)) for row in scores], np.nan))
 
 
-def _alike(table: InputScores) -> InputScores:
-    """Return the correlations among the inputs; 0 for a constant one."""
-    filled = np.where(np.isfinite(table), table, _each(np.nanmean, table)[:, None])
+def _correlations(table: InputScores) -> InputScores:
+    """Return the correlations among the inputs; 0 for a constant input."""
+    filled = np.where(np.isfinite(table), table, _per_input(np.nanmean, table)[:, None])
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray(np.nan_to_num(np.atleast_2d(np.corrcoef(filled))))
 
 
-def _each(of: Callable[[Vector], float], table: InputScores) -> Vector:
-    return np.array([of(row) if np.isfinite(row).any() else 0.0 for row in table])
+def _per_input(statistic: Callable[[Vector], float], table: InputScores) -> Vector:
+    return np.array([statistic(row) if np.isfinite(row).any() else 0.0 for row in table])
 
 
 def with_card(evidence: Evidence, command: str, drawn: int, seed: int, left_out: LeftOut) -> Evidence:
-    """Return the evidence with the command that repeats it."""
+    """Add the card, with the command that reproduces the evidence."""
     card = {"command": command, "drawn": drawn or "all", "seed": seed, "version": harness.__version__,
             "left_out": [f"{name}: {reason}" for name, reason in left_out]}
     return replace(evidence, card=card)

@@ -1,7 +1,7 @@
-"""Training one metric or shared model: a request becomes a plan, a plan becomes a checkpoint with its card.
+"""Train a metric or shared model: a request becomes a plan, and the plan a checkpoint with its card.
 
-The same plan trained twice gives the same weights on the processor, so a checkpoint whose card bears the plan's
-fingerprint is not trained again. A training that was cut has left its state in HOME/training, under that fingerprint.
+On a CPU, training the same plan twice gives the same weights, so a checkpoint whose card has the plan's fingerprint is
+not trained again. An interrupted training run leaves its state in HOME/training, under that fingerprint.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class Request:
 
 @dataclass(frozen=True)
 class Training:
-    """A definite training: everything that decides its weights, and their folder."""
+    """A fully specified training run: everything that determines the weights, and their folder."""
 
     learner: Learner
     recipe: Recipe
@@ -78,34 +78,34 @@ class Training:
 
     @property
     def encoder_name(self) -> str:
-        """The name of the encoder, empty for the one of the run."""
+        """The name of the metric's encoder; empty for the run's."""
         return self.learner.trainable.encoder or ""
 
     @functools.cached_property
     def fingerprint(self) -> str:
-        """The digest of everything that decides the weights."""
+        """The digest of everything that determines the weights."""
         module = inspect.getmodule(type(self.learner.trainable))
         parts = [self.learner.label, self.encoder.rpartition("@")[2], self.models.choice.lm, self.seed,
                  self.recipe.settings, str(self.models.machine),
                  [f"{corpus.digest} {_digest(dialogue.id for dialogue in corpus.dialogues)}"
-                  for corpus in self.corpora.values()], self.others,
+                  for corpus in self.corpora.values()], self.weights_read,
                  inspect.getsource(module) if module else ""]
         return _digest([json.dumps(parts)])
 
     @functools.cached_property
-    def others(self) -> dict[str, str]:
-        """The other weights that it reads, by name, such as the masked language model."""
+    def weights_read(self) -> dict[str, str]:
+        """The identities of other weights that training uses, by name, such as the masked language model's."""
         return {name: self.models.checkpoint(name, self.encoder and self.encoder_name).identity
                 for name in (*self.learner.reads, *filter(None, [self.recipe.start]))}
 
     @property
     def state(self) -> Path:
-        """The state file of an interrupted training; one for each process."""
+        """The state file of an interrupted training run, one per process."""
         rank = f"-{os.environ['RANK']}" if os.environ.get("RANK", "0") != "0" else ""
         return self.models.home / "training" / f"{self.learner.weights}-{self.fingerprint[:16]}{rank}.state"
 
     def existing(self) -> Checkpoint | None:
-        """Return the checkpoint that the same plan has made before."""
+        """Return the checkpoint of an earlier, completed run of the same plan."""
         with contextlib.suppress(MissingResource):
             existing = checkpoint.read(self.learner.weights, self.folder)
             if existing.card.get("fingerprint") == self.fingerprint and not self.state.exists():
@@ -115,7 +115,7 @@ class Training:
 
 @dataclass(slots=True)
 class Pace:
-    """The progress of a training: the time of its preparation, then the speed of its steps."""
+    """The progress of a training run: the duration of its preparation, then the speed of its steps."""
 
     label: str
     steps: int
@@ -138,13 +138,13 @@ class Pace:
                     + (f"{read / took:,.0f} tokens/s, " if read else "")
                     + f"at most {duration((self.steps - self.step) / speed)} left")
         read = READING.tokens - self.tokens
-        return (f"{self.label}: being prepared for {duration(took)}"
+        return (f"{self.label}: preparing, {duration(took)} so far"
                 + (f", {read:,} tokens read, {read / took:,.0f} tokens/s" if read else ""))
 
 
 def plan(name: str, request: Request, home: Path, load: Callable[[str], Corpus], out: Path | None = None,
          part: str = "") -> Training:
-    """Turn a request into a plan; MissingResource names a missing corpus or model."""
+    """Turn a request into a plan; raise MissingResource if a corpus or model is missing."""
     learner = trainables.choose(name, part)
     recipe = learner.trainable.training.with_settings(request.settings).of_part(part)
     corpora = {corpus.card.name: corpus for corpus in map(load, request.corpora or recipe.corpora)}
@@ -161,27 +161,27 @@ def plan(name: str, request: Request, home: Path, load: Callable[[str], Corpus],
              for field in dataclasses.fields(request) if (value := getattr(request, field.name)) != field.default}
     command = command_line("train", registry.without_folders(name), flags=flags)
     training = Training(learner, recipe, corpora, models, request.seed, encoder, folder, command)
-    training.others  # noqa: B018 - an error where one of them is not here
+    training.weights_read  # noqa: B018 - raises if one of them is missing
     return training
 
 
 def train(plan: Training, tell: Callable[[str], None], fresh: bool = False, eight_bits: bool = False,
           minutes: float | None = None) -> Checkpoint:
-    """Train and write the checkpoint; resume an interrupted training unless a fresh one is requested.
+    """Train and save the checkpoint, resuming an interrupted run unless `fresh`.
 
-    A training that ends after some `minutes` keeps its state, so that the same plan can be resumed later.
+    A run that stops after `minutes` keeps its state and can be resumed later.
     """
-    from metrics.training.loop import together
+    from metrics.training.loop import accelerator
 
-    start, label, processes = time.perf_counter(), plan.learner.label, together(plan.models.machine)
+    start, label, processes = time.perf_counter(), plan.learner.label, accelerator(plan.models.machine)
     if fresh:
         plan.state.unlink(missing_ok=True)
     count = sum(len(corpus.dialogues) for corpus in plan.corpora.values())
     left_out = sum((Counter(corpus.left_out) for corpus in plan.corpora.values()), Counter[str]())
-    tell("; ".join((f"{label}: {count:,} dialogues of {', '.join(plan.corpora)}, being prepared",
+    tell("; ".join((f"{label}: preparing {count:,} dialogues of {', '.join(plan.corpora)}",
                     *(f"{number:,} left out, {reason}" for reason, number in left_out.items()))))
-    data = TrainingData(plan.corpora, plan.models, plan.seed, plan.encoder_name, _reader(plan, tell), plan.recipe,
-                        plan.learner.part)
+    data = TrainingData(plan.corpora, plan.models, plan.seed, plan.encoder_name, _cached_vectors(plan, tell),
+                        plan.recipe, plan.learner.part)
     while True:
         try:
             objective, fitted, prepared = _fitted(plan, data, tell, start, minutes)
@@ -190,12 +190,12 @@ def train(plan: Training, tell: Callable[[str], None], fresh: bool = False, eigh
             batch, accumulate = data.recipe.batch // 2, 2 * data.recipe.accumulate
             if not out_of_memory(error) or batch < 2:
                 raise
-            if processes is not None:  # the others would go on with another batch
+            if processes is not None:  # the other processes would keep the old batch size
                 raise MetricError(f"{label}: a batch does not fit into memory; --set batch={batch} "
                                   f"--set accumulate={accumulate}") from error
             data = dataclasses.replace(data, built=None, recipe=dataclasses.replace(
                 data.recipe, batch=batch, accumulate=accumulate))
-            tell(f"{label}: a batch does not fit into memory; begins anew with {batch} rows, {accumulate} times a step")
+            tell(f"{label}: a batch does not fit into memory; restarting with {accumulate} batches of {batch} per step")
     card = _card(plan, data, objective, fitted) | {"preparation_seconds": round(prepared, 1)}
     if processes is None or processes.is_main_process:
         named = {"architecture": data.recipe.architecture} if data.recipe.architecture else {}
@@ -212,38 +212,38 @@ def train(plan: Training, tell: Callable[[str], None], fresh: bool = False, eigh
 def _fitted(plan: Training, data: TrainingData, tell: Callable[[str], None],
             start: float, minutes: float | None) -> tuple[Objective, Fitted, float]:
     """Return the objective, the fitted weights, and the seconds of preparation."""
-    from metrics.training.loop import Evaluation, fit, randomness, together
+    from metrics.training.loop import Evaluation, accelerator, fit, randomness
 
     machine, label = plan.models.machine, plan.learner.label
     pace = Pace(label, data.recipe.steps)
     with randomness(plan.seed, machine), repeated(lambda: tell(pace.line()), EVERY):
         objective = plan.learner.trainable.objective(data)
     if plan.learner.trainable.encoder is None and any(kind == "encoder" for kind, _ in plan.models.requested):
-        raise MetricError(f"{label} reads an encoder and has no option for it: let its class have the "
-                          "field encoder: str = ''")  # or the weights' config would not tell of it
-    processes = together(machine)
+        raise MetricError(f"{label} uses an encoder but has no option for it: add the field encoder: str = '' to its "
+                          "class")  # otherwise the config of the weights would not record the encoder
+    processes = accelerator(machine)
     recipe = data.recipe.over(math.ceil(objective.rows / (processes.num_processes if processes else 1)))
     if recipe.start:
         networks.initialise(objective.network, plan.models.checkpoint(recipe.start, plan.encoder_name))
     prepared, pace.steps = time.perf_counter() - start, recipe.steps
     if plan.state.exists():
-        tell(f"{label}: goes on where it was cut")
+        tell(f"{label}: resuming an interrupted training run")
 
     def report(evaluation: Evaluation) -> None:
         tell(f"{label}: step {evaluation.step} of {recipe.steps}, loss {evaluation.loss:.4f}, "
-             f"held out {evaluation.held_out:.4f}")
+             f"validation loss {evaluation.held_out:.4f}")
 
     until = math.inf if minutes is None else time.monotonic() + 60 * minutes
     with repeated(lambda: tell(pace.line()), EVERY), on_one_core() if data.frozen else contextlib.nullcontext():
         return objective, fit(objective, recipe, machine, plan.seed, plan.state, report, pace.stepped, until), prepared
 
 
-def _reader(plan: Training, tell: Callable[[str], None]) -> Any:
-    """Return the reader of texts, which keeps their vectors on disk; the encoder is loaded with the first text."""
+def _cached_vectors(plan: Training, tell: Callable[[str], None]) -> Any:
+    """Return a function that encodes texts and caches their vectors on disk; it loads the encoder on first use."""
     from metrics.models.text_table import PooledVectors
 
     def report(done: int, total: int, seconds: float) -> None:
-        tell(f"{plan.learner.label}: {done:,} of {total:,} texts read, about "
+        tell(f"{plan.learner.label}: {done:,} of {total:,} texts encoded, about "
              f"{duration((total - done) * seconds / done)} left")
 
     vectors = functools.cache(lambda: PooledVectors(
@@ -267,7 +267,7 @@ def _card(plan: Training, data: TrainingData, objective: Objective, fitted: Fitt
             "citation": corpus.card.citation, "training": len(data.dialogues(name)),
             "held_out": len(data.held_out(name)), "left_out": dict(corpus.left_out)}
             for name, corpus in plan.corpora.items()],
-        "weights_read": plan.others,
+        "weights_read": plan.weights_read,
         "device": device, "precision": machine.precision, "seconds": round(fitted.seconds, 1),
         "curve": [[row.step, round(row.loss, 6), round(row.held_out, 6)] for row in fitted.curve],
         "version": harness.__version__, "commit": commit(), "python": platform.python_version(),

@@ -77,7 +77,7 @@ def test_from_corpus_to_score(command: list[str], home: Path, tiny_encoder: Path
     out, err = invoke(*command)
     assert re.search(r"follows: 100 steps in \d+ s, lowest validation loss \d\.\d{4} after \d+; \d\.\d\d MB, "
                      r"for tiny-encoder\n  pairs: \d+\n", out)
-    assert re.search(r"follows: [\d,]+ of [\d,]+ texts read", err)
+    assert re.search(r"follows: [\d,]+ of [\d,]+ texts encoded", err)
     assert re.findall(r"follows: step (\d+) of 100, loss \d", err) == ["50", "100"]
     card = json.loads((trained(home) / "card.json").read_text())
     (corpus,) = card["corpora"]
@@ -114,7 +114,7 @@ def test_training_resumes_and_existing_weights_are_kept(
     assert len(list((home / "training").glob("*.state"))) == 1
     (trained(home) / "card.json").unlink()
     err = invoke(*command).err
-    assert "goes on where it was cut" in err
+    assert "resuming an interrupted training run" in err
     assert re.findall(r"step (\d+) of", err) == ["100"]
     assert checkpoint.read("follows", trained(home)).digest == digest, "the same command gives the same weights"
     before = (trained(home) / "model.safetensors").stat().st_mtime_ns
@@ -134,7 +134,7 @@ def test_user_errors_are_one_line(command: list[str], follows: Any, monkeypatch:
     for more, part in (
         ("--corpus no-such.jsonl", "no-such.jsonl: no such file"), ("--encoder ./nowhere", "no such folder"),
         ("--steps 0", "--steps should be 1 or more"), ("--seed -1", "--seed should be 0 or more"),
-        ("--all", "give one or more METRIC"), ("", "this training takes the corpus dailydialog; given are small"),
+        ("--all", "give one or more METRIC"), ("", "this metric is trained on dailydialog, which is not among the corpora: small"),
     ):
         err = invoke(*command, *more.split(), status=2).err
         assert part in err.splitlines()[-1]
@@ -164,7 +164,7 @@ def test_pace(monkeypatch: pytest.MonkeyPatch) -> None:
     pace = Pace("toy", 30, clock[0])
     READING.read(40)
     clock[0] += 20
-    assert pace.line() == "toy: being prepared for 0:20, 40 tokens read, 2 tokens/s"
+    assert pace.line() == "toy: preparing, 0:20 so far, 40 tokens read, 2 tokens/s"
     for step in (10, 11, 12):
         pace.stepped(step)
         clock[0] += 2 * (step < 12)
