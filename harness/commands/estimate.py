@@ -67,7 +67,7 @@ def _lines(rows: Sequence[SystemMean]) -> Iterator[str]:
         rated, ratings_only, combined = (sum(values) for values in zip(*(
             (row.rated, (row.ratings_high - row.ratings_low) ** 2, (row.high - row.low) ** 2) for row in known),
             strict=True))
-        yield (f"{plural(rated, 'rated item')} with the scores of {first.column}: as sure as "
+        yield (f"{plural(rated, 'rated item')} with the scores of {first.column}: as precise as "
                f"{rated * ratings_only / combined:.0f} without them" if ratings_only > combined else
                f"the scores of {first.column} add nothing to these ratings")
     pairs = [f"{row.system} above {', '.join(row.better_than)}" for row in rows if row.better_than]

@@ -48,7 +48,7 @@ def test_systems_have_means_and_a_worth(tmp_path: Path, invoke: Invoke) -> None:
         assert row["worth"] > 1
     assert rows["a"]["better_than"] == ["b", "c"]
     printed = invoke("estimate", "--dataset", path, "--metric", "length").out
-    assert "36 rated items with the scores of length: as sure as" in printed
+    assert "36 rated items with the scores of length: as precise as" in printed
     assert "a above b, c" in printed
     assert "differ" not in invoke("estimate", "--dataset", path, "--metric", "length", "--by", "all").out
     constant = invoke("estimate", "--dataset", path, "--metric", "turns").out  # two in each item
