@@ -25,7 +25,7 @@ MAX_BYTES = 16_000_000
 MAX_ROWS = 100
 """Maximum rows of a heat map, so that a page stays under 2 MB."""
 MARKDOWN = re.compile(r"[\\`*\[\]|~$#<>&]|(?<![^\W_])_|_(?![^\W_])")
-"""Characters with a meaning in Markdown, even within a line."""
+"""Characters with a special meaning in Markdown, even within a line."""
 
 
 def encoded(exhibit: Exhibit) -> bytes:

@@ -112,7 +112,7 @@ def _reading(folder: Path) -> Iterator[None]:
     try:
         yield
     except FileNotFoundError as error:
-        name = Path(error.filename).name if error.filename else "a table of it"
+        name = Path(error.filename).name if error.filename else "a table"
         raise BadReport(f"{folder}: no report here ({name} is missing); "
                         "`harness run --all --out DIR` creates one") from error
     except _BROKEN as error:

@@ -131,7 +131,7 @@ class Pool:
         return share_reached(values, reliability, weights([dataset for dataset, _ in targets], rule))
 
     def _usable(self) -> Iterable[tuple[DatasetEntry, QualityEntry]]:
-        """Return the qualities with at least three ratings that are not all equal."""
+        """Yield the qualities with at least three ratings that are not all equal."""
         for entry in self.entries.values():
             for quality in entry.qualities:
                 if quality.rated >= 3 and entry.name in self.points:

@@ -262,7 +262,6 @@ class Comparisons:
             yield Comparison(self.dataset, self.quality, self.statistic, self.test, *row)
 
     def at(self, rows: npt.NDArray[np.bool_]) -> Comparisons:
-        """Select rows."""
         return replace(self, **{name: getattr(self, name)[rows] for name in (*self.SIDES, *self.NUMBERS)})
 
 

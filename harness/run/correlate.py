@@ -49,7 +49,6 @@ class Judged:
 
     @property
     def rated(self) -> int:
-        """Number of items with votes."""
         return int(np.isfinite(self.means).sum())
 
     @property
@@ -235,7 +234,7 @@ def _wanted(column: str, columns: Collection[str], selected: frozenset[str]) -> 
 
 
 def conversations(items: Sequence[Item]) -> Codes:
-    """Number the conversation of each item: a context that begins with another context and its response continues it.
+    """Number the conversations of items: a context that begins with another context and its response continues it.
 
     An opening such as "Hi!" with several continuations begins several conversations.
     """

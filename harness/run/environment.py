@@ -20,7 +20,6 @@ PACKAGES = (
 
 
 def facts(seed: int, device: str, options: Mapping[str, Any], command: str) -> Run:
-    """Return the facts needed to repeat a run."""
     return Run(version=harness.__version__, commit=commit(), seed=seed, device=device, options=options,
                python=platform.python_version(), platform=platform.platform(), packages=packages(), command=command)
 

@@ -23,7 +23,7 @@ UNITS = ("datasets", "contexts", "votes")
 
 
 class FirstPlaces:
-    """Measures the firmness of the lead on any board over the given targets."""
+    """The firmness of the lead on any board over the given targets."""
 
     def __init__(self, targets: Sequence[TargetData], fitted: Collection[str], verdicts: Verdicts, cache: Cache,
                  ) -> None:

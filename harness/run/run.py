@@ -30,7 +30,7 @@ EVERY_METRIC = "every metric"
 
 @dataclass(slots=True)
 class Collected:
-    """The rows so far; the targets of each split and kind of data; scores, ratings and contributions of targets."""
+    """Rows collected so far, the targets of each split and kind of data, and the data and contributions of targets."""
 
     tables: dict[str, list[Any]] = field(default_factory=lambda: {name: [] for name in TABLES})
     counted: defaultdict[tuple[str, str], set[Target]] = field(default_factory=lambda: defaultdict(set))
@@ -98,7 +98,7 @@ def _correlate_and_compare(plan: Plan, work: Workspace, dataset: Dataset, scores
     first = len(tables["correlations"])
     learned_here = entries.fitted_on(plan, work.models, dataset.card.name)
     excluded = learned_here if dataset.kind == "real" else ()
-    source = dataset.fingerprint if dataset.card.split == "own" else ""  # the name of a table may change
+    source = dataset.fingerprint if dataset.card.split == "own" else ""  # users may rename their tables
     for target in correlate.targets(points, qualities):
         agreement = compare.reliability(target, draws, cache, source) if cache else ()
         tables["correlations"] += correlate.correlations(target, reliability=agreement, cache=cache)

@@ -26,7 +26,7 @@ ALL = "all"
 UNNAMED = "not named"
 NO_INTERVAL = "no interval"
 MIN_CONTEXTS = 3
-"""Minimum number of contexts with ratings; from there on, intervals were measured to cover 95 %."""
+"""Minimum number of contexts with ratings for intervals that were measured to cover 95 %."""
 
 By = Literal["system", "all"]
 
@@ -103,7 +103,7 @@ def of_target(target: TargetData, systems: Sequence[str], column: str = "", by: 
 
 
 def _note(human: Vector, scores: Vector, units: Codes) -> str:
-    """Return why a system has no interval, or why its estimate is that of its ratings alone."""
+    """Return why a system has no interval, or why its estimate uses its ratings alone."""
     ratings, contexts = human[np.isfinite(human)], len(np.unique(units[np.isfinite(human)]))
     if not ratings.size:
         return f"{NO_INTERVAL}: no item has a rating"

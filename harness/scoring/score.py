@@ -87,7 +87,7 @@ def about(metric: Metric, dataset: Dataset) -> Metric:
 
 
 def today() -> str:
-    """Return the date in UTC in ISO form."""
+    """Return the date in UTC, in ISO format."""
     return datetime.datetime.now(datetime.UTC).date().isoformat()
 
 
@@ -127,7 +127,7 @@ def read_items(metric: Metric, dataset: Dataset) -> tuple[Item, ...]:
 
 
 def turns(dialogue: Item) -> list[Item]:
-    """Return the system's turns of a dialogue as responses to all turns before; every turn if no speaker is marked."""
+    """Return the system's turns of a dialogue as responses to all turns before; every turn if none is the system's."""
     marked = any(turn.speaker == SYSTEM for turn in dialogue.context)
     return [
         dataclasses.replace(dialogue, id=f"{dialogue.id}#{index}", context=dialogue.context[:index], response=turn)

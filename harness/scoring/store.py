@@ -39,7 +39,6 @@ class ScoreStore:
         self.files, self.root, self.set_aside = self._store.files, self._store.files.root, self._store.set_aside
 
     def get(self, fingerprint: str, signature: str) -> Scores | None:
-        """Return the scores of a metric on a dataset, or None."""
         with self._errors():
             return self._store.get(f"{_stem(fingerprint, signature)}.parquet", _from_parquet)
 
