@@ -79,7 +79,7 @@ def invoke(capsys: pytest.CaptureFixture[str]) -> Invoke:
 
 @contextlib.contextmanager
 def refused(kind: type[Exception] | tuple[type[Exception], ...], *words: object) -> Iterator[None]:
-    """Expect an error whose message is one line and contains these words."""
+    """Expect an error with a message of one line that contains these words."""
     with pytest.raises(kind) as caught:
         yield
     message = str(caught.value)
@@ -89,7 +89,7 @@ def refused(kind: type[Exception] | tuple[type[Exception], ...], *words: object)
 
 @pytest.fixture(scope="session")
 def real_data() -> Path:
-    """The folder with real judgements, corpora and resources; skips without."""
+    """Return the folder with real judgements, corpora and resources; skip without it."""
     folder = Path(os.environ.get("HARNESS_REAL_DATA") or ROOT.parent / "shared" / "data")
     if not (folder / "human_evaluation_data").is_dir():
         pytest.skip(f"no real data under {folder}")
@@ -98,7 +98,7 @@ def real_data() -> Path:
 
 @pytest.fixture
 def one_thread() -> Iterator[None]:
-    """Use one core: tiny models are no faster on two, and slower on a busy machine."""
+    """Use one core, since tiny models are not faster on two, and slower on a busy machine."""
     pytest.importorskip("torch")
     with on_one_core():
         yield
@@ -106,21 +106,21 @@ def one_thread() -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def tiny_encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of a tiny encoder with random weights; skips without torch."""
+    """Return the folder of a tiny encoder with random weights; skip without torch."""
     pytest.importorskip("torch")
     return tiny.encoder(tmp_path_factory.mktemp("models") / "tiny-encoder")
 
 
 @pytest.fixture(scope="session")
 def tiny_bytes(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of a tiny RoBERTa over bytes."""
+    """Return the folder of a tiny RoBERTa over bytes."""
     pytest.importorskip("torch")
     return tiny.byte_encoder(tmp_path_factory.mktemp("models") / "tiny-bytes")
 
 
 @pytest.fixture(scope="session")
 def tiny_weights(tiny_encoder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A home with weights of every trained metric for the tiny encoder, after a few steps each."""
+    """Return a home with weights of each trained metric for the tiny encoder, trained for a few steps."""
     from metrics.models.service import Choice, Models
     from tests import tiny_weights
 
@@ -131,14 +131,14 @@ def tiny_weights(tiny_encoder: Path, tmp_path_factory: pytest.TempPathFactory) -
 
 @pytest.fixture(scope="session")
 def tiny_lm(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of a tiny language model with random weights; skips without torch."""
+    """Return the folder of a tiny language model with random weights; skip without torch."""
     pytest.importorskip("torch")
     return tiny.causal(tmp_path_factory.mktemp("models") / "tiny-lm")
 
 
 @pytest.fixture(scope="session")
 def suite_run(tmp_path_factory: pytest.TempPathFactory) -> suite.SuiteRun:
-    """A finished run of a few metrics on a few datasets, read-only and shared by all workers."""
+    """Return a finished run of a few metrics on a few datasets, read-only and shared by all workers."""
     folder = tmp_path_factory.getbasetemp()
     return suite.at((folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder) / "suite-run")
 
@@ -154,14 +154,14 @@ def make_card(name: str = "toy", level: str = "turn", **more: object) -> Dataset
 
 def make_item(name: str, response: str | None, *references: str, context: tuple[str, ...] = ("hello there",),
               language: str = "en") -> Item:
-    """An item whose context alternates up to the user's last turn."""
+    """Return an item whose context alternates up to the user's last turn."""
     turns = [Utterance(USER if back % 2 == 0 else SYSTEM, text) for back, text in enumerate(reversed(context))]
     return Item(name, tuple(turns[::-1]), None if response is None else Utterance(SYSTEM, response),
                 tuple(Reference(text) for text in references), system="bot", language=language)
 
 
 def make_dataset(responses: list[str], votes: list[tuple[float, ...]], **more: object) -> Dataset:
-    """A dataset of one quality, with a reference for every item."""
+    """Return a dataset of one quality, with a reference for each item."""
     card = make_card(size=len(responses), **more)
     items = tuple(make_item(f"toy_{number:05d}", text, "a good reply to you") for number, text in enumerate(responses))
     ratings = tuple(Rating(item.id, "overall", row) for item, row in zip(items, votes, strict=True))
@@ -183,7 +183,7 @@ def make_wheel(folder: Path, package: str, version: str, files: Mapping[str, str
 
 @pytest.fixture
 def evaluate_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Give the library `evaluate` a folder of this test for its modules; skips without it."""
+    """Give the library `evaluate` a folder of this test for its modules; skip without the library."""
     config = pytest.importorskip("evaluate").config
     monkeypatch.setattr(config, "HF_METRICS_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(config, "HF_MODULES_CACHE", tmp_path / "modules")
@@ -197,7 +197,7 @@ def evaluate_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[
 
 @pytest.fixture
 def nltks(real_data: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """NLTK's own reader of the real WordNet."""
+    """Return NLTK's reader of the real WordNet."""
     import nltk.data
     from nltk.corpus import wordnet
 
@@ -208,7 +208,7 @@ def nltks(real_data: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
 
 @pytest.fixture
 def look_anew() -> Iterator[Callable[[], None]]:
-    """Let the registry look for installed metrics again, now and after the test."""
+    """Let the registry search for installed metrics again, now and after the test."""
     def forget() -> None:
         metrics._plugged_in.cache_clear()
         metrics.metric_class.cache_clear()

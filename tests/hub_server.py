@@ -1,4 +1,4 @@
-"""As much of the hub as pushing and fetching a repository needs; what goes wrong with a model, its name says."""
+"""The parts of the hub that pushing and fetching a repository need; the name of a model says how it fails."""
 
 import base64
 import contextlib
@@ -12,11 +12,11 @@ from typing import ClassVar
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 HERE = {"tiny", "toy", "pickled", "breaking-off"}
-"""The repositories that there are, all with the same files."""
+"""The repositories, all with the same files."""
 
 
 class Hub(BaseHTTPRequestHandler):
-    """A repository is made, files are announced, committed as text, listed and sent."""
+    """Creates a repository; announces, commits (as text), lists and sends files."""
 
     protocol_version = "HTTP/1.1"
     files: ClassVar[dict[str, bytes]] = {}
@@ -74,7 +74,7 @@ class Hub(BaseHTTPRequestHandler):
     do_HEAD = do_GET  # noqa: N815
 
     def log_message(self, *_: object) -> None:
-        """Say nothing."""
+        """Do not log requests."""
 
     def answer(self, content: object, status: int = 200) -> None:
         self.send(status, json.dumps(content).encode(), Content_Type="application/json")
@@ -84,7 +84,7 @@ class Hub(BaseHTTPRequestHandler):
         for name, value in headers.items():
             self.send_header(name.replace("_", "-"), value)
         self.send_header("Content-Length", str(len(content)))
-        self.send_header("Connection", "close")  # one answer a connection, so that none is taken for another's
+        self.send_header("Connection", "close")  # one answer per connection, so that answers are not mixed up
         self.end_headers()
         if self.command != "HEAD":
             self.wfile.write(content[:part])
@@ -97,7 +97,7 @@ def blob(content: bytes) -> str:
 
 @contextlib.contextmanager
 def serving(files: Mapping[str, bytes] | None = None) -> Iterator[tuple[str, type[Hub]]]:
-    """The address of a hub on this machine whose repositories have these files, and what it notes."""
+    """Yield the address of a local hub whose repositories have these files, and its record of requests."""
     hub = type("Own", (Hub,), {"files": dict(files or {}), "asked": []})
     with ThreadingHTTPServer(("127.0.0.1", 0), hub) as server:
         server.daemon_threads, server.block_on_close = True, False

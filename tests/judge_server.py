@@ -1,8 +1,8 @@
-"""A server on loopback that speaks chat completions, and misbehaves as it is told to.
+"""A server of chat completions on loopback that misbehaves on request.
 
-A request is answered by the first behaviour of `script(times)` that the server has for it, where `times` says how often
-the same messages came before; "well" is an answer in the form that the prompt asks for. The score of a reply is a
-function of its text, so that a test knows what to expect whatever the order.
+A request is answered by the first behaviour of `script(times)` that the server has for it, where `times` is how often
+the same messages came before; "well" is an answer in the format that the prompt asks for. The score of a reply is a
+function of its text, so that tests know it in any order.
 """
 
 import contextlib
@@ -24,13 +24,13 @@ def well(_times: int) -> str:
 
 
 def expected(user: str, quality: str, low: float = 0, high: float = 5) -> float:
-    """Return the answer to a prompt: a whole number on the scale."""
+    """Return the answer to a prompt, an integer on the scale."""
     drawn = hashlib.sha256(f"{quality} {user}".encode()).digest()[0]
     return low + drawn % int(high - low + 1)
 
 
 class Server(ThreadingHTTPServer):
-    """A server that records its requests, the most at once, and its good answers."""
+    """A server that records requests, the most concurrent requests, and good answers."""
 
     daemon_threads = True
     request_queue_size = 64
@@ -52,7 +52,7 @@ class Server(ThreadingHTTPServer):
         return f"http://127.0.0.1:{self.server_address[1]}/v1"
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Clients go away; that is what is tried here."""
+        """Ignore clients that disconnect, as some tests make them do."""
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -60,7 +60,7 @@ class Handler(BaseHTTPRequestHandler):
     server: Server
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
-        """Say nothing."""
+        """Do not log requests."""
 
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
@@ -125,7 +125,7 @@ class Handler(BaseHTTPRequestHandler):
         self._send(self._json(f"Sure! Here you are:\n```json\n{found}\n```\nTell me if I can help with 2 more."))
 
     def _picky(self, body: dict[str, Any], *fields: str) -> None:
-        """Refuse fields by name, and max_tokens where another name is wanted."""
+        """Refuse fields by name, and max_tokens if another name is required."""
         unknown = [name for name in body if name in fields[:1] or name == "max_tokens"]
         if unknown:
             words = f"Unsupported: {' '.join(unknown)}; known: {' '.join(name for name in fields if name not in body)}"
@@ -145,7 +145,7 @@ class Handler(BaseHTTPRequestHandler):
         self._send(words.encode(), int(status), **told)
 
     def _hidden(self, body: dict[str, Any], status: str, form: str) -> None:
-        """An error that repeats the key, also in JSON's escapes."""
+        """Answer with an error that repeats the key, also with JSON escapes."""
         words = f"no {self.headers['Authorization'].removeprefix('Bearer ')}!"
         said: Any = {"object": {"error": {"message": words}}, "list": [{"error": words}], "name": {words: 1}}.get(form)
         escaped = '{"error": "' + "".join(f"\\u{ord(sign):04x}" for sign in words) + '"}'
@@ -175,7 +175,7 @@ class Handler(BaseHTTPRequestHandler):
         self.close_connection = True
 
     def _longer(self, body: dict[str, Any]) -> None:
-        """More than the length says: the rest meets the next request."""
+        """Answer with more than the stated length; the rest arrives with the next request."""
         self._send(self._json("{}"), 200, Content_Length="30")
 
     def _silent(self, body: dict[str, Any]) -> None:
@@ -188,7 +188,7 @@ class Handler(BaseHTTPRequestHandler):
                 self.wfile.write(b"10000\r\n" + b" " * 0x10000 + b"\r\n")
 
     def _logprobs(self, body: dict[str, Any]) -> None:
-        """A 4 that could have been a 5, a 3 or no number at all."""
+        """Return log probabilities of a 4 that could have been a 5, a 3 or not a number."""
         others = [("4", 0.5), (" 5", 0.2), ("5", 0.1), ("3", 0.1), ("good", 0.1)]
         from math import log
 

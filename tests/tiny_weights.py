@@ -1,4 +1,4 @@
-"""Trained weights for a tiny encoder, made in a few steps from a corpus of toys."""
+"""Trained weights for a tiny encoder, made in a few steps from a toy corpus."""
 
 import dataclasses
 import gzip
@@ -19,12 +19,12 @@ from metrics.training.loop import Fitted, fit, randomness
 from metrics.training.recipe import TrainingData
 
 METRICS = tuple(name for name in trainables.shipped() if name not in trainables.BACKBONES)
-"""Every trained metric that comes with the project, and the variants."""
+"""Each trained metric of the project, and its variants."""
 THINGS = ("tea", "a good reply", "the rain", "hello there", "what is not", "you and i", "what they like", "to be there")
 
 
 def corpus() -> Corpus:
-    """Dialogues that keep to their thing, with every label that an objective reads."""
+    """Return dialogues that keep to one topic, with all labels that objectives use."""
     found = []
     for number in range(160):
         thing, other = THINGS[number % 8], f"{chr(97 + number // 26 % 26)} {chr(97 + number % 26)}"
@@ -35,14 +35,14 @@ def corpus() -> Corpus:
                   "adversarial_negative_responses": [f"{thing} {thing} {other}"],
                   "eval_score": 1 + 4 * (number % 2),
                   "utterances": tuple({"emotion": emotion} for emotion in ("happiness", "anger", "no emotion", "joy"))}
-        if number % 3 == 0:  # DEB takes pairs from what has no judged replies
+        if number % 3 == 0:  # DEB takes pairs from dialogues without judged replies
             del labels["positive_responses"]
         found.append(Dialogue(f"toy-{number}", "toy", "train", turns, labels))
     return Corpus(CorpusCard("toy", "Toy", ("train",), "CC0-1.0", "Nobody 2020"), "0" * 64, tuple(found), {})
 
 
 def corpus_file(folder: Path, inference: bool = False) -> Path:
-    """The corpus of toys as a file, with questions among its turns; on request with pairs that an inference labels."""
+    """Store the toy corpus as a file, with questions among its turns, and optionally pairs labelled by inference."""
     rows = [{"utterances": [{"speaker": turn.speaker, "text": turn.text + "?" * (place % 2),
                              "emotion": one.labels["utterances"][place % 4]["emotion"]}
                             for place, turn in enumerate((*one.utterances, one.utterances[0]))],
@@ -58,7 +58,7 @@ def corpus_file(folder: Path, inference: bool = False) -> Path:
 
 def by_paper(requested: str, folder: Path, encoder: str | Path, *settings: str, inference: bool = False,
              ) -> tuple[Models, Any]:
-    """Train a metric by the recipe `paper` from the command; the metric with that recipe, and the models it reads."""
+    """Train a metric by the recipe `paper` with the command; return the metric and its models."""
     name, _, options = requested.rstrip("]").partition("[")
     read = ["--encoder", str(encoder), "--corpus", str(corpus_file(folder, inference)), "--home", str(folder),
             "--device", "cpu"]
@@ -72,7 +72,7 @@ def by_paper(requested: str, folder: Path, encoder: str | Path, *settings: str, 
 
 
 def train(requested: str, models: Models, **changes: Any) -> list[Fitted]:
-    """Train all parts on the toy corpus, and leave the weights in the home of the models; one core is quickest."""
+    """Train all parts on the toy corpus, and store the weights in the home of the models; one core is fastest."""
     fits = []
     for part in trainables.parts(requested):
         learner = trainables.choose(requested, part)
@@ -93,7 +93,7 @@ def train(requested: str, models: Models, **changes: Any) -> list[Fitted]:
 
 
 def everything(models: Models, steps: int) -> None:
-    """Train the masked model, then every metric; ConceptNet is three edges."""
+    """Train the masked model, then each metric; ConceptNet has three edges."""
     edges = resources.path(models.home, "conceptnet")
     edges.parent.mkdir(parents=True, exist_ok=True)
     edges.write_bytes(gzip.compress(b"tea\tRelatedTo\train\t1\nrain\tRelatedTo\treply\t2\nreply\tIsA\tthing\t1\n"))

@@ -1,4 +1,4 @@
-"""Converters: small files in each upstream's format, and the published files of the recent ones."""
+"""Converters: small files in the format of each source, and the published files of recent sources."""
 
 import hashlib
 import json

@@ -46,7 +46,7 @@ Open = Callable[..., sync_api.Page]
 
 
 def executable() -> str | None:
-    """Return the browser named by HARNESS_CHROMIUM, else the first on the PATH."""
+    """Return the browser named by HARNESS_CHROMIUM, or the first on the PATH."""
     return os.environ.get("HARNESS_CHROMIUM") or next(filter(None, map(shutil.which, BROWSERS)), None)
 
 
@@ -94,14 +94,14 @@ def watch(context: sync_api.BrowserContext, errors: list[str]) -> None:
     context.route(ELSEWHERE, refuse)
     context.on("console", lambda line: note(f"{line.type}: {line.text}", line.type in ("error", "warning")))
     context.on("weberror", lambda error: errors.append(f"script: {error.error}"))
-    context.on("requestfailed", lambda request: note(  # aborted: left before it had loaded, or saved
+    context.on("requestfailed", lambda request: note(  # aborted: the page was left before it loaded, or saved
         f"{request.url}: {request.failure}", request.failure != "net::ERR_ABORTED"))
     context.on("response", lambda response: note(f"{response.url}: {response.status}", response.status >= 400))
 
 
 class _Quiet(SimpleHTTPRequestHandler):
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - its name in the library
-        """Log nothing."""
+        """Do not log requests."""
 
 
 @contextmanager
@@ -130,7 +130,7 @@ def browser() -> Iterator[sync_api.Browser]:
 
 @pytest.fixture(scope="session")
 def site(browser: sync_api.Browser, suite_run: SuiteRun, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    """A site with every kind of page, as large as that of a real run."""
+    """Serve a site with every kind of page, as large as that of a real run."""
     with published(enlarged(suite_run.results, 3, 6, 14), tmp_path_factory.mktemp("site")) as made:
         yield made
 

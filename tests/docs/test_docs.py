@@ -1,4 +1,4 @@
-"""Examples in the docs and the notebook run and give the printed results; links resolve; the reference is current."""
+"""Examples in the docs and the notebook give the results shown; links resolve; the reference is current."""
 
 import doctest
 import json
@@ -47,7 +47,7 @@ def test_command_lines_parse_and_names_exist() -> None:
         for name in getattr(args, "metric", None) or ():
             if args.command == "train":
                 trainables.choose(name)
-            elif ":" not in name and not metrics.is_path(name):  # another library's metric, or the reader's file
+            elif ":" not in name and not metrics.is_path(name):  # another library's metric, or a file of the reader
                 metrics.choose(name)
 
 
@@ -84,7 +84,7 @@ def test_tutorial_metric_and_python_interface_work(tmp_path: Path, monkeypatch: 
 
 
 def test_statistics_examples_give_the_printed_results() -> None:
-    """The blocks are one program: each may use the names of those before."""
+    """The blocks are one program: each may use names of earlier ones."""
     names, output = dict[str, Any](), list[str]()
     runner = doctest.DocTestRunner(verbose=False)
     for number, block in enumerate(blocks("docs/statistics.md", "python")):

@@ -14,7 +14,7 @@ Reports = Callable[..., dict[str, bytes]]
 
 @pytest.fixture(scope="session")
 def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Reports:
-    """Return a function that makes the report of an undisturbed run, once for each list of flags."""
+    """Return a function that makes the report of an undisturbed run, once per list of flags."""
     @functools.cache
     def report_of(*argv: str) -> dict[str, bytes]:
         folder: Path = tmp_path_factory.mktemp("undisturbed")
@@ -25,7 +25,7 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Reports:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Ignore the files that Ray leaves to be closed by the garbage collector, in whichever test that happens."""
+    """Ignore warnings about files that Ray leaves to the garbage collector, which may close them in any test."""
     for item in items:
         if item.get_closest_marker("faults"):
             item.add_marker(pytest.mark.filterwarnings(

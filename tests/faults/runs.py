@@ -1,4 +1,4 @@
-"""Runs of the command, their results, and metrics that do something before they score."""
+"""Runs of the command, their results, and metrics that run some code before they score."""
 
 import json
 import subprocess
@@ -44,7 +44,7 @@ class Toy:
 
 
 def metric(folder: Path, name: str, does: str = "pass") -> str:
-    """Write a metric that executes some lines before it returns its scores, `right`."""
+    """Write a metric that executes some lines before it returns the scores `right`."""
     path = folder / f"{name}.py"
     path.write_text(METRIC.format(name=name, does="\n        ".join(does.strip().splitlines())))
     return str(path)
@@ -68,7 +68,7 @@ def until(condition: Callable[[], Any], what: str, seconds: float = 60.0) -> Non
 
 
 def report(out: Path) -> dict[str, bytes]:
-    """Return the files of the report without the timings, which differ between any two runs."""
+    """Return the files of the report without timings, which differ between runs."""
     folder = out / "report"
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in sorted(folder.rglob("*"))
             if path.is_file() and path.name != "timings.json"}
@@ -79,7 +79,7 @@ def rows(out: Path, table: str) -> list[Any]:
 
 
 def events(out: Path) -> list[dict[str, Any]]:
-    """Return the log of a run so far, without a last line that is still being written."""
+    """Return the log of a run so far, without an unfinished last line."""
     try:
         lines = (out / "log.jsonl").read_text().splitlines(keepends=True)
     except FileNotFoundError:
@@ -100,9 +100,9 @@ def costly(home: Path, *metrics: str, seconds: float = 1.0) -> None:
 
 
 def left_behind(out: Path) -> list[str]:
-    """List leases, half-written files, and parts without the whole scores, none of which should outlive a run.
+    """List leases, half-written files, and parts without the joined scores, none of which should outlive a run.
 
-    A part beside the whole scores may be left by a run that was killed between writing the one and removing the other.
+    A part next to the joined scores may be left by a run that was killed between joining and removing.
     """
     parts = [part for part in out.rglob("*.shard")
              if not list(part.parent.glob(f"{part.name.partition('.')[0]}-*.parquet"))]

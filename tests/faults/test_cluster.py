@@ -1,4 +1,4 @@
-"""Ray: the same report as one process, errors of the cluster, and Ctrl-C, for one process as well."""
+"""Ray: the same report as from one process, errors of the cluster, and Ctrl-C, also for one process."""
 
 import dataclasses
 import functools
@@ -39,14 +39,14 @@ def setup(home: Path, store: Path) -> Setup:
 
 
 class Broken(Worker):
-    """A worker whose package is missing on its node."""
+    """A worker on a node that lacks the package."""
 
     def __init__(self, setup: Setup) -> None:
         raise ImportError("no module named harness")
 
 
 @RAY
-def test_the_report_is_that_of_one_process(tmp_path: Path, undisturbed: Reports) -> None:
+def test_the_report_equals_that_of_one_process(tmp_path: Path, undisturbed: Reports) -> None:
     argv = [*flags("--metric", ("length", "bleu", "distinct")), *flags("--dataset", ("persona-usr", "fed-dial")),
             "--limit", "40"]
     store = tmp_path / "elsewhere"
@@ -98,7 +98,7 @@ def test_ray_needs_its_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         Cluster(setup(tmp_path, tmp_path))
 
 
-def test_flags_without_a_meaning_are_refused(tmp_path: Path, invoke: Invoke) -> None:
+def test_meaningless_flags_are_refused(tmp_path: Path, invoke: Invoke) -> None:
     for line in ("--timeout -1", "--timeout nan", "--timeout 3", "--memory 1GiB", "--memory much --executor ray",
                  "--memory 400 --executor ray", "--address 10.0.0.1:6379", "--gpus -1 --executor ray",
                  "--executor slurm", "--executor local:2", "--executor ray:0"):
@@ -118,7 +118,7 @@ def test_a_missing_cluster_is_named_in_one_line(tmp_path: Path, invoke: Invoke) 
 
 
 def scoring(folder: Path, seconds: float, executor: str) -> tuple[subprocess.Popen[str], list[str], Path]:
-    """Start a run of three parts that take so long each, and wait for the first; each leaves a mark when it begins."""
+    """Start a run of three parts that take some seconds each, and wait until the first has written its start file."""
     marks = folder / "marks"
     marks.mkdir()
     does = f"(Path(__file__).with_name('marks') / items[0].id).touch()\ntime.sleep({seconds})"

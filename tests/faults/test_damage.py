@@ -1,4 +1,4 @@
-"""Damaged and half-written files are noticed, moved aside and made again; the report is the same."""
+"""Damaged and half-written files are noticed, moved aside and replaced; the report is the same."""
 
 import json
 import os
@@ -45,7 +45,7 @@ DAMAGES: dict[str, Callable[[Path], object]] = {
 
 def test_a_damaged_part_is_scored_again(tmp_path: Path, undisturbed: Reports, invoke: Invoke,
                                         monkeypatch: pytest.MonkeyPatch) -> None:
-    """A metric that raises once has stored three of four parts; damage one of them."""
+    """Damage one of three parts, stored by a metric that raised an exception in the fourth."""
     does = "if items[0].id == 'persona-zhao_00016' and times('raised') < 1:\n    raise OSError('busy')"
     argv, out = [*ARGV, "--metric", metric(tmp_path, "toy", does)], tmp_path / "out"
     expected = undisturbed(*argv)  # scores the dataset as one part, and so does not raise
@@ -79,7 +79,7 @@ def test_a_damaged_report_is_refused_and_made_again(out: Path, tmp_path: Path, u
     for how, damage in DAMAGES.items():
         contents = dict(undisturbed(*ARGV))
         if how == "a bit flipped":
-            del contents["report.json"]  # another letter in a word is not noticed
+            del contents["report.json"]  # a changed letter in a word is not noticed
         for name, content in contents.items():
             damage(out / "report" / name)
             for argv in (shown, published):
@@ -95,7 +95,7 @@ def test_a_damaged_report_is_refused_and_made_again(out: Path, tmp_path: Path, u
 
 
 @pytest.mark.parametrize("how", ["cut short", "a bit flipped"])
-def test_a_damaged_dataset_fails_alone(how: str, tmp_path: Path, home: Path,
+def test_only_the_damaged_dataset_fails(how: str, tmp_path: Path, home: Path,
                                        capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "out"
     argv = ["run", *ARGV, *QUICK[2:], "--out", str(out)]

@@ -31,12 +31,12 @@ def disk(tmp_path: Path) -> Iterator[Path]:
 
 
 def pages(*folders: Path) -> int:
-    """Return the pages that the files of folders take."""
+    """Return the number of pages that the files in these folders take."""
     return sum(-(-path.stat().st_size // PAGE) for folder in folders for path in folder.rglob("*") if path.is_file())
 
 
 def fill(folder: Path, free: int) -> Path:
-    """Fill a file system except for some pages; return the file that fills it."""
+    """Fill a file system except for some pages, and return the file that fills it."""
     ballast, room = folder / "ballast", os.statvfs(folder)
     ballast.write_bytes(b"\0" * (room.f_bavail * room.f_bsize - free * PAGE))
     return ballast

@@ -1,4 +1,4 @@
-"""SIGKILL: the same command continues a killed run, and ends in the same bytes."""
+"""SIGKILL: the same command continues a killed run, and gives the same bytes."""
 
 import os
 import signal
@@ -20,7 +20,7 @@ pytestmark = [pytest.mark.faults, pytest.mark.skipif(not Path("/proc/self/stat")
 ANYWHERE = "anywhere"
 AFTER = {"scoring": ("loading", "planning"), "correlating": ("composing",), "report": ("ranking",),
          "pages": ("report",)}
-"""Stages to kill a run in, and the stages that end before them."""
+"""Stages in which to kill a run, and the stages that end before them."""
 
 
 def still_running(process: subprocess.Popen[str], seconds: float) -> bool:
@@ -46,7 +46,7 @@ def reached(stage: str, process: subprocess.Popen[str], out: Path, rng: np.rando
 
 def check(argv: list[str], expected: dict[str, bytes], out: Path, kills: int, stages: tuple[str, ...], seed: int, *,
           group: bool = False) -> None:
-    """Kill a run so many times, continue it, and compare its report."""
+    """Kill a run this many times, continue it, and compare its report."""
     rng, killed, counts = np.random.default_rng(seed), 0, Counter[tuple[str, str, int]]()
     rounds = [stage for _ in range(-(-4 * kills // len(stages))) for stage in rng.permutation(stages)]
     for stage in rounds[:4 * kills]:

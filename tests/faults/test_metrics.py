@@ -1,4 +1,4 @@
-"""A metric that misbehaves fails alone with its reason; the correlations of the others are the same."""
+"""A metric that misbehaves fails with its reason; the correlations of other metrics are the same."""
 
 import importlib.util
 import json
@@ -66,7 +66,7 @@ def undisturbed_good(out: Path, undisturbed: Reports) -> bool:
 
 
 def check(cases: Sequence[tuple[str, str, str]], folder: Path, undisturbed: Reports, *more: str) -> list[str]:
-    """Run all cases beside good metrics; each fails for its reason, and the good ones are undisturbed."""
+    """Run all cases together with good metrics; each fails for its reason, and the good ones are unaffected."""
     paths = [metric(folder, f"toy{number}", does) for number, (_, does, _) in enumerate(cases)]
     out = folder / "out"
     argv = ["run", *GOOD, *flags("--metric", paths), *QUICK, *more, "--out", str(out)]
@@ -80,7 +80,7 @@ def check(cases: Sequence[tuple[str, str, str]], folder: Path, undisturbed: Repo
 
 
 @pytest.mark.parametrize("executor", ["local", pytest.param("ray:2", marks=RAY)])
-def test_a_broken_metric_fails_alone(executor: str, tmp_path: Path, undisturbed: Reports) -> None:
+def test_only_the_broken_metric_fails(executor: str, tmp_path: Path, undisturbed: Reports) -> None:
     argv = check(CRASHES, tmp_path, undisturbed, "--executor", executor)
     assert main(argv) == 1
     assert scored(tmp_path / "out") == {}, "a second run tries those that failed, and scores no other again"
@@ -89,7 +89,7 @@ def test_a_broken_metric_fails_alone(executor: str, tmp_path: Path, undisturbed:
 @RAY
 @pytest.mark.parametrize(("cases", "more"), [(DEATHS, ()), (OVER, ("--timeout", "3", "--memory", "1500MiB"))],
                          ids=["dying", "limits"])
-def test_a_metric_that_costs_its_worker_fails_alone(
+def test_only_the_metric_that_kills_its_worker_fails(
         cases: Sequence[tuple[str, str, str]], more: tuple[str, ...], tmp_path: Path, undisturbed: Reports) -> None:
     check(cases, tmp_path, undisturbed, "--executor", "ray:2", *more)
 
@@ -130,7 +130,7 @@ def test_nan_is_a_missing_score(tmp_path: Path, undisturbed: Reports) -> None:
 
 
 @RAY
-def test_prints_of_a_metric_are_not_in_the_output(tmp_path: Path, undisturbed: Reports) -> None:
+def test_a_metrics_prints_are_not_in_the_output(tmp_path: Path, undisturbed: Reports) -> None:
     does = ("for stream in (1, 2):\n    os.write(stream, bytes(range(256)) * 1000)\n"
             "print('{\"dataset\": 1}')\nprint('\\x1b[2J', file=sys.stderr)")
     argv = [*GOOD, "--metric", metric(tmp_path, "toy", does)]
@@ -145,7 +145,7 @@ def test_prints_of_a_metric_are_not_in_the_output(tmp_path: Path, undisturbed: R
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="RLIMIT_AS is counted in other ways elsewhere")
-def test_a_metric_without_memory_fails_alone(tmp_path: Path, undisturbed: Reports) -> None:
+def test_only_the_metric_that_runs_out_of_memory_fails(tmp_path: Path, undisturbed: Reports) -> None:
     argv = [*GOOD, "--metric", metric(tmp_path, "toy", "held = b'x' * (4 << 30)")]
     with start(*argv, *QUICK, "--out", str(tmp_path / "out"),
                preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (3 << 30, 3 << 30))) as process:

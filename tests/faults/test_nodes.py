@@ -42,7 +42,7 @@ def node_of(nodes: list[Any], process: int) -> int:
 
 @pytest.mark.parametrize("lost", ["node", "actor"])
 def test_a_lost_worker_costs_only_its_part(lost: str, cluster: Any, tmp_path: Path, undisturbed: Reports) -> None:
-    """The metric notes its process, and waits on one dataset until a file is removed."""
+    """The metric records its process, and waits on one dataset until a file is removed."""
     does = ("Path(__file__).with_name(f'at-{items[0].id[:3]}-{os.getpid()}').touch()\n"
             "while items[0].id.startswith('persona-zhao') and Path(__file__).with_name('stay').exists():\n"
             "    time.sleep(0.02)")
@@ -57,7 +57,7 @@ def test_a_lost_worker_costs_only_its_part(lost: str, cluster: Any, tmp_path: Pa
             cluster.remove_node(nodes.pop(node_of(nodes, worker)), allow_graceful=False)
         else:
             os.kill(worker, signal.SIGKILL)
-        until(lambda: not Path(f"/proc/{worker}").exists(), "the worker is gone")  # it outlives its node for a moment
+        until(lambda: not Path(f"/proc/{worker}").exists(), "the worker is gone")  # it outlives its node briefly
         (tmp_path / "stay").unlink()
         errors = run.communicate(timeout=120)[1]
     assert run.returncode == 0, errors

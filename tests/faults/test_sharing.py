@@ -1,4 +1,4 @@
-"""Two runs in one store: the second waits for the first, takes its scores, and takes over from one that is killed."""
+"""Two runs in one store: the second waits for the first, uses its scores, and takes over if the first is killed."""
 
 import os
 import signal
@@ -30,7 +30,7 @@ def test_the_second_run_takes_the_scores_of_the_first(folders: tuple[str, str], 
     assert left_behind(tmp_path / "store") == []
 
 
-def test_a_run_takes_over_from_one_that_is_killed(tmp_path: Path, undisturbed: Reports) -> None:
+def test_a_run_takes_over_from_a_killed_run(tmp_path: Path, undisturbed: Reports) -> None:
     ends = "while times('begun') and not Path(__file__).with_name('end').exists():\n    time.sleep(0.02)"
     argv = [*ARGV, "--metric", metric(tmp_path, "slowly", ends)]
     store = ["--store", str(tmp_path / "store")]

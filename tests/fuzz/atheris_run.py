@@ -1,7 +1,7 @@
 """libFuzzer on one reader, through atheris: `python -m tests.fuzz.atheris_run READER [OUT] [libFuzzer's options]`.
 
 OUT (default: fuzz/READER) holds the corpus, which starts with valid files. The first byte of an input is the index of
-its form. The first find ends the run with its traceback and is stored beside the corpus; `python -m
+its format. The first crash ends the run with its traceback and is stored next to the corpus; `python -m
 tests.fuzz.atheris_run READER OUT FILE` reads one input again. Options: -max_total_time=300 -timeout=20.
 """
 
@@ -17,7 +17,7 @@ PACKAGES = ("benchmarks", "harness", "metrics", "tests")
 
 
 def main(argv: Sequence[str]) -> None:
-    """Fuzz one reader in this process; libFuzzer ends it."""
+    """Fuzz one reader in this process, until libFuzzer exits."""
     import atheris
 
     with atheris.instrument_imports(include=list(PACKAGES)):
@@ -32,7 +32,7 @@ def main(argv: Sequence[str]) -> None:
         (out / "corpus" / hashlib.sha256(seed).hexdigest()[:16]).write_bytes(seed)
     words = out / "words.txt"
     words.write_text("".join(f'"{escaped(word)}"\n' for word in reader.words.split()))
-    warnings.simplefilter("ignore")  # of numpy, for large numbers
+    warnings.simplefilter("ignore")  # numpy warns about large numbers
     os.fsync = lambda handle: None  # for speed
     folder = Path(tempfile.mkdtemp())
 

@@ -1,7 +1,7 @@
-"""Readers of files that the harness has not just written: functions of a folder, a form and any bytes.
+"""Readers of files from elsewhere: functions of a folder, a format and any bytes.
 
-A reader may refuse its input with an error of ours; any other exception is a bug. Accepted input must be sound: texts
-that can be written, votes and scores that are finite or missing. Digests in names of stored files are always right.
+A reader may refuse its input with an error of the project; any other exception is a bug. Accepted input must be sound:
+texts can be written, votes and scores are finite or missing. Digests in names of stored files are always right.
 """
 
 import argparse
@@ -42,7 +42,7 @@ from tests.conftest import make_card
 
 @dataclass(frozen=True)
 class FileReader:
-    """A reader: valid files by form, a function that reads any file of a form, its name, and words in it."""
+    """A reader: valid files by format, a function that reads any file in a format, its name, and words in it."""
 
     name: str
     make: Callable[[], Mapping[str, list[bytes]]]
@@ -62,7 +62,7 @@ class FileReader:
         return ((form, content) for form, contents in self.seeds.items() for content in contents)
 
     def __call__(self, folder: Path, form: str, content: bytes) -> bool:
-        """Read anything; return True if it was accepted."""
+        """Read any input; return True if it was accepted."""
         path = folder / self.file.format(form)
         path.write_bytes(content)
         try:
@@ -105,7 +105,7 @@ def _read_organisers(path: Path, form: str) -> None:
 
 def _check_dataset(dataset: Dataset) -> None:
     for item in dataset.items:
-        json.dumps(asdict(item), ensure_ascii=False).encode()  # as it is written, half a surrogate pair fails
+        json.dumps(asdict(item), ensure_ascii=False).encode()  # writing fails for half a surrogate pair
     known = {item.id for item in dataset.items}
     sound(len(known) == len(dataset.items), "two items of one id")
     for rating in dataset.ratings:
@@ -193,7 +193,7 @@ def _bundle() -> Mapping[str, bytes]:
 
 
 def _read_bundle(path: Path, form: str) -> None:
-    """Read a bundle, or a bundle with other content in a member and its digest in the manifest."""
+    """Read a bundle, or a bundle in which one member and its digest in the manifest are replaced."""
     if form != ZIP:
         content = path.read_bytes()
         members = {name: data for name, data in _bundle().items() if name != ZIP} | {form: content}

@@ -1,4 +1,4 @@
-"""Every reader accepts or refuses any input; atheris_run.py tries the same for longer.
+"""Each reader accepts or refuses any input; atheris_run.py tests the same for longer.
 
 A valid file is broken in two ways: bytes are changed, cut, doubled or inserted; in JSON, any value replaces another.
 """
@@ -49,7 +49,7 @@ def test_damaged_files_are_read_or_refused(reader: FileReader, tmp_path: Path, d
 
 
 def holders(value: Any) -> Iterator[tuple[Any, Any]]:
-    """Yield every value inside a JSON value, as its holder and its key."""
+    """Yield each value inside a JSON value, as its container and its key."""
     for key in value.keys() if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ():
         yield value, key
         yield from holders(value[key])
@@ -57,7 +57,7 @@ def holders(value: Any) -> Iterator[tuple[Any, Any]]:
 
 @functools.cache
 def in_json(name: str) -> list[tuple[str, Any]]:
-    """Return the valid files of a reader that are one JSON value that is not empty, with their forms."""
+    """Return the valid files of a reader that are one non-empty JSON value, with their formats."""
     parsed = []
     for form, content in READERS[name].files():
         with contextlib.suppress(ValueError):  # another format

@@ -1,9 +1,9 @@
-"""Correlations and ranks beside those of an earlier version: a change of code that should not change them must not.
+"""Correlations and ranks are those of an earlier version, unless a change is intended.
 
 `sample` holds every metric on the bundled sample, `real` every metric on ten real datasets, as they stood on 2026-11-24
 before networks, scoring, ranking and storage were rewritten. Correlations agree to 1e-4, their p to 1e-3. A row of the
 sample was replaced since: `bert-ruber-referenced` on dailydialog-gupta, where equal replies used to differ by 1e-16.
-Columns that read likelihoods of the masked model are of 2026-11-25, since when it reads long replies twice.
+Columns that use likelihoods of the masked model are of 2026-11-25, when it began to read long replies twice.
 """
 
 from collections import defaultdict
@@ -23,7 +23,7 @@ TOLERANCE = {"value": 1e-4, "p": 1e-3}
 
 
 def differences(results: Results, name: str) -> tuple[int, list[tuple[object, ...]]]:
-    """Count the correlations that are in both, and list those that differ."""
+    """Count the correlations in both files, and list those that differ."""
     found = {(row.dataset, row.quality, row.metric, row.column): (row.n, row.value, row.p)
              for row in results.correlations if row.statistic == "spearman"}
     golden = [tuple(row.values()) for row in pq.read_table(HERE / f"{name}.correlations.parquet").to_pylist()]
@@ -34,7 +34,7 @@ def differences(results: Results, name: str) -> tuple[int, list[tuple[object, ..
 
 
 def rank_differences(results: Results, name: str) -> tuple[int, list[tuple[object, ...]]]:
-    """Count the ranks that are in both, and list those that differ; columns added since do not count."""
+    """Count the ranks in both files, and list those that differ; columns added since do not count."""
     golden = {(row["board"], row["rule"], row["metric"], row["column"]): row["rank"]
               for row in pq.read_table(HERE / f"{name}.ranking.parquet").to_pylist()}
     ranks = {key: row.rank for row in results.ranking if row.statistic == "spearman"
@@ -47,7 +47,7 @@ def rank_differences(results: Results, name: str) -> tuple[int, list[tuple[objec
     return len(again), [(key, golden[key], rank) for key, rank in again.items() if rank != golden[key]]
 
 
-def test_correlations_of_the_sample_are_as_before(suite_run: SuiteRun) -> None:
+def test_correlations_of_the_sample_are_unchanged(suite_run: SuiteRun) -> None:
     count, differing = differences(suite_run.results, "sample")
     assert count >= 50
     assert differing == []
@@ -55,7 +55,7 @@ def test_correlations_of_the_sample_are_as_before(suite_run: SuiteRun) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "flags"), [("sample", ()), ("real", ("--split", "dev"))])
-def test_all_metrics_are_as_before(name: str, flags: tuple[str, ...], tmp_path: Path,
+def test_correlations_and_ranks_of_real_data_are_unchanged(name: str, flags: tuple[str, ...], tmp_path: Path,
                                    request: pytest.FixtureRequest) -> None:
     if name == "real":
         assert main(["import", str(request.getfixturevalue("real_data") / "human_evaluation_data")]) == 0

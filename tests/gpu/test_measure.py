@@ -1,4 +1,4 @@
-"""The measurements of `make gpu` with tiny models on the processor: without two packages, and resumed."""
+"""The measurements of `make gpu` with tiny models on the CPU: without two packages, and resumed."""
 
 import gzip
 import json
@@ -20,7 +20,7 @@ pytest.importorskip("torch")
 
 
 def _corpora(home: Path) -> None:
-    """The toy dialogues under the names of five corpora, and a ConceptNet of three edges."""
+    """Store the toy dialogues under the names of five corpora, and a ConceptNet of three edges."""
     edges = resources.path(home, "conceptnet")
     edges.parent.mkdir(parents=True, exist_ok=True)
     edges.write_bytes(gzip.compress(b"tea\tRelatedTo\train\t1\nrain\tRelatedTo\treply\t2\nreply\tIsA\tthing\t1\n"))

@@ -1,7 +1,7 @@
 """Allow no network except loopback: Python imports this in every process that starts with this folder on PYTHONPATH.
 
-An audit hook sees each connection, datagram and look-up of a name by Python code before it is made. Addresses of this
-machine count as loopback. A refusal raises the error of a machine without a network, so that nothing waits.
+An audit hook sees each connection, datagram and name lookup by Python code before it is made. Addresses of this
+machine count as loopback. A refusal raises the error of a machine without a network, so that no test waits.
 """
 
 import errno
@@ -11,7 +11,7 @@ import socket
 import sys
 
 OPEN = "HARNESS_TESTS_ONLINE"
-"""Variable of tests that are marked `network`, and of the processes they start."""
+"""Variable set for tests marked `network` and for the processes they start."""
 
 LOCAL = {"", "localhost", "ip6-localhost"}
 SENDS = {"socket.connect", "socket.sendto", "socket.sendmsg"}
@@ -19,7 +19,7 @@ LOOK_UPS = {"socket.getaddrinfo", "socket.gethostbyname"}
 
 
 def guard(event: str, arguments: tuple[object, ...]) -> None:
-    """Refuse connections and look-ups that would leave this machine."""
+    """Refuse connections and lookups that would leave this machine."""
     if event not in SENDS | LOOK_UPS or os.environ.get(OPEN):
         return
     if event in LOOK_UPS:
@@ -30,13 +30,13 @@ def guard(event: str, arguments: tuple[object, ...]) -> None:
 
 
 def _is_known(host: object) -> bool:
-    """Return True if a name needs no look-up elsewhere."""
+    """Return True if a name needs no lookup on another machine."""
     name = host.decode("ascii", "replace") if isinstance(host, bytes) else str(host or "")
     return name.rstrip(".").casefold() in {*LOCAL, socket.gethostname().casefold()} or _address(name) is not None
 
 
 def _is_local(address: object) -> bool:
-    """Return True for an address of this machine, which can be bound, and for None, of a connected socket."""
+    """Return True for an address of this machine (it can be bound), and for None (a connected socket)."""
     host = str(address[0]) if isinstance(address, tuple) else ""
     number = _address(host)
     if number is None:

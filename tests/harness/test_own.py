@@ -1,4 +1,4 @@
-"""Datasets of your own: the same in every format, errors with their line, boards of their own."""
+"""Datasets of your own: the same in every format, errors with lines, separate boards."""
 
 import csv
 import io
@@ -124,7 +124,7 @@ def test_every_format_gives_the_same_dataset(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_a_card_reads_a_table_as_it_is_read_without(name: str, tmp_path: Path) -> None:
+def test_a_table_is_read_in_the_same_way_with_a_card(name: str, tmp_path: Path) -> None:
     case = CASES[name]
     table = read(case, tmp_path)
     (tmp_path / "tea.toml").write_text(own.card_text(table, "tea", case.name), encoding="utf-8")
@@ -176,7 +176,7 @@ def test_a_stored_table_names_its_files_repeats_and_replacements(tmp_path: Path,
     assert [*(home / "datasets").iterdir()] == []
 
 
-def test_a_column_that_the_card_names_is_not_a_role(tmp_path: Path) -> None:
+def test_a_column_named_by_the_card_has_no_other_role(tmp_path: Path) -> None:
     content = "item,response,quality,score,overall\n1,Yo,3,1,5\n2,Hm,1,2,4\n"
     qualities = '[{name = "good", columns = ["quality"]}, "overall"]'
     dataset = load(write(tmp_path, "csv", content, f'name = "tea"\nfile = "tea.csv"\nqualities = {qualities}\n'))
@@ -197,7 +197,7 @@ def test_a_dialogue_names_the_speaker_of_each_turn(tmp_path: Path) -> None:
 
 
 HEAD = "item,context,response,"
-BAD_ROWS = (  # below a row with the names of the columns
+BAD_ROWS = (  # after a header
     ("1,a,b,1,1,1", "", "tea.csv: line 2 has 6 cells; the header has 5"),
     ("1,a,b,awful,1", "", "tea.csv, line 2: field 'overall': 'awful' is not a vote"),
     ("1,a,b,1e9,1", "", "not a vote"),
@@ -270,7 +270,7 @@ def test_remarks_are_printed(tmp_path: Path, invoke: Invoke) -> None:
         assert f"look at this: {remark}" in printed
 
 
-def test_json_lines_that_are_no_corpus_are_a_table(tmp_path: Path, invoke: Invoke) -> None:
+def test_json_lines_other_than_a_corpus_are_a_table(tmp_path: Path, invoke: Invoke) -> None:
     path = tmp_path / "chat.jsonl"
     path.write_text("\n".join(json.dumps({"messages": [{"role": "user", "content": "Tea?"}], "answer": text, "fun": n})
                               for n, text in WORDS))

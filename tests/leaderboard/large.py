@@ -36,7 +36,7 @@ def _name(name: str, copy: int) -> str:
 
 
 def _metric(entry: MetricEntry, copy: int) -> MetricEntry:
-    """Copy a metric; copies use a model, and every other one is fitted on ratings."""
+    """Copy a metric; copies use a model, and every second copy is fitted on ratings."""
     columns = tuple(_name(column, copy) for column in entry.columns)
     more = {**NEURAL, "fitted_on": "ratings" if copy % 2 else "", "family": f"family {copy % 5}"} if copy else {}
     return replace(entry, name=_name(entry.name, copy), columns=columns, **more)  # type: ignore[arg-type]

@@ -61,7 +61,7 @@ def test_rescaled_correlations_by_hand() -> None:
 
 
 def test_the_best_power_has_its_largest_weight_between_a_third_and_a_half() -> None:
-    for useful, power in (((0.5, 0.1, 0.1, 0.1), 1),  # 0.625 already: a larger power moves it further off
+    for useful, power in (((0.5, 0.1, 0.1, 0.1), 1),  # 0.625 already: a larger power moves it further away
                           ((0.2, 0.2, 0.1, 0.1), 1),  # 1/3
                           ((0.2, 0.15, 0.15, 0.15, 0.1), 2),  # 0.27, 0.34
                           ((0.1, 0.1, 0.1, 0.1), 1)):  # 1/4 at every power
@@ -81,7 +81,7 @@ def test_weights_are_the_mean_over_datasets_of_the_quality_its_kin_or_all() -> N
 def test_weights_are_shrunk_towards_kin_and_all() -> None:
     """Relevance has shares (0.75, 0.25) and (0.5, 0.5), overall (1, 0): mean of all three (0.75, 0.25)."""
     for strength in (1.0, 2.0):
-        kindred = (2 * 0.625 + strength * 0.75) / (2 + strength)  # relevance is the only one of its kin
+        kindred = (2 * 0.625 + strength * 0.75) / (2 + strength)  # relevance is the only quality of its kin
         shrunk = (2 * 0.625 + strength * kindred) / (2 + strength)
         np.testing.assert_allclose(weights(TWO, "relevance", "1", strength), [shrunk, 1 - shrunk])
     np.testing.assert_allclose(weights(TWO, "relevance", "1", 0.0), [0.625, 0.375])
@@ -91,7 +91,7 @@ def test_weights_are_shrunk_towards_kin_and_all() -> None:
 
 
 def test_a_regression_is_shrunk_towards_all_qualities() -> None:
-    """With uncorrelated inputs it is r / (1 + λ); overall has no kin: its own counts 1, the mean of all as 1 more."""
+    """With uncorrelated inputs it is r / (1 + λ); overall has no kin, so it and the mean of all have weight 1 each."""
     one = Evidence(("length", "distinct-1"), (measured("a", rated("overall", 0.4, 0.2)),))
     np.testing.assert_allclose(ridge_weights(one, "overall", 0.25), [0.32, 0.16])
     both = Evidence(("x", "y"), (measured("a", rated("overall", 0.4, 0.0), rated("grammar", 0.0, 0.4)),))

@@ -20,12 +20,12 @@ from metrics.metric import Metric, signature
 from metrics.models.service import Choice, Models
 
 pytestmark = pytest.mark.usefixtures("one_thread")
-LEFT_OUT = ("speed", "network off", "direction")  # tiny models agree with nobody
-"""Checks of `harness check` that measure, or need the whole process."""
+LEFT_OUT = ("speed", "network off", "direction")  # tiny models do not agree with people
+"""Checks of `harness check` that measure, or affect the whole process."""
 ITEMS = 12
 """Items of each sample, enough for batches of 7."""
 FEW = {name: f"{name}[inputs=deb+cosine]" for name in ("regression", "weighted", "rank-average", "panel")}
-"""Two inputs are as good as twenty."""
+"""Two inputs suffice."""
 
 
 @functools.cache
@@ -37,7 +37,7 @@ def few(name: str) -> Dataset:
 
 
 class Small(Trial):
-    """A trial over fewer items."""
+    """A trial with fewer items."""
 
     sample = tuple(map(few, ("dailydialog-zhao", "fed-turn", "topical-usr", "fed-dial")))
 
@@ -55,7 +55,7 @@ def models(home: Path, metric: Metric, request: pytest.FixtureRequest) -> Models
     tiny = {"encoder": str(request.getfixturevalue("tiny_encoder")), "lm": str(request.getfixturevalue("tiny_lm"))}
     service = Models(request.getfixturevalue("tiny_weights") if metric.card.checkpoints or composed else home,
                      Choice(**tiny))
-    if isinstance(metric, Composite):  # every input agrees a little with a made-up dataset
+    if isinstance(metric, Composite):  # each input agrees a little with an invented dataset
         names = tuple(part.name for part in metric.made_of())
         values = np.linspace(0.1, 0.3, len(names))
         part = DatasetEvidence("made-up", "turn", "", "", 9, values, values, np.eye(len(names)),
@@ -67,7 +67,7 @@ def models(home: Path, metric: Metric, request: pytest.FixtureRequest) -> Models
 
 
 def test_the_contract_is_kept(metric: Metric, models: Models) -> None:
-    """Scores are equal to the bit unless a network computes them."""
+    """Scores are equal bit for bit unless a network computes them."""
     networks = bool({*metric.card.checkpoints, *metric.card.models} - {"vectors"}) or isinstance(metric, Composite)
     trial = Small(metric, models, tolerance=1e-5 if networks else 0.0)
     findings = [run_check(name, trial) for name in CHECKS if name not in LEFT_OUT]
@@ -78,7 +78,7 @@ def test_the_contract_is_kept(metric: Metric, models: Models) -> None:
 
 
 def notes(metric: Metric) -> Iterator[str]:
-    """The checks that do not apply to a metric, by its card."""
+    """Return the checks that do not apply to a metric, by its card."""
     card = metric.card
     inputs = [part.chosen.metric for part in metric.made_of()] if isinstance(metric, Composite) else []
     if {"references", "context"} & {need for scored in (metric, *inputs) for need in scored.card.needs}:

@@ -23,7 +23,7 @@ ORACLES = {
     "bleu": lexical_tests.test_bleu_equals_sacrebleu, "chrf": lexical_tests.test_chrf_equals_sacrebleu,
     "delta-bleu": lexical_tests.test_bleu_equals_sacrebleu, "meteor": meteor_tests.test_equals_nltk,
     "rouge-l": lexical_tests.test_rouge_l_equals_rouge_score}
-"""The test that shows a metric to be its paper's or its package's."""
+"""The test that shows that a metric equals that of its paper or package."""
 
 
 def test_options_are_read_from_the_last_brackets_by_their_type() -> None:
@@ -95,7 +95,7 @@ def test_the_signature_of_a_plug_in_holds_its_code(plug_in: object, home: Path) 
     assert "code" not in signature(registry.choose("length").metric, Models(home))
 
 
-def test_a_broken_plug_in_fails_alone(plug_in: Callable[[str, str], None], invoke: Invoke) -> None:
+def test_only_the_broken_plug_in_fails(plug_in: Callable[[str, str], None], invoke: Invoke) -> None:
     for name, value, part in (
             ("gone", "no_such_module_anywhere:X", "ModuleNotFoundError"), ("gone", "math:pi", "has no class"),
             ("gone", "math:nothing", "AttributeError"), ("other", f"{__name__}:Mine", "its card is named 'mine'"),

@@ -63,7 +63,7 @@ def test_labels_of_dialogues_and_of_pairs_are_read(home: Path) -> None:
         assert (dialogue.id, [turn.text for turn in dialogue.utterances], dialogue.labels) == expected
 
 
-def test_splits_of_a_users_file_named_after_an_evaluation_are_held_out(tmp_path: Path, home: Path) -> None:
+def test_splits_named_after_an_evaluation_are_held_out(tmp_path: Path, home: Path) -> None:
     rows = [row(name, name, split=split)
             for name, split in (("a", "train"), ("b", "dev_small"), ("c", "valid"), ("d", "test"))]
     unsplit = {"dialogue_id": "e", "utterances": [{"speaker": "A", "text": "x"}]}
@@ -259,7 +259,7 @@ def test_empatheticdialogues(files: dict[str, bytes], home: Path) -> None:
 
 
 def test_personachat(files: dict[str, bytes], home: Path) -> None:
-    """An episode starts at line 1; after a silence the other side speaks first, and is A."""
+    """An episode starts at line 1; after a silence the other speaker begins, and is A."""
     text = ("1 your persona: i paint .\n2 partner's persona: i ski .\n3 hello !\thi . what is your persona: or job ?\n"
             "4 i ski .\tnice .\n1 your persona: i ski .\n2 __SILENCE__\thello !\n3 hi .\ti ski .\n")
     members = {f"{split}_both_original_no_cands.txt": text for split in ("train", "valid")}

@@ -1,4 +1,4 @@
-"""Downloads over a real server on loopback, and fetching of datasets and resources by the command."""
+"""Downloads from a real server on loopback, and fetching of datasets and resources by the command."""
 
 import dataclasses
 import errno

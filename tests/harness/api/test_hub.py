@@ -1,4 +1,4 @@
-"""Datasets for the library datasets, and weights on the hub."""
+"""Datasets for the library `datasets`, and weights on the hub."""
 
 import dataclasses
 import os

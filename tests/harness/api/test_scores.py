@@ -29,7 +29,7 @@ def plain(item: Item) -> dict[str, object]:
 
 def test_scores_equal_those_of_a_run(tmp_path: Path, home: Path, tiny_encoder: Path,
                                      monkeypatch: pytest.MonkeyPatch) -> None:
-    """Covers a lexical metric, a composition and a network, whose weights are loaded once."""
+    """Covers a lexical metric, a composite and a network, whose weights are loaded once."""
     from metrics.models import encoder
 
     dataset = datasets.sample(datasets.card("persona-usr"))

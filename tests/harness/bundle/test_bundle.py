@@ -50,7 +50,7 @@ def members(path: Path) -> dict[str, bytes]:
 
 
 def write(path: Path, content: dict[str, bytes], *, listed: bool = True) -> None:
-    """Write members; `listed` makes a new manifest, as a careful forger would."""
+    """Write members; `listed` makes a new manifest, as a careful attacker would."""
     if listed:
         manifest = json.loads(content[MANIFEST])
         manifest["files"] = {name: {"bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
@@ -75,7 +75,7 @@ def test_intact_bundle_verifies(packed: Path, suite_run: SuiteRun, verify: Verif
 
 
 def test_packing_is_deterministic_and_reads_back(packed: Path, suite_run: SuiteRun, tmp_path: Path) -> None:
-    """Whole numbers of scales come back with a decimal point."""
+    """Integers of scales are read back with a decimal point."""
     assert bundle.packed(bundle.of(suite_run.results, [COMPOSITE, "bleu"], "two metrics")) == packed.read_bytes()
     (tmp_path / "again.zip").write_bytes(bundle.packed(reading.read(packed)))
     again, before = members(tmp_path / "again.zip"), members(packed)
@@ -105,7 +105,7 @@ def test_metrics_named_by_a_path_are_refused(suite_run: SuiteRun) -> None:
 
 
 def moved(content: bytes, row: dict[str, Any], **by: float) -> bytes:
-    """Move numbers of the first row of a table with these fields."""
+    """Change numbers of the first row of a table with these fields."""
     rows = [json.loads(line) for line in content.splitlines()]
     first = next(candidate for candidate in rows if candidate.items() >= row.items())
     first |= {field: first[field] + step for field, step in by.items()}
@@ -113,7 +113,7 @@ def moved(content: bytes, row: dict[str, Any], **by: float) -> bytes:
 
 
 def test_changed_numbers_are_reported(packed: Path, verify: Verify) -> None:
-    """With a new manifest: a score, a correlation, a row of a board, and missing scores."""
+    """A score, a correlation, a row of a board, and missing scores are changed, with a new manifest."""
     content = members(packed)
     lines = content[SCORES].decode().split("\n")
     index, cells = lines[0].split(",").index("bleu/bleu-1"), lines[3].split(",")
@@ -147,7 +147,7 @@ def test_pages_link_the_bundle_instead_of_large_tables(suite_run: SuiteRun, tmp_
 
 
 def test_run_reuses_scores_of_a_bundle(packed: Path, suite_run: SuiteRun, tmp_path: Path, invoke: Invoke) -> None:
-    """A metric of another version is scored; one that only the bundle has is added, or skipped."""
+    """A metric of another version is scored; a metric that only the bundle has is added, or skipped."""
     content = members(packed)
     content["metrics.json"] = content["metrics.json"].replace(b'"metric": "bleu"', b'"metric": "old"')
     write(packed, content)
@@ -169,7 +169,7 @@ def test_run_reuses_scores_of_a_bundle(packed: Path, suite_run: SuiteRun, tmp_pa
 
 
 def test_absent_data_is_reported_as_no_difference(packed: Path, verify: Verify) -> None:
-    """Other items or other ratings: nothing can be said about them."""
+    """Results cannot be compared if the items or the ratings are different."""
     content = members(packed)
     first, *others = json.loads(content["datasets.json"])
     entries = [first | {"ratings_fingerprint": "0" * 64}, *(entry | {"fingerprint": "0" * 64} for entry in others)]
@@ -182,7 +182,7 @@ def test_absent_data_is_reported_as_no_difference(packed: Path, verify: Verify) 
 
 def test_names_in_a_bundle_load_no_code(packed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, verify: Verify,
                                         ) -> None:
-    """A script of that name in the working folder is not run."""
+    """A script with the name of a metric in the working folder is not run."""
     monkeypatch.chdir(tmp_path)
     Path("evil.py").write_text("raise SystemExit('executed')")
     before = members(packed)
@@ -215,7 +215,7 @@ REFUSED: list[tuple[str, bytes, bytes | None, bool, str]] = [
     (SCORES, b"bleu/bleu-1", b"bleu/bleu-9", True, "the column 'bleu/bleu-9' belongs to no metric"),
     (SCORES, b"persona-usr_00001", b"persona-usr_00000", True, "an item occurs twice"),
 ]
-"""Member, replaced text and replacement (GONE removes the member), new manifest or not, and the reason."""
+"""Member, replaced text and replacement (GONE removes the member), True for a new manifest, and the reason."""
 
 
 def test_malformed_bundles_are_refused(packed: Path) -> None:
@@ -246,7 +246,7 @@ def test_hostile_archives_are_refused_and_leave_no_files(tmp_path: Path, monkeyp
 
 
 def test_worst_of_several_bundles_decides_the_status(packed: Path, tmp_path: Path, verify: Verify) -> None:
-    """In Markdown, names from a bundle are no markup."""
+    """In Markdown, names from a bundle are not markup."""
     content = members(packed)
     manifest = json.loads(content[MANIFEST]) | {"name": "a|b`<img src=x>`@everyone"}
     write(packed, {**content, MANIFEST: json.dumps(manifest).encode()})

@@ -122,7 +122,7 @@ def test_hostile_submissions_are_refused_and_change_no_file(tmp_path: Path) -> N
         shutil.copytree(tmp_path / "submissions", root / "submissions")
 
 
-def test_unreadable_folders_are_refused_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_unreadable_folders_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     root, scandir = challenge(tmp_path / "challenge", draws=0), os.scandir
     three_teams(root)
     valid(root)

@@ -100,7 +100,7 @@ def test_only_changed_pages_are_rewritten(tmp_path: Path) -> None:
     assert [name for name, inode in inodes.items() if (tmp_path / name).stat().st_ino == inode] == ["same.html"]
 
 
-def test_shadowing_folder_or_closed_pipe_is_no_traceback(tmp_path: Path) -> None:
+def test_a_shadowing_folder_or_closed_pipe_gives_no_traceback(tmp_path: Path) -> None:
     for package in ("benchmarks", "metrics", "harness", "leaderboard"):
         (tmp_path / package).mkdir()
         (tmp_path / package / "__init__.py").write_text("raise SystemExit('fooled')")

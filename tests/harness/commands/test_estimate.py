@@ -27,7 +27,7 @@ def table(path: Path, rating: Callable[[int, str, int], object], systems: Iterab
 
 
 def rated(context: int, system: str, words: int) -> object:
-    """Rate the responses to the first 12 contexts by their length."""
+    """Rate the responses to the first 12 contexts by length."""
     return "" if context >= 12 else min(5, 1 + words // 2)
 
 
@@ -63,7 +63,7 @@ def test_systems_have_means_and_a_worth(tmp_path: Path, invoke: Invoke) -> None:
     (lambda context, system, words: words if context < (2 if system == "a" else 12) else "", SYSTEMS,
      "a: no interval: ratings in 2 contexts, 3 are needed"),
     (rated, "a", "one system: no difference to test")])
-def test_hard_cases_get_one_line(rating: Callable[[int, str, int], object], systems: str, line: str, tmp_path: Path,
+def test_hard_cases_print_one_line(rating: Callable[[int, str, int], object], systems: str, line: str, tmp_path: Path,
                                  invoke: Invoke) -> None:
     path = table(tmp_path / "mine.csv", rating, systems)
     assert line in invoke("estimate", "--dataset", path, "--metric", "length").out.splitlines()

@@ -1,4 +1,4 @@
-"""`harness new metric`: templates are found, keep the contract and pass their tests."""
+"""`harness new metric`: templates are found, satisfy the contract and pass their tests."""
 
 import os
 import subprocess

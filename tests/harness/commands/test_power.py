@@ -55,7 +55,7 @@ def test_a_run_whose_only_column_is_constant_has_pages(tmp_path: Path, invoke: I
     assert "no column has a correlation" in invoke("power", "--out", tmp_path / "out").err
 
 
-def test_an_answer_from_few_items_says_that_they_are_too_few(tmp_path: Path, invoke: Invoke) -> None:
+def test_too_few_items_are_reported_as_too_few(tmp_path: Path, invoke: Invoke) -> None:
     (tmp_path / "mine.csv").write_text("context,response,fun\nHi,Yo,3\nHo,Yo yo,2\nHe,Yo yo yo,1\n")
     printed = invoke("run", "--dataset", tmp_path / "mine.csv", "--metric", "length", "--home", tmp_path / "home",
                      "--out", tmp_path / "out").out

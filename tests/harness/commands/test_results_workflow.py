@@ -21,7 +21,7 @@ def scripts(job: dict[str, Any]) -> list[str]:
 
 
 def test_pull_requests_have_no_write_access() -> None:
-    """The job that reads bundles cannot write, and foreign text reaches scripts only as variables."""
+    """The job that reads bundles cannot write, and untrusted text reaches scripts only in variables."""
     workflow = dict(yaml.safe_load((ROOT / ".github" / "workflows" / "results.yml").read_text()))
     assert list(workflow[True]) == ["pull_request_target"]  # the base branch's files; YAML reads `on` as true
     assert workflow["permissions"] == {}

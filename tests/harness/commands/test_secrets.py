@@ -1,7 +1,7 @@
-"""The harness writes and prints no secret of its user.
+"""The harness neither writes nor prints secrets of its user.
 
-Keys are planted in environment variables, in the URL of a store, and in answers of judges and metrics. Then every
-written byte is searched: files, their packed members, and the texts of tables.
+Keys are placed in environment variables, in the URL of a store, and in answers of judges and metrics. Then every
+written byte is searched: files, their packed members, and the strings in tables.
 """
 
 import io

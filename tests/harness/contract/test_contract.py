@@ -1,4 +1,4 @@
-"""Every check of the contract finds a metric that breaks it, and names the item."""
+"""Each check of the contract finds a metric that breaks it, and names the item."""
 
 import itertools
 import random
@@ -191,7 +191,7 @@ def test_rounding_is_tolerated(home: Path) -> None:
 
 
 def test_a_large_score_hides_no_difference(home: Path) -> None:
-    """Lengths go up to 100,000: a tolerance by the largest would take a word for rounding."""
+    """With lengths up to 100,000, a tolerance relative to the largest would take one word for rounding."""
     metric = made(lambda items: {"odd": [len_of(item) + (len(items) > 1) for item in items]})
     assert check("an item alone", metric, home).state == "BROKEN"
     metric = made(lambda items: {"odd": np.full(len(items), 1.0 if len(items) > 1 else np.nan)})
@@ -210,7 +210,7 @@ def test_a_test_demands_the_contract_but_no_missing_resource(home: Path) -> None
 
 
 def file(folder: Path, trouble: str) -> str:
-    """Write a metric that prints, and has a trouble if a response is a wide space."""
+    """Write a metric that prints, and runs `trouble` if a response is a wide space."""
     return runs.metric(folder, "odd", "print('a word of its own')\n"
                        f"if any(item.response.text == '\\u3000' for item in items):\n    {trouble}")
 
@@ -251,7 +251,7 @@ def test_a_metric_that_hangs_or_dies_fails_only_that_check(tmp_path: Path, invok
         assert text in findings[1]
 
 
-def test_a_metric_that_cannot_be_loaded_is_no_broken_contract(tmp_path: Path, invoke: Invoke) -> None:
+def test_a_metric_that_cannot_be_loaded_breaks_no_contract(tmp_path: Path, invoke: Invoke) -> None:
     path = tmp_path / "odd.py"
     for content, part in (("import os\nos._exit(3)", "exit status 3"), ("1 / 0", "ZeroDivisionError")):
         path.write_text(content)

@@ -34,7 +34,7 @@ pytestmark = pytest.mark.usefixtures("one_thread")
 
 @pytest.fixture(autouse=True)
 def follows(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, look_anew: Callable[[], None]) -> Any:
-    """The metric of the tutorial as a plug-in that is installed, and nothing else that could be trained."""
+    """Install the metric of the tutorial as a plug-in, as the only metric that can be trained."""
     (code,) = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "training.md").read_text(), re.DOTALL)
     path = tmp_path / "follows.py"
     path.write_text(code)
@@ -141,7 +141,7 @@ def test_user_errors_are_one_line(command: list[str], follows: Any, monkeypatch:
         assert err.count("\n") == 1 or not more
 
 
-def test_all_goes_past_a_failure(command: list[str], follows: Any, monkeypatch: pytest.MonkeyPatch, invoke: Invoke,
+def test_all_continues_past_a_failure(command: list[str], follows: Any, monkeypatch: pytest.MonkeyPatch, invoke: Invoke,
                                  ) -> None:
     for names, heads, status, message in (
         (("gone", "follows"), follows.heads, 1, "1 of 2 trained; failed: gone"),
@@ -158,7 +158,7 @@ def test_all_goes_past_a_failure(command: list[str], follows: Any, monkeypatch: 
 
 
 def test_pace(monkeypatch: pytest.MonkeyPatch) -> None:
-    """40 tokens in 20 s of preparation; then a training that goes on after step 9, and takes 2 steps in 4 s."""
+    """40 tokens in 20 s of preparation; then a training run that resumes after step 9, and takes 2 steps in 4 s."""
     clock = [100.0]
     monkeypatch.setattr(time, "monotonic", lambda: clock[0])
     pace = Pace("toy", 30, clock[0])

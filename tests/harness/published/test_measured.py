@@ -50,7 +50,7 @@ def report(*names: str, columns: Mapping[str, float] = CONSTANT, **more: Any) ->
 
 
 def learned(results: Results, dataset: str) -> Results:
-    """Say that all metrics were fitted on a dataset."""
+    """Mark all metrics as fitted on a dataset."""
     return replace(results, metrics=tuple(replace(entry, learned_on=(dataset,)) for entry in results.metrics))
 
 
@@ -89,13 +89,13 @@ def test_means_are_within_then_over_datasets() -> None:
     columns = {"aaa": (0.9, math.nan, 0.3), "deb": (0.5, 0.1, 0.3), "zzz": (0.6, 0.7, 0.7)}
     first, row, last = measured.gather(made(QUALITIES, columns)).rows
     assert (row.column, row.sets["fed-turn"]) == ("deb", pytest.approx(0.2))  # (0.1 + 0.3) / 2
-    assert row.mean == pytest.approx(0.35)  # (0.5 + 0.2) / 2, and not 0.9 / 3
+    assert row.mean == pytest.approx(0.35)  # (0.5 + 0.2) / 2, not 0.9 / 3
     assert (first.column, last.column, last.complete, last.sets["convai2-grade"]) == ("zzz", "aaa", False, 0.9)
     assert math.isnan(last.sets["fed-turn"])
 
 
-def test_printed_qualities_are_matched_by_name_or_dimension() -> None:
-    """GRADE and DynaEval as printed of their own and other datasets; nothing where ratings were learned."""
+def test_published_qualities_are_matched_by_name_or_dimension() -> None:
+    """GRADE and DynaEval as published on their own and other datasets; nothing where ratings were learned."""
     results = made(QUALITIES, {"dynaeval": (0.4, 0.1, 0.3), "grade": (0.5, 0.2, 0.6)})
     pairs = {(column, printed.dataset, printed.quality): (str(printed.value), value, over)
              for column, printed, value, over in measured.printed_beside(results)}
@@ -117,7 +117,7 @@ def test_teams_are_ordered_by_their_turn_level_mean() -> None:
 
 
 @pytest.mark.slow
-def test_cosine_of_the_embedded_encoder_has_its_known_figure(real_data: Path, tmp_path: Path) -> None:
+def test_cosine_of_the_embedded_encoder_has_its_known_value(real_data: Path, tmp_path: Path) -> None:
     pytest.importorskip("torch")
     assert main(["import", str(real_data / "human_evaluation_data")]) == 0
     assert main(["run", "--all", "--data", "real", "--metric", "cosine", "--draws", "0", "--out", str(tmp_path)]) == 0
@@ -191,7 +191,7 @@ def test_exhibit_names_the_winner_under_each_rule() -> None:
     assert grid(sample, "dstc10-Table 2").rows[0][:7] == ("Team 5", "0.2963", "1", "0.2964", "1", "0.2849", "2")
 
 
-def test_run_is_compared_with_print_on_the_same_real_datasets() -> None:
+def test_run_is_compared_with_published_numbers_on_the_same_datasets() -> None:
     shown = grid(report("fed-turn", "persona-usr"), "dev-here")
     assert shown.rows[0] == ("x", "this run", "0.900", "0.900", "0.900")
     (baseline,) = [row for row in shown.rows if row[0] == "Deep AM-FM"]
@@ -201,7 +201,7 @@ def test_run_is_compared_with_print_on_the_same_real_datasets() -> None:
     assert all(row[1] != "this run" for row in grid(learned(report(*TEST), "esl"), "test-here").rows)
 
 
-def test_sample_and_partial_runs_are_not_compared_with_print() -> None:
+def test_sample_and_partial_runs_are_not_compared_with_papers() -> None:
     cases: tuple[tuple[dict[str, Any], str], ...] = (
         ({"origin": "sample"}, "the bundled sample"), ({"options": {"limit": 5}}, "--limit"),
         ({"options": {"qualities": ["relevance"]}}, "--quality"))

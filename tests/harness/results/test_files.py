@@ -1,4 +1,4 @@
-"""A report and its item scores read back as they were written, in the same bytes each time."""
+"""A report and its item scores read back as written, and are written with the same bytes each time."""
 
 import dataclasses
 import json

@@ -1,4 +1,4 @@
-"""Pooled answers from results, and two results row by row: means, leads, what differs, is gone and is new."""
+"""Pooled answers from results, and comparisons of two results: means, leads, and changed, lost and new rows."""
 
 import dataclasses
 import math

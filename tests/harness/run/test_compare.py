@@ -25,7 +25,7 @@ from tests.suite_run import SuiteRun
 
 
 def rated(rng: np.random.Generator) -> TargetData:
-    """Three raters of a latent quality, and columns that follow it more and less closely."""
+    """Return three raters of a latent quality, and columns that follow it more or less closely."""
     n, noise = 120, {"good": 0.4, "fair": 1.2, "poor": 3.0}
     truth = rng.normal(size=n)
     votes = tuple(tuple(np.clip(np.rint(3 + value + rng.normal(0, 0.7, 3)), 1, 5)) for value in truth)
@@ -131,7 +131,7 @@ LENGTH, RANDOM = ("length", "length"), ("random", "random")
 
 
 def leads(results: Results, sign: int = 1, reach: float = 0.0) -> list[str]:
-    """Return the leads of two columns, whose correlations are all of one sign, with half of their intervals."""
+    """Return the leads of two columns whose correlations all have the same sign, and half-widths of intervals."""
     rows = tuple(replace(row, value=value, low=value - reach) for row in results.correlations
                  if (row.metric, row.column) in (LENGTH, RANDOM) and (value := sign * abs(row.value)))
     ranking = tuple(replace(row, value=sign * abs(row.value), error=reach / 1.96) for row in results.ranking)
@@ -148,7 +148,7 @@ def test_columns_with_the_same_scores_have_no_lead(suite_run: SuiteRun) -> None:
     assert leads(replace(suite_run.results, points=same)) == []
 
 
-def test_means_that_are_not_clearly_positive_are_no_agreement(suite_run: SuiteRun) -> None:
+def test_means_not_clearly_positive_show_no_agreement(suite_run: SuiteRun) -> None:
     for sentences in (leads(suite_run.results, -1), leads(suite_run.results, 1, 1.0)):
         assert any("qualities of" in sentence for sentence in sentences)
         assert any("qualities of" not in sentence for sentence in sentences)

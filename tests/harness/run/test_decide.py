@@ -1,4 +1,4 @@
-"""Decisions of a run: numbers of each column, verdicts beside a constant, ties for first place, reasons for gaps."""
+"""Decisions of a run: values of each column, comparison with a constant, ties for the lead, reasons for gaps."""
 
 import dataclasses
 import json
@@ -22,7 +22,7 @@ NOISE = {"good": 0.4, "fair": 0.9, "poor": 4.0, "constant": 0.0}
 
 
 def rated(votes: list[tuple[float, ...]], scores: np.ndarray, raters: bool = True) -> TargetData:
-    """Return a target whose votes are from raters a, b, c in this order, or unknown."""
+    """Return a target with votes of raters a, b, c in this order, or of unknown raters."""
     means = np.array([np.mean(row) if row else np.nan for row in votes])
     names = tuple(tuple("abc"[:len(row)]) for row in votes) if raters else ()
     return TargetData("toy", Judged(Quality("overall", 1, 5), vote_table(votes), means, names),

@@ -1,4 +1,4 @@
-"""Examples are the items on which people and metrics are furthest apart: worked out by hand on six items."""
+"""Examples are the items on which people and metrics disagree most: worked out by hand on six items."""
 
 import math
 from collections import Counter
@@ -31,7 +31,7 @@ def dataset(ratings: dict[Quality, tuple[float, ...]], texts: tuple[str, ...] = 
 
 def chosen(data: Dataset, scores: dict[str, tuple[float, ...]], number: int = 2, metrics: str = "abc",
            correlations: dict[str, float] | None = None, single: bool = False) -> tuple[Example, ...]:
-    """Return the examples by metrics of one column each, of which those in `metrics` are judges, together or singly."""
+    """Return the examples by metrics of one column each; those in `metrics` are judges, together or one by one."""
     judged = correlate.judged(data, data.card.qualities)
     scored = {(name[0], ""): Scores(tuple(item.id for item in data.items), {
         column: np.array(values) for column, values in scores.items() if column[0] == name[0]}, 0.0) for name in scores}
@@ -62,7 +62,7 @@ def test_equal_values_share_a_rank_and_missing_ones_have_none() -> None:
 
 
 def test_rated_items_and_metrics_that_vary_are_ranked() -> None:
-    """Item 5 has no rating: the highest of the others has the rank 1, and it is no example."""
+    """Item 5 has no rating: the highest of the others has rank 1, and item 5 is not an example."""
     rows = chosen(dataset({OVERALL: (*UP[:5], NAN)}), {"a": (*TURNED[:5], 9.0)}, number=6)
     assert {row.item for row in rows} <= {"i0", "i1", "i2", "i3", "i4"}
     assert max(row.metrics for row in rows) == 1.0

@@ -1,4 +1,4 @@
-"""`harness report --statistic --level --test`: any statistic from the item scores of a run, no metric running."""
+"""`harness report --statistic --level --test`: any statistic from the item scores of a run, without metrics."""
 
 import dataclasses
 import json
@@ -44,7 +44,7 @@ def test_a_statistic_at_a_level_is_printed_as_json(suite_run: SuiteRun, invoke: 
 
 
 def test_item_scores_reproduce_the_correlations_of_the_run(suite_run: SuiteRun) -> None:
-    """To the last digit; NaN where the run has NaN, on the same rows."""
+    """Correlations are equal to the last digit, on the same rows, with NaN where the run has NaN."""
     def numbers(rows: Iterable[Correlation]) -> list[str]:
         return sorted(repr((row.dataset, row.quality, row.metric, row.column, row.value, row.p, row.low, row.n,
                             row.note)) for row in rows)
@@ -54,7 +54,7 @@ def test_item_scores_reproduce_the_correlations_of_the_run(suite_run: SuiteRun) 
         assert numbers(restored) == numbers(row for row in suite_run.results.correlations if row.statistic == name)
 
 
-def test_draws_give_an_interval_without_a_formula(suite_run: SuiteRun, invoke: Invoke) -> None:
+def test_the_bootstrap_gives_intervals_without_a_formula(suite_run: SuiteRun, invoke: Invoke) -> None:
     flags = ("--statistic", "kendall-c")
     assert {row["low"] for row in rows(invoke, suite_run, *flags)} == {None}
     known = [row for row in rows(invoke, suite_run, *flags, "--draws", "40") if row["value"] is not None]
@@ -90,7 +90,7 @@ def test_a_column_for_one_quality_counts_there() -> None:
 
 
 def test_turns_of_a_conversation_are_swapped_together() -> None:
-    """Two conversations of three turns each: half of all swaps of whole ones are as extreme, of turns 1 of 32."""
+    """With two conversations of three turns, p is 1/2 if conversations are swapped, 1/32 if turns are swapped."""
     items = [make_item(f"{name}{turn}", f"{name} {turn}", context=tuple(f"{name} {part}" for part in range(turn)))
              for turn in (5, 1, 3) for name in "ab"]
     dataset = Dataset(make_card(size=6), tuple(items), (), "imported")

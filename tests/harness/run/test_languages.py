@@ -1,4 +1,4 @@
-"""Datasets in several languages: read, kept and passed on with their language, on boards of each."""
+"""Datasets in several languages: items keep their language, and each language has its boards."""
 
 import json
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""The rank of a metric beside an earlier run of the sample."""
+"""The rank of a metric among the columns of an earlier run of the sample."""
 
 import dataclasses
 import json

@@ -1,4 +1,4 @@
-"""The real data, from import to report, against an independent computation with the reference packages and scipy."""
+"""Real data, from import to report, against an independent computation with the reference packages and scipy."""
 
 import json
 from collections import Counter
@@ -20,7 +20,7 @@ REFERENCED = ("persona-usr", "topical-usr", "dailydialog-gupta", "dailydialog-zh
 
 @pytest.fixture(scope="module")
 def out(real_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The results of all metrics without a model on the imported folder."""
+    """Return the results of all metrics without a model on the imported folder."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("HARNESS_HOME", str(tmp_path_factory.mktemp("home")))
         patch.setenv("NLTK_DATA", str(real_data / "resources" / "nltk_data"))

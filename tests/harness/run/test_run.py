@@ -133,7 +133,7 @@ def test_a_dataset_that_is_not_imported_is_skipped(tmp_path: Path, monkeypatch: 
 
 
 def test_private_ratings_are_joined_to_real_data_only(tmp_path: Path, home: Path) -> None:
-    """Sample and challenge number their test items alike."""
+    """Sample and challenge use the same ids for test items."""
     sample = imported(home, rated=False)
     rows = [{"dialogue_id": rating.item, "annotations": {rating.quality: list(rating.votes)}}
             for rating in sample.ratings]
@@ -175,7 +175,7 @@ def test_a_reason_is_printed_once(tmp_path: Path, invoke: Invoke) -> None:
     assert printed.out.count("odd reply") == 1
 
 
-def test_reasons_hold_no_path_of_the_home(tmp_path: Path, home: Path) -> None:
+def test_reasons_contain_no_path_of_the_home(tmp_path: Path, home: Path) -> None:
     (skip,) = run(tmp_path / "out", "--dataset", "esl", "--limit", "20", "--draws", "0", "--metric", "length",
                   "--metric", "panel").skips
     assert str(home) not in skip.reason
@@ -243,7 +243,7 @@ def test_nothing_is_done_again_if_nothing_has_changed(again: Callable[..., str],
 
 def test_every_change_is_noticed(again: Callable[..., str], home: Path, tmp_path: Path,
                                  monkeypatch: pytest.MonkeyPatch) -> None:
-    """Inputs, outputs, and a resource that was missing; clocks mean nothing."""
+    """Inputs, outputs, and a resource that was missing; modification times do not matter."""
     again()
     out, wordnet = tmp_path / "out", resources.path(home, "wordnet")
     page, report = out / "site" / "index.html", out / "report" / "report.json"
@@ -302,6 +302,6 @@ def test_adding_a_metric_gives_the_bytes_of_a_new_run(tmp_path: Path) -> None:
     kept, fresh = tmp_path / "kept", tmp_path / "fresh"
     run(kept, *argv)
     run(kept, *argv, "--with", "distinct")
-    shutil.copytree(kept / "scores", fresh / "scores")  # they hold the time that scoring took
+    shutil.copytree(kept / "scores", fresh / "scores")  # they contain the time that scoring took
     run(fresh, *argv, "--with", "distinct")
     assert [tree(kept / part) for part in ("report", "site")] == [tree(fresh / part) for part in ("report", "site")]

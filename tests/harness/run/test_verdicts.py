@@ -1,4 +1,4 @@
-"""No two places of a report contradict each other on which of two columns agrees better with people."""
+"""No two parts of a report contradict each other on which of two columns agrees better with people."""
 
 import json
 import re
@@ -21,7 +21,7 @@ from tests.suite_run import SuiteRun
 
 LETTER = re.compile("[a-zA-Z]'*")
 Verdict = tuple[str, Sequence[Target], str, ColumnKey, ColumnKey, bool]
-"""The place, the targets and the rule of their mean, two columns, and True if they are told apart."""
+"""The part of a report, the targets and the rule of their mean, two columns, and True if they differ significantly."""
 
 
 def lettered(letters: dict[ColumnKey, str]) -> Iterator[tuple[ColumnKey, ColumnKey, bool]]:

@@ -1,4 +1,4 @@
-"""Compositions in a run: learned on some datasets, used on others; inputs are scored once."""
+"""Composites in a run: learned on some datasets, used on others; inputs are scored once."""
 
 import dataclasses
 from collections.abc import Sequence
@@ -37,7 +37,7 @@ THREE = ("fed-turn", "persona-usr", "dailydialog-grade")
 
 @pytest.fixture
 def real(home: Path) -> dict[str, Dataset]:
-    """Three datasets of the sample in the home, as if people had judged them."""
+    """Store three datasets of the sample in the home as if people had judged them."""
     real = {name: dataclasses.replace(datasets.sample(datasets.card(name)), origin="imported") for name in THREE}
     for dataset in real.values():
         store.save(dataset, home)
@@ -86,7 +86,7 @@ def rho(scores: Column, human: Column) -> float:
 
 
 def test_weights_are_learned_on_the_other_datasets(home: Path, real: dict[str, Dataset]) -> None:
-    """Recompute rho², shares, the mean over the two others, spreads from their means, Spearman."""
+    """Recompute rho², shares, their mean over the two other datasets, standard deviations, and Spearman's rho."""
     calibrated(home)
     ours, others = real["fed-turn"], [real["persona-usr"], real["dailydialog-grade"]]
     scales = [[(np.nanmean(column), np.nanstd(column)) for column in columns(other, home)] for other in others]
@@ -102,7 +102,7 @@ def test_weights_are_learned_on_the_other_datasets(home: Path, real: dict[str, D
     assert actual[human.quality.name, "weighted"] == pytest.approx(rho(np.sum(summed, axis=0), human.means), abs=1e-5)
 
 
-def test_each_quality_has_weights_of_its_own(home: Path, real: dict[str, Dataset], invoke: Invoke) -> None:
+def test_each_quality_has_its_own_weights(home: Path, real: dict[str, Dataset], invoke: Invoke) -> None:
     calibrated(home)
     several = agree(home, real["persona-usr"], WEIGHTED)
     qualities = [quality.name for quality in real["persona-usr"].card.qualities]
@@ -149,7 +149,7 @@ def test_an_input_is_scored_once(home: Path, real: dict[str, Dataset], monkeypat
         assert len(calls) == count
 
 
-def test_a_composition_without_scores_has_a_reason(home: Path, real: dict[str, Dataset]) -> None:
+def test_a_composite_without_scores_has_a_reason(home: Path, real: dict[str, Dataset]) -> None:
     weighted, unknown = "weighted[inputs=1*length+1*bleu]", "weighted[inputs=length+turns]"
     report = run(home, weighted, unknown, "length", more=("--dataset", "dailydialog-grade"))
     reasons = {skip.metric: skip.reason for skip in report.skips}

@@ -1,4 +1,4 @@
-"""One run at a time in one store: the second waits and names the first; a dead run holds nothing."""
+"""One run at a time in one store: the second waits and names the first; a dead run holds no lock."""
 
 import os
 import subprocess

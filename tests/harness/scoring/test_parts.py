@@ -1,4 +1,4 @@
-"""The loop over parts: every part is scored once, stored and joined; errors, damage and lost workers are handled."""
+"""The loop over parts: each part is scored once, stored and joined; errors, damage and lost workers are handled."""
 
 import io
 import signal
@@ -30,14 +30,14 @@ Answer = Callable[[Part], Exception | str | None]
 
 
 def pair(name: str, *, group: str = "", whole: bool = False, cost: float = 1.0) -> Pair:
-    """Return a pair; at a second per item, a part has 64 items."""
+    """Return a metric on a dataset; at a second per item, a part has 64 items."""
     metric = SimpleNamespace(card=SimpleNamespace(name=name, scope="dataset" if whole else "item"))
     return Pair("toy", FINGERPRINT, ITEMS, Chosen(metric, "", name), f"{name}|r1", group, cost)  # type: ignore[arg-type]
 
 
 @dataclass
 class Fake:
-    """Two workers that store the number of each item, or fail as `answer` says; a text is a lost worker."""
+    """Two workers that store the index of each item, or fail as `answer` says; a string stands for a lost worker."""
 
     store: ScoreStore
     answer: Answer = lambda part: None
@@ -93,7 +93,7 @@ def test_parts_are_scored_once_and_joined(store: ScoreStore, tmp_path: Path) -> 
     assert len(executor.scored) == len(set(executor.scored))
 
 
-def test_parts_that_share_models_are_cut_alike_and_follow_each_other(store: ScoreStore) -> None:
+def test_metrics_that_share_models_have_equal_consecutive_parts(store: ScoreStore) -> None:
     parts = cut_pairs([pair("b", group="m", cost=0.5), pair("c", group="m", cost=0.5)], store, workers=2)
     assert [(part.pair.label, part.span) for part in parts[:4]] == [
         ("b", (0, 64)), ("c", (0, 64)), ("b", (64, 128)), ("c", (64, 128))]

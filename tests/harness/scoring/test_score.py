@@ -94,7 +94,7 @@ def test_a_column_may_have_scores_for_one_quality() -> None:
     assert "fake@overall:sum" not in aggregates
 
 
-def test_prints_of_a_metric_go_to_standard_error(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_metrics_prints_go_to_standard_error(capsys: pytest.CaptureFixture[str]) -> None:
     class Loud(Fake):
         def score(self, items: Any, models: Any) -> Any:
             print("hello")  # noqa: T201

@@ -1,4 +1,4 @@
-"""The scorer: scores from the store or made now, in parts, and never twice."""
+"""The scorer: scores are stored or computed in parts, and never twice."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ CALLS: list[list[str]] = []
 
 @dataclass(frozen=True, slots=True)
 class Lengths:
-    """Counts letters, and notes the ids of each call; calls with some item can be refused."""
+    """Counts letters, and records the ids of each call; it can refuse calls with a certain item."""
 
     card: ClassVar[MetricCard] = MetricCard("lengths", "Lengths", ("lengths",), "toy")
     refuses: str = ""

@@ -1,4 +1,4 @@
-"""Cards of simulated judges: a fair one is rarely accused, and a biased one is caught by the check of its bias."""
+"""Checks of simulated judges: fair ones are rarely flagged, and biased ones are caught by the check of their bias."""
 
 from collections import Counter
 
@@ -13,11 +13,11 @@ CONTEXTS, SYSTEMS, REPETITIONS = 60, 2, 200
 
 def evidence(rng: np.random.Generator, *, skill: float = 0.6, long: float = 0.0, first: float = 0.0, own: float = 0.0,
              unread: float = 0.0) -> Evidence:
-    """Return the evidence of a judge of 120 replies, 60 contexts with two systems' each.
+    """Return the evidence of a judge of 120 replies, two systems' replies to each of 60 contexts.
 
-    Three people vote from 1 to 5. A judge reads quality with an error; biases are in standard deviations of its scores:
-    of a standard deviation of length, and of a reply of its family. `first` is the share of pairs that it decides by
-    position. The appended sentence is half a standard deviation of length; replies that are better are longer (.3).
+    Three people vote from 1 to 5. The judge sees the quality with an error. Biases are in standard deviations of its
+    scores: `long` per standard deviation of length, `own` for a reply of its family. `first` is the share of pairs that
+    it decides by position. The appended sentence is half a standard deviation of length; good replies are longer (.3).
     """
     n = CONTEXTS * SYSTEMS
     contexts = np.repeat(np.arange(CONTEXTS), SYSTEMS)
@@ -29,7 +29,7 @@ def evidence(rng: np.random.Generator, *, skill: float = 0.6, long: float = 0.0,
     view /= view.std()
 
     def answer(bias: float = 0.0, noise: float = 0.6) -> np.ndarray:
-        """Return answers from 1 to 5, as the mean over their probabilities, from 0 to 1."""
+        """Return answers from 1 to 5, averaged over their probabilities and scaled to 0 to 1."""
         return np.clip(0.5 + 0.2 * (view + bias + noise * rng.normal(size=n)), 0, 1)
 
     scores = answer(noise=0.1)
@@ -42,7 +42,7 @@ def evidence(rng: np.random.Generator, *, skill: float = 0.6, long: float = 0.0,
 
 
 def at_random(rng: np.random.Generator) -> Evidence:
-    """Return the evidence of a judge whose every answer is drawn anew."""
+    """Return the evidence of a judge whose answers are all random."""
     fair = evidence(rng)
     drawn = (rng.random(len(fair.scores)) for _ in range(5))
     return Evidence(next(drawn), fair.ratings, fair.squares, fair.words, fair.contexts, *drawn, fair.family,
@@ -50,7 +50,7 @@ def at_random(rng: np.random.Generator) -> Evidence:
 
 
 def flagged(*judges: Evidence) -> Counter[str]:
-    """Return how often each check was flagged; `any` counts cards with one."""
+    """Return how often each check was flagged; `any` counts judges with at least one flag."""
     counts: Counter[str] = Counter()
     for number, judge in enumerate(judges):
         names = [check.name for check in audit.card(judge, np.random.default_rng(number)) if check.flagged]
@@ -58,7 +58,7 @@ def flagged(*judges: Evidence) -> Counter[str]:
     return counts
 
 
-def test_a_fair_judge_is_accused_at_most_one_time_in_twenty() -> None:
+def test_at_most_5_percent_of_fair_judges_are_flagged() -> None:
     rng = np.random.default_rng(1)
     assert flagged(*(evidence(rng) for _ in range(REPETITIONS)))["any"] <= 0.05 * REPETITIONS
 
@@ -67,12 +67,12 @@ def test_a_fair_judge_is_accused_at_most_one_time_in_twenty() -> None:
     ({"long": 1.0}, "verbosity"), ({"long": 1.0}, "length"), ({"first": 0.5}, "position"), ({"own": 1.0}, "family"),
     ({"unread": 0.1}, "unread")])
 def test_a_biased_judge_is_caught(bias: dict[str, float], name: str) -> None:
-    """Power of at least .9 over 100 judges."""
+    """The power is at least .9 over 100 judges."""
     rng = np.random.default_rng(2)
     assert flagged(*(evidence(rng, **bias) for _ in range(100)))[name] >= 90
 
 
-def test_a_judge_at_random_repeats_nothing_and_agrees_with_nobody() -> None:
+def test_a_random_judge_is_inconsistent_and_agrees_with_nobody() -> None:
     rng = np.random.default_rng(3)
     counts = flagged(*(at_random(rng) for _ in range(100)))
     assert min(counts[name] for name in ("retest", "options", "paraphrase", "agreement", "kappa")) >= 90

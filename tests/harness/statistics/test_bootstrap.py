@@ -1,4 +1,4 @@
-"""Bootstrap intervals and values on resamples are scipy's, the paired test a plain loop, the fast way the plain one."""
+"""Bootstrap intervals and values on resamples equal scipy's; the paired test and the fast way equal plain loops."""
 
 from dataclasses import replace
 from itertools import count, product
@@ -32,7 +32,7 @@ def test_bca_equals_scipys_on_the_same_resamples() -> None:
 
 
 def test_fast_resamples_equal_plain_ones_in_any_batches(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Both leave out constant resamples, which few rows give; an outlier costs no digits."""
+    """Both leave out the constant resamples that few rows give; an outlier costs no precision."""
     outlier = made(30)
     outlier.metric[3] = 1e5
     for name, function in (("pearson", pearson), ("spearman", spearman)):
@@ -113,7 +113,7 @@ def test_the_paired_test_equals_a_loop_over_scipy() -> None:
     assert tests.p[0, 1] == tests.p[1, 0] == pytest.approx(min(1, 2 * (tail + 1) / 101))
     assert tests.delta[0, 1] == -tests.delta[1, 0] == pytest.approx(
         stats.spearmanr(human, scores[0])[0] - stats.spearmanr(human, scores[1])[0])
-    assert two_sided(np.array([1., 2, 3, -1])) == 2 * 2 / 5  # one on the far side
+    assert two_sided(np.array([1., 2, 3, -1])) == 2 * 2 / 5  # one value on the other side
     assert two_sided(np.array([1., 2, 3])) == 2 * 1 / 4
     assert two_sided(np.zeros(9)) == 1
     assert np.isnan(two_sided(np.zeros(0)))

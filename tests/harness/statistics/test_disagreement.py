@@ -22,7 +22,7 @@ def test_equal_values_stay_in_one_part() -> None:
     assert parts(np.full(2, math.nan), 3).tolist() == [-1, -1]
 
 
-def test_a_metric_that_fails_on_disputed_items(rng: np.random.Generator) -> None:
+def test_a_metric_can_fail_only_where_raters_disagree(rng: np.random.Generator) -> None:
     quality, noise = rng.normal(size=900), np.repeat([0.1, 0.5, 2.0], 300)
     votes = quality[:, None] + noise[:, None] * rng.normal(size=(900, 4))
     scores = np.array([quality, np.where(noise > 1, rng.normal(size=900), quality), np.full(900, math.nan)])

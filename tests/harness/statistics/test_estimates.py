@@ -1,4 +1,4 @@
-"""Estimates equal scipy's, at a level they are means over parts; where there is no value, the reason is said."""
+"""Estimates equal scipy's, at a level they are means over parts; a missing value has a reason."""
 
 import numpy as np
 import pytest
@@ -32,7 +32,7 @@ def equals_scipy(name: str, human: list[float], metric: list[float]) -> None:
         return
     oracle = ORACLE[name](human, metric)
     assert row.value == pytest.approx(float(oracle.statistic), abs=1e-12)
-    if abs(row.value) < 1 - 1e-9:  # at the edge both are rounding
+    if abs(row.value) < 1 - 1e-9:  # at -1 and 1 both are rounding errors
         assert row.p == pytest.approx(float(oracle.pvalue), rel=1e-9, abs=1e-9 if name == "point-biserial" else 1e-15)
 
 
@@ -48,7 +48,7 @@ def test_value_and_p_equal_scipy(rows: list[tuple[int, int]]) -> None:
 
 
 def test_roc_auc_by_hand() -> None:
-    """Unsafe 0, safe 1: of six pairs four are ordered, one tied; mean ratings above the middle are positive."""
+    """Unsafe 0, safe 1: of six pairs, four are ordered and one is tied; ratings above the midpoint are positive."""
     rows = paired([0, 0, 1, 1, 1], [1, 3, 3, 4, 2])
     assert estimate(rows, "roc-auc").value == pytest.approx((4 + 0.5) / 6)
     assert estimate(rows, "roc-auc").p == pytest.approx(stats.mannwhitneyu([3, 4, 2], [1, 3]).pvalue)
@@ -61,7 +61,7 @@ def test_a_missing_correlation_has_its_reason() -> None:
         ([1, 2], [1, 2], "2 rows"), ([3, 3, 3], [1, 2, 3], "every rating is the same"),
         ([1, 2, 3], [0, 0, 0], "every score is the same"), ([np.nan, 1, 2], [1, np.nan, 2], "1 rows"),
     ):
-        for name in STATISTICS.keys() - {"pairwise-accuracy", "soft-pairwise-accuracy"}:  # which need no spread
+        for name in STATISTICS.keys() - {"pairwise-accuracy", "soft-pairwise-accuracy"}:  # which may be constant
             row = estimate(paired(human, metric), name)
             assert np.isnan([row.value, row.p, row.low, row.high]).all()
             assert note in row.note, name
@@ -87,7 +87,7 @@ def test_many_columns_at_once_equal_each_alone(rng: np.random.Generator, n: int)
         assert np.array_equal(of_rows(human, metrics), each, equal_nan=True)
 
 
-def test_scale_does_not_matter_and_perfect_agreement_has_no_width(rng: np.random.Generator) -> None:
+def test_scale_does_not_matter_and_a_perfect_value_has_no_width(rng: np.random.Generator) -> None:
     human, metric = rng.normal(size=(2, 40))
     for name in (*DEFAULT, "kendall-c", "pairwise-accuracy"):
         small, plain, large = (estimate(paired(human, metric * by), name).value for by in (1e-200, 1, 1e200))
@@ -165,10 +165,10 @@ def grouped(human: list[float], metric: list[float], system: list[int], context:
 
 
 SIMPSON = grouped([1, 2, 3, 4, 5, 6, 9, 8, 9], [3, 2, 1, 6, 5, 4, 7, 8, 7], [0, 0, 0, 1, 1, 1, 2, 2, 2], [0, 1, 2] * 3)
-"""Within every system the metric runs against people (r = -1), over the systems with them."""
+"""Within each system the metric is opposed to people (r = -1), over the systems it agrees with them."""
 
 
-def test_levels_by_hand_and_as_mt_metrics_eval(rng: np.random.Generator) -> None:
+def test_levels_by_hand_and_by_mt_metrics_eval(rng: np.random.Generator) -> None:
     """The last rows are its stats_test: over all rows, and the mean within two systems."""
     assert at_level("pearson", "within-systems")(SIMPSON) == pytest.approx(-1)
     assert at_level("pearson", "items")(SIMPSON) == pearson(SIMPSON) > 0.7
@@ -193,12 +193,12 @@ def test_groups_without_a_value_are_left_out() -> None:
 
 
 def test_groups_share_the_threshold_of_pairwise_accuracy() -> None:
-    """Each group by itself would choose its own; together the smallest with the best mean over both is 1."""
+    """Each group alone would choose another threshold; the smallest with the best mean over both is 1."""
     rows = grouped([1, 1, 2, 1, 2, 3], [0, 1, 9, 0, 5, 9], [0] * 6, [0, 0, 0, 1, 1, 1])
     assert [pairwise.calibrated(part).epsilon for part in levels.groups(rows, rows.context)] == [1, 0]
     assert at_level("pairwise-accuracy", "within-contexts")(rows) == pytest.approx(1)
     worse = grouped([1, 1, 2, 1, 2, 3], [0, 5, 9, 0, 3, 9], [0] * 6, [0, 0, 0, 1, 1, 1])
-    # at 0: (2/3 + 1)/2; at 5: (2/3 + 2/3)/2: the pair of 5 and 9 is lost; each by itself would have more
+    # at 0: (2/3 + 1)/2; at 5: (2/3 + 2/3)/2: the pair of 5 and 9 is lost; each alone would have more
     assert at_level("pairwise-accuracy", "within-contexts")(worse) == pytest.approx(5 / 6)
 
 

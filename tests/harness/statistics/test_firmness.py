@@ -1,4 +1,4 @@
-"""Firmness of a first place: exact for datasets, an upper bound near the exact number for contexts and votes."""
+"""Firmness of a lead: exact for datasets, an upper bound near the exact number for contexts and votes."""
 
 import math
 from itertools import combinations
@@ -72,13 +72,13 @@ def test_votes_are_removed_until_another_leads(rng: np.random.Generator) -> None
         ratings = [every.ravel()[kept][kept // 3 == item] for item in range(60)]
         assert not leads(board, np.array([votes.mean() if len(votes) else math.nan for votes in ratings]))
     alone, _, _ = made(rng, 30, 2, 0.2)
-    single = alone.targets[0].human[:, None]  # an item without its only vote counts no more
+    single = alone.targets[0].human[:, None]  # an item without its only vote no longer counts
     removal = firmness.votes(alone, [single], range(1, COLUMNS))
     assert removal is not None
     assert not leads(alone, np.where(np.isin(np.arange(60), removal.units), np.nan, alone.targets[0].human))
 
 
-def test_a_first_place_that_nothing_changes(rng: np.random.Generator) -> None:
+def test_a_lead_that_no_removal_changes(rng: np.random.Generator) -> None:
     people = np.arange(20.0)
     scores = np.array([people, np.zeros(20), -people])
     board = Board([TargetScores("a", people, scores, np.arange(20))], np.array([[1, math.nan, -1]]), np.ones(1), [2])

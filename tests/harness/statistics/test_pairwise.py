@@ -38,8 +38,8 @@ def test_a_constant_metric_has_the_share_of_tied_pairs() -> None:
     assert estimate(paired([1], [1]), "pairwise-accuracy").note.startswith("1 rows")
 
 
-def test_groups_as_mt_metrics_eval_has_them() -> None:
-    """The example of its tau_optimization_test with matrices and gaps: of the thresholds 0 to 8 the best is 1."""
+def test_groups_equal_those_of_mt_metrics_eval() -> None:
+    """The example of its tau_optimization_test with matrices and gaps: the best of the thresholds 0 to 8 is 1."""
     metric = [[0, 5, 2, 3, 2], [None, 2, 1, 5, 3], [9, 1, 5, 3, 8], [9, 3, 4, 4, 1]]
     human = [[1, 5, 2, 1, 1], [4, 2, 2, 1, 4], [5, 9, 2, 8, 7], [7, 6, None, 3, 2]]
     rows = panel(*(np.array(side, dtype=float).ravel() for side in (metric, human)), np.zeros(20, dtype=np.int64),
@@ -80,14 +80,14 @@ def test_bins_give_the_same_threshold(pairs: list[tuple[int, int]], fine: bool) 
 
 
 def of_systems(human: list[list[float]], metric: list[list[float]], shared: bool = True) -> Panel:
-    """A row of scores per system; contexts are shared, or each system has its own."""
+    """Return a panel of a row of scores per system; contexts are shared, or each system has its own."""
     sizes = [len(row) for row in human]
     context = np.concatenate([np.arange(size) for size in sizes]) if shared else np.arange(sum(sizes))
     return panel(np.concatenate(metric), np.concatenate(human), np.repeat(np.arange(len(sizes)), sizes), context)
 
 
 def exact(first: list[float], second: list[float], kind: str) -> float:
-    """Return p of the permutation test by all permutations; equals count half."""
+    """Return p of the permutation test by all permutations; values equal to the observed one count half."""
     greater, less = (stats.permutation_test(
         (np.array(first), np.array(second)), lambda x, y, axis: x.mean(axis) - y.mean(axis), permutation_type=kind,
         vectorized=True, n_resamples=np.inf, alternative=side).pvalue for side in ("greater", "less"))

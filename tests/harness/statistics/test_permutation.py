@@ -52,7 +52,7 @@ def loop(human: Values, first: Values, second: Values, statistic: str, draws: in
 
 
 def example(seed: int, n: int = 40, holes: float = 0) -> tuple[Values, Values]:
-    """Metrics without ties, with two values, three, some, and one with the values of another in another order."""
+    """Return metrics without ties, with two values, three, or some, and one that permutes the values of another."""
     rng = seeded(seed)
     human = rng.integers(1, 6, n).astype(float)
     scores = np.vstack([human + rng.normal(size=n), rng.integers(0, 2, n), rng.integers(0, 3, n) / 2,
@@ -63,7 +63,7 @@ def example(seed: int, n: int = 40, holes: float = 0) -> tuple[Values, Values]:
 
 
 def test_every_p_equals_a_loop_over_scipy() -> None:
-    """Include few rows, so that many are tied and swaps leave a constant."""
+    """Covers few rows, so that many are tied and swaps can leave a constant."""
     for statistic, (seed, n, holes) in product(OF_ROWS, (
             (0, 40, 0), (1, 7, 0), (2, 30, .1), *((seed, n, 0) for seed in range(3, 8) for n in (3, 4, 5)))):
         human, scores = example(seed, n, holes)
@@ -145,7 +145,7 @@ def test_contexts_are_swapped_together() -> None:
 
 
 def target(name: str, rng: np.random.Generator, contexts: int, each: int = 1, better: float = 0) -> TargetScores:
-    """Ratings from 1 to 5 and two metrics with shared noise and dependent rows in a context."""
+    """Return ratings from 1 to 5 and two metrics with shared noise and dependent rows in a context."""
     context = np.repeat(np.arange(contexts), each)
 
     def noise(*size: int) -> np.ndarray:
@@ -160,7 +160,7 @@ def parts_of(*boards: TargetScores, draws: int = 4000, statistic: str = "spearma
     return [pooled.swapped(board, 0, draws, statistic) for board in boards]
 
 
-def test_over_independent_rows_it_is_williams_test(rng: np.random.Generator) -> None:
+def test_it_is_close_to_williams_test_on_independent_rows(rng: np.random.Generator) -> None:
     for better in (0, 0.2, 0.4):
         board = target("a", rng, 600, better=better)
         (parts,) = parts_of(board, draws=10_000, statistic="pearson")

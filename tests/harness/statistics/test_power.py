@@ -94,7 +94,7 @@ def test_predicted_power_for_systems_holds_with_more_raters() -> None:
 
 @pytest.mark.slow
 def test_predicted_power_is_observed_on_real_ratings(real_data: Path, home: Path) -> None:
-    """Mean difference below .03, and 95 % of them within .05, up to chance."""
+    """The mean difference is below .03, and 95 % of differences are within .05, up to chance."""
     assert main(["import", str(real_data / "human_evaluation_data")]) == 0
     dices = real_data / "recent" / "dices" / "dices_350_crowdsourced.json"
     loaded = convert("dices", dices, registry.card("dices-350")), registry.load("dailydialog-zhao", home)
@@ -104,7 +104,7 @@ def test_predicted_power_is_observed_on_real_ratings(real_data: Path, home: Path
 
 
 def rates(dataset: Dataset, home: Path, draws: int = 300) -> Iterator[tuple[float, float]]:
-    """Yield predicted and observed power for pairs of columns, with fewer contexts and raters than there are."""
+    """Yield predicted and observed power for pairs of columns, with fewer contexts and raters than the data have."""
     rng, names = np.random.default_rng(2), ("length", "distinct", "context-overlap")
     chosen = [metrics.choose(name).metric for name in names]
     scores = np.array([Scorer(dataset, Models(home)).scores(metric).columns[metric.card.columns[0]]

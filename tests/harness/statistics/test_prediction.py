@@ -17,7 +17,7 @@ def drawn(rated: int, items: int, rng: np.random.Generator, noise: float = 0.8) 
 
 
 def ppi_python(human: Vector, scores: Vector) -> tuple[float, float, float]:
-    """Restate ppi_mean_pointestimate and the standard error and weight of ppi_mean_ci of ppi-python 0.2.3.
+    """Reimplement ppi_mean_pointestimate and the standard error and weight of ppi_mean_ci of ppi-python 0.2.3.
 
     The package needs numba, statsmodels and gdown; on 20 random tables it agreed with `means` to 1e-15.
     """
@@ -56,7 +56,7 @@ def test_wilson_interval_for_two_values() -> None:
     assert (low, high) == pytest.approx((middle - half, middle + half))
 
 
-def test_copies_in_a_context_add_no_certainty() -> None:
+def test_copies_in_a_context_do_not_narrow_the_interval() -> None:
     rng = np.random.default_rng(1)
     human, scores = drawn(30, 100, rng)
     system, unit = np.arange(100) % 2, np.arange(100) // 2
@@ -81,7 +81,7 @@ def test_intervals_cover_the_mean_at_30_ratings(per_context: int) -> None:
 
 
 def contexts(rated: int, size: int, rng: np.random.Generator) -> tuple[Vector, Vector]:
-    """Return ratings and scores of three items each of contexts that have half of the variance."""
+    """Return ratings and scores of three items per context; contexts have half of the variance."""
     quality = (np.repeat(rng.normal(size=size), 3) + rng.normal(size=3 * size)) / np.sqrt(2)
     human = np.clip(np.rint(3 + quality), 1, 5)
     human[rng.permutation(3 * size)[rated:]] = np.nan
@@ -99,7 +99,7 @@ def test_useless_scores_cost_little() -> None:
 
 
 def test_scores_that_mislead_about_contexts_are_not_used() -> None:
-    """Scores follow ratings within contexts, which all have nearly the same mean rating, and differ between them."""
+    """Scores follow ratings within contexts, and differ between contexts with nearly the same mean rating."""
     rng, widths = np.random.default_rng(7), []
     for _ in range(100):
         unit, within = np.arange(300) // 10, rng.normal(size=(30, 10))

@@ -1,4 +1,4 @@
-"""Ranks beside scipy's, and their intervals, letters and errors from draws."""
+"""Ranks against scipy's, and their intervals, letters and errors from draws."""
 
 from dataclasses import replace
 
@@ -29,7 +29,7 @@ def ranked(targets: list[TargetScores], draws: int = 200) -> list[Rank]:
 
 
 def test_clear_ranks_have_narrow_intervals_and_own_letters() -> None:
-    """The first metric is far ahead, two are alike, and the fourth is far behind; a constant metric has no rank."""
+    """The first metric is far ahead, two are similar, and the fourth is far behind; a constant metric has no rank."""
     targets = [target(f"d{seed}", seed) for seed in range(6)]
     first, *middle, last = ranked(targets)
     assert first == replace(first, rank=1, low=1, high=1, letters="a", cluster=1)
@@ -75,7 +75,7 @@ def test_means_are_those_of_the_datasets_of_each_draw(rng: np.random.Generator) 
 
 
 def test_metrics_ahead_in_enough_draws_are_separated() -> None:
-    """39 of 40 draws are 97.5 %, 38 are fewer; equals and missing values are ahead of none."""
+    """39 of 40 draws are 97.5 %, 38 are too few; equal and missing values are ahead of none."""
     for wins in (1, 38, 39, 40):
         assert ahead(np.array([[1.0, 2.0]] * wins + [[2.0, 1.0]] * (40 - wins)))[0, 1] == (wins >= 39)
     assert not ahead(np.array([[1.0, 1.0, np.nan]] * 40)).any()

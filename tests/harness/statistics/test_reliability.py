@@ -52,7 +52,7 @@ def test_split_half_by_hand(rng: np.random.Generator) -> None:
     """With two votes per item that agree, r is 1 and stays 1 however votes are split."""
     agreed = votes([(1, 1), (2, 2), (5, 5)])
     assert reliability.split_half(agreed, pearsons, rng) == PeopleAgreement(pytest.approx(1), 3)
-    # Spearman and Brown: 0.6 between halves is 2 * 0.6 / 1.6 for the whole
+    # Spearman and Brown: 0.6 between halves is 2 * 0.6 / 1.6 for all votes
     assert reliability.stepped_up(PeopleAgreement(0.6, 9), 2).value == pytest.approx(0.75)
     assert np.isnan(reliability.stepped_up(PeopleAgreement(-1.0, 9), 2).value)
     first, again = (reliability.split_half(votes(KRIPPENDORFF), pearsons, np.random.default_rng(7)) for _ in range(2))
@@ -60,12 +60,12 @@ def test_split_half_by_hand(rng: np.random.Generator) -> None:
 
 
 def simulated(counts: list[int], items: int, rng: np.random.Generator) -> list[tuple[float, ...]]:
-    """Votes with item variance 1 and error variance 1: a vote has reliability 1/2, a mean of k has k / (k + 1)."""
+    """Return votes with item and error variance 1: reliability is 1/2 for a vote, k / (k + 1) for a mean of k."""
     return [tuple(truth + rng.normal(size=counts[item % len(counts)]))
             for item, truth in enumerate(rng.normal(size=items))]
 
 
-def test_simulated_votes_have_the_reliability_they_were_made_with(rng: np.random.Generator) -> None:
+def test_simulated_votes_have_their_true_reliability(rng: np.random.Generator) -> None:
     """A vote against three: covariance 1, variances 2 and 1 + 1/3, r = 1 / sqrt(8/3). A vote: reliability 1/2."""
     for counts in ([2], [3], [3, 5]):
         halves = reliability.split_half(votes(simulated(counts, 4000, rng)), pearsons, rng, draws=5)
@@ -89,7 +89,7 @@ def test_single_votes_have_no_reliability(rng: np.random.Generator) -> None:
 
 
 def test_leave_one_rater_out_by_hand() -> None:
-    """The first rater against the mean of the others: 1, 2, 3 with 1.5, 2, 4; the third shares two items alone."""
+    """The first rater against the mean of the others: 1, 2, 3 with 1.5, 2, 4; the third shares only two items."""
     table = np.array([[1, 2, 3, 4], [1, 2, 4, np.nan], [2, np.nan, 4, np.nan]], dtype=float)
     first = np.corrcoef([1, 2, 3], [1.5, 2, 4])[0, 1]
     second = np.corrcoef([1, 2, 4], [1.5, 2, 3.5])[0, 1]
@@ -98,8 +98,8 @@ def test_leave_one_rater_out_by_hand() -> None:
     assert agreement.items == 3
 
 
-def test_leave_one_rater_out_sees_a_rater_who_turns_the_scale(rng: np.random.Generator) -> None:
-    """Random votes would be half of the turned rater's and half of the others'."""
+def test_leave_one_rater_out_detects_a_reversed_scale(rng: np.random.Generator) -> None:
+    """Votes drawn at random would be half the reversed rater's and half the others'."""
     quality = rng.normal(size=200)
     table = quality + rng.normal(size=(5, 200)) * 0.3
     fair = reliability.leave_one_rater_out(table, pearsons).value

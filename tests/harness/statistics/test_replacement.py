@@ -95,7 +95,7 @@ def test_a_score_is_mapped_without_its_own_context(rng: np.random.Generator) -> 
     assert (before[:, fold != 0] != after[:, fold != 0]).any()
 
 
-def test_the_order_of_exchangeable_votes_means_nothing(rng: np.random.Generator) -> None:
+def test_the_order_of_exchangeable_votes_does_not_matter(rng: np.random.Generator) -> None:
     votes, scores = simulated(rng, 80, 0.8, 0.8)
     first = against_raters(votes, scores, exchangeable=True)
     second = against_raters(rng.permuted(votes, axis=0), scores, exchangeable=True)
@@ -105,7 +105,7 @@ def test_the_order_of_exchangeable_votes_means_nothing(rng: np.random.Generator)
 
 @pytest.mark.parametrize("exchangeable", [False, True])
 def test_error_rate_and_power_of_replacement(rng: np.random.Generator, exchangeable: bool) -> None:
-    """A metric at most epsilon worse than a rater replaces it in at most 5 %, one as good as a rater mostly."""
+    """A metric worse than a rater by epsilon replaces it in at most 5 % of draws, one as good as a rater in most."""
     worse, equal = 1.65, 0.8
     exact = against_raters(*simulated(rng, 30_000, 0.8, worse), exchangeable=True)
     assert exact.rater_rho[0] - exact.rho[0] == pytest.approx(0.1, abs=0.015)
@@ -135,7 +135,7 @@ def test_raters_with_few_items_are_not_compared_but_count_as_others(rng: np.rand
     assert made.rho[0] != against_raters(votes[:2], scores).rho[0]
 
 
-def test_a_judge_of_mtrag_is_no_better_than_a_constant_but_on_faithfulness(real_data: Path) -> None:
+def test_a_judge_of_mtrag_beats_a_constant_only_on_faithfulness(real_data: Path) -> None:
     path = real_data / "recent" / "mtrag" / "reference_subset_with_human_evaluations.json"
     evaluations = json.loads(path.read_text())["evaluations"]
     judge = np.array([row["annotations"]["rl_f"]["composite"]["value"] for row in evaluations], dtype=np.float64)

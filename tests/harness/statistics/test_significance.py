@@ -1,4 +1,4 @@
-"""Adjusted p-values, clusters, letters and tests of two accuracies: by hand, against scipy, by what they promise."""
+"""Adjusted p-values, clusters, letters and tests of two accuracies: by hand, against scipy, by their properties."""
 
 import numpy as np
 import pytest

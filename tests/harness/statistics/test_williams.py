@@ -1,4 +1,4 @@
-"""Tests of two dependent correlations give the published numbers, and say so where there is nothing to test."""
+"""Tests of two dependent correlations give the published numbers, and NaN where there is nothing to test."""
 
 import math
 from itertools import combinations
@@ -19,7 +19,7 @@ from harness.statistics.williams import (
     williams,
 )
 
-PUBLISHED = [  # test, r12, r13, r23, n, statistic to as many places as printed, p, source
+PUBLISHED = [  # test, r12, r13, r23, n, statistic to as many digits as published, p, source
     ("williams", .4, .5, .1, 103, "-0.89", .37, "Steiger (1980), p. 249; psych::r.test, Steiger case A"),
     ("steiger", .4, .5, .1, 103, "-0.8887185", None, "cocor's own tests of Steiger (1980), case A"),
     ("williams", .3, .4, .5, 100, "-1.0767", .2843, "depcor: Silver, Hittner & May (2006)"),
@@ -40,7 +40,7 @@ def test_published_examples() -> None:
 
 
 def by_determinant(r12: float, r13: float, r23: float, n: int) -> tuple[float, float]:
-    """Williams' t once more, K as a determinant and p from scipy's t distribution."""
+    """Return Williams' t with K as a determinant, and p from scipy's t distribution."""
     k = np.linalg.det([[1, r12, r13], [r12, 1, r23], [r13, r23, 1]])
     below = 2 * k * (n - 1) / (n - 3) + ((r12 + r13) / 2) ** 2 * (1 - r23) ** 3
     t = (r12 - r13) * math.sqrt((n - 1) * (1 + r23) / below)

@@ -1,4 +1,4 @@
-"""WMT25's rule against the rules of mt-metrics-eval's stats.py, restated from their description; false findings."""
+"""WMT25's rule against mt-metrics-eval's stats.py, reimplemented from its description; false findings."""
 
 import math
 from itertools import combinations

@@ -28,7 +28,7 @@ def test_differences_between_systems_save_no_ratings(rng: np.random.Generator) -
     assert made.value[1] > 1e6
 
 
-def test_the_variance_that_remains_is_what_the_worth_says(rng: np.random.Generator) -> None:
+def test_the_remaining_variance_agrees_with_the_worth(rng: np.random.Generator) -> None:
     """Many scores and 100 ratings estimate a mean as precisely as 100 x worth ratings alone."""
     human = rng.normal(size=50_000)
     scores = human + rng.normal(size=50_000)

@@ -1,4 +1,4 @@
-"""`harness study dailydialogpp`: numbers by hand, replies and changes, print, and end to end."""
+"""`harness study dailydialogpp`: numbers by hand, replies and changes, published numbers, and end to end."""
 
 import csv
 import gzip
@@ -85,7 +85,7 @@ def words(tmp_path: Path) -> Lexicon:
     return lexicon(path)
 
 
-def test_the_threshold_has_the_least_errors_on_the_development_part() -> None:
+def test_the_threshold_has_the_fewest_errors_on_the_development_part() -> None:
     for scores, trained, value, rule in (
         ([0.105, 0.4, 0.355, 0.8], False, 0.11, "grid"),  # one error up to 0.35, then two, one from 0.41
         ([0.105, 0.4, 0.355, 0.8], True, 0.5, "fixed"),
@@ -110,7 +110,7 @@ def test_confusion_by_hand(replies: Replies) -> None:
 
 def test_columns_are_tested_against_each_other(replies: Replies) -> None:
     right = np.where(replies.kinds == "positive", 0.9, 0.1)
-    wrong = np.where(replies.kinds == "random", 0.8, right)  # six errors that the first does not make
+    wrong = np.where(replies.kinds == "random", 0.8, right)  # six errors, of which the first makes none
     (pair,) = compare_pairs([right, wrong], [0.5, 0.5], replies, "random")
     assert (pair["accuracy"], pair["accuracy_second"]) == (1.0, 0.5)
     assert pair["mcnemar_p"] == pytest.approx(2 * 0.5**6)
@@ -152,7 +152,7 @@ def test_the_kth_reply_is_compared_with_the_others(folder: Path) -> None:
     ("rouge-l", "single max avg standard"), ("rouge-l[references=max]", "single max"),
     ("rouge-l[references=first]", "single"), ("delta-bleu", "standard"), ("length", "none"), ("cosine", "none"),
     ("cosine[against=references]", "single max avg standard")])
-def test_each_metric_is_scored_in_the_ways_it_has(name: str, ways: str) -> None:
+def test_each_metric_is_scored_with_all_its_uses_of_references(name: str, ways: str) -> None:
     assert [use.way for use in uses(registry.choose(name))] == ways.split()
 
 
@@ -175,7 +175,7 @@ def test_changes_by_hand(words: Lexicon) -> None:
     assert all(sorted(words_.split()) == sorted(text.split()) for words_ in jumbled)
 
 
-def test_printed_numbers_are_found() -> None:
+def test_published_numbers_are_found() -> None:
     def row(column: str, way: str = "none", training: str | None = None, label: str = "") -> Any:
         return SimpleNamespace(column=column, way=way, training=training, label=label or column)
 
@@ -210,7 +210,7 @@ def test_end_to_end(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 @dataclass(frozen=True, slots=True)
 class Knows:
-    """A trained metric that knows the first context's relevant replies, and shows what it reads."""
+    """A trained metric that knows the first context's relevant replies, and records its inputs."""
 
     card: ClassVar[MetricCard] = MetricCard(name="deb", title="DEB", columns=("deb",), family="trained")
     negatives: str = "both"
@@ -224,7 +224,7 @@ class Knows:
         return np.stack([self.score(items, models)["deb"], np.ones(len(items))], axis=1)
 
 
-def test_trained_metrics_have_threshold_one_half_and_fail_alone(folder: Path, tmp_path: Path, home: Path) -> None:
+def test_trained_metrics_have_threshold_one_half_and_fail_singly(folder: Path, tmp_path: Path, home: Path) -> None:
     chosen = (registry.Chosen(Knows(), "[negatives=both]"), registry.Chosen(Knows("none"), "[negatives=none]"))
     contexts = {part: data.read(folder, part) for part in data.PARTS}
     scores = ReplyScores(contexts, changes(0, None), 0, Models(home), ScoreStore(tmp_path / "scores"), Progress())
@@ -240,7 +240,7 @@ def test_trained_metrics_have_threshold_one_half_and_fail_alone(folder: Path, tm
     assert failure.startswith("deb[negatives=none]: ZeroDivisionError: by nothing in line ")
 
 
-def test_the_fetched_corpus_is_read_too_and_bad_records_refused(folder: Path, home: Path, tmp_path: Path) -> None:
+def test_the_fetched_corpus_is_read_and_bad_records_are_refused(folder: Path, home: Path, tmp_path: Path) -> None:
     rows = [{"split": split, "utterances": [{"speaker": "A", "text": text} for text in record["context"]], **record}
             for split in ("train", "dev", "test") for record in RECORDS]
     _, corpus = data.sources(home)

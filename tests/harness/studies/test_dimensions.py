@@ -1,4 +1,4 @@
-"""`harness study dimensions`: correlations, groups and the selection rule by hand, and beside print."""
+"""`harness study dimensions`: correlations, groups and the selection rule, by hand and against published numbers."""
 
 import csv
 import math
@@ -34,7 +34,7 @@ def related(*pairs: tuple[str, str, float]) -> list[QualityPair]:
     return [QualityPair(first, second, 9, value) for first, second, value in pairs]
 
 
-def test_a_pair_is_compared_on_what_both_have(rng: np.random.Generator) -> None:
+def test_a_pair_is_correlated_over_items_with_both_qualities(rng: np.random.Generator) -> None:
     """Ranks (1, 2.5, 2.5, 4) and (1, 2, 3, 4): ρ = 4.5 / √(4.5 · 5)."""
     result = pair(rated("a", 1, 2, 2, 5, NAN), rated("b", 1, 2, 3, 4, 9), rng, 50)
     assert result.spearman == pytest.approx(4.5 / math.sqrt(4.5 * 5))
@@ -47,7 +47,7 @@ def test_a_pair_is_compared_on_what_both_have(rng: np.random.Generator) -> None:
 
 
 def test_agreement_is_of_each_vote_with_the_mean_of_its_item() -> None:
-    """Votes 1 1 2 3 with means 1 1 2.5 2.5; an item of one vote says nothing."""
+    """Votes 1 1 2 3 with means 1 1 2.5 2.5; an item with one vote does not count."""
     assert agreement(of_votes("a", [(1, 1), (2, 3), (9,)])) == pytest.approx(
         stats.spearmanr([1, 1, 2, 3], [1, 1, 2.5, 2.5]).statistic)
     assert math.isnan(agreement(of_votes("a", [(1,), (2,)])))
@@ -55,14 +55,14 @@ def test_agreement_is_of_each_vote_with_the_mean_of_its_item() -> None:
 
 
 def test_groups_have_the_fewest_representatives() -> None:
-    """A chain flexible - likeable - informative - deep - diverse takes two, and informative is in both groups."""
+    """A chain flexible - likeable - informative - deep - diverse needs two, and informative is in both groups."""
     chain = related(("likeable", "flexible", 0.82), ("likeable", "informative", 0.82), ("deep", "informative", 0.84),
                     ("diverse", "deep", 0.799), ("likeable", "deep", 0.797), ("flexible", "diverse", 0.79))
     qualities = ("diverse", "deep", "likeable", "flexible", "informative", "alone")
     assert groups(qualities, chain, {}) == {
         "deep": ("deep", "diverse", "informative"), "likeable": ("likeable", "flexible", "informative"),
         "alone": ("alone",)}
-    two = related(("a", "b", 0.9))  # of two representatives the one nearer to overall is taken
+    two = related(("a", "b", 0.9))  # of two candidates, the one closer to overall is the representative
     assert groups(("a", "b"), two, {"a": 0.6, "b": 0.7}) == {"b": ("b", "a")}
     assert groups(("a", "b"), two, {"a": 0.7, "b": NAN}) == {"a": ("a", "b")}
 
@@ -77,7 +77,7 @@ def test_every_reason_not_to_select_is_given() -> None:
 
 
 def test_qualities_without_common_items_have_no_correlation() -> None:
-    """Three items a quality, none of them with two: no pair has a correlation, nor is there an agreement."""
+    """Each quality has three items, none shared and none with two votes: no pair has a correlation or agreement."""
     card = registry.card("fed-dial")
     items = tuple(make_item(str(number), "hello") for number in range(3 * len(card.qualities)))
     ratings = tuple(Rating(item.id, card.qualities[index // 3].name, (float(index % 3),))
@@ -98,8 +98,8 @@ def test_end_to_end_on_the_sample(tmp_path: Path, invoke: Invoke) -> None:
     assert "qualities, from" in (folder / "dimensions.svg").read_text()
 
 
-def test_the_real_ratings_come_to_what_is_in_print(real_data: Path) -> None:
-    """Every printed correlation to its last digit, and the groups of Table 1 but for the name of the first."""
+def test_real_ratings_reproduce_the_published_numbers(real_data: Path) -> None:
+    """Each published correlation to its last digit, and the groups of Table 1 except for the name of the first."""
     card = registry.card("fed-dial")
     parsed = official.parse(real_data / "human_evaluation_data" / "fed-dial_eval.json", card)
     result = relate(Dataset(card, parsed.items, parsed.ratings, "imported"), (), 0, 40)

@@ -1,4 +1,4 @@
-"""`harness study discrimination`: dialogues and worse ones, accuracies by hand, what is printed, and end to end."""
+"""`harness study discrimination`: perturbed dialogues, accuracies by hand, published accuracies, end to end."""
 
 import csv
 import dataclasses
@@ -59,7 +59,7 @@ def test_parts_are_a_split_without_short_or_long_dialogues(with_corpus: Path) ->
 
 
 def test_share_by_hand() -> None:
-    # 3 is above 1 and 2 and ties with 3; 0 is above none
+    # 3 is above 1 and 2 and ties with 3; 0 is above none of them
     assert share(np.array([3.0, 0.0]), np.array([1.0, 2.0, 3.0, 1.0, 2.0, 3.0])) == pytest.approx(2.5 / 6)
     assert np.isnan(share(np.array([np.nan]), np.array([1.0, 2.0])))
 
@@ -80,7 +80,7 @@ def training(home: Path, name: str, part: trainings.CorpusPart, kind: Any = "ur"
                               Cache(home / "cache"))
 
 
-def test_the_paper_stands_beside(home: Path) -> None:
+def test_published_accuracies_are_shown(home: Path) -> None:
     findings = discrimination.findings({
         training(home, "dynaeval", PARTS[0]): (0.95, 0.97), training(home, "cosim", PARTS[0]): (0.9, 0.9),
         training(home, "cosim", PARTS[1], "ss"): (0.5, 0.5)})
@@ -115,7 +115,7 @@ def test_end_to_end(tiny_encoder: Path, tmp_path: Path, monkeypatch: pytest.Monk
 @pytest.mark.usefixtures("short")
 def test_options_and_the_encoder_of_a_system_are_used(with_corpus: Path, tiny_encoder: Path,
                                                       monkeypatch: pytest.MonkeyPatch) -> None:
-    """Three speakers have separate relations in judging too; a system's encoder precedes that of the run."""
+    """Three speakers have separate relations in scoring too; a system's encoder takes precedence over the run's."""
     def job(name: str, choice: Choice) -> trainings.Training:
         return training(with_corpus, name, DAILY, choice=choice)
 

@@ -1,4 +1,4 @@
-"""The small studies: numbers by hand, print beside them, and end to end on the sample."""
+"""The small studies: numbers by hand, published numbers, and end to end on the sample."""
 
 import csv
 from pathlib import Path

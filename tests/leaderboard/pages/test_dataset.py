@@ -1,4 +1,4 @@
-"""Decisions on the pages: the table of a dataset, and the clauses of the front page's answer."""
+"""Decisions on the pages: the table of a dataset, and the parts of the front page's answer."""
 
 import math
 from dataclasses import replace

@@ -37,7 +37,7 @@ def with_values(results: Results, values: Mapping[tuple[str, str, str], float]) 
 
 
 def test_answer_names_leaders_without_each_dataset(results: Results) -> None:
-    """The mean of 0.1, 0.5, 0.55 is below that of 0.3, 0.4, 0.5, but not without the first."""
+    """The mean of 0.1, 0.5, 0.55 is below that of 0.3, 0.4, 0.5, but not if the first value is left out."""
     made = with_values(results, {("fed-turn", SCRIPT, "Overall"): 0.1, ("fed-dial", SCRIPT, "Overall"): 0.55,
                                  ("topical-usr", SCRIPT, "Overall quality"): 0.5})
     texts = {question.title: evidence(make_index(made), question, answers(made)[question.name, DEFAULT_CHOICE])

@@ -16,7 +16,7 @@ from tests.leaderboard.conftest import EMPTY, dataset, metric, quality
 
 VALUES = {("usr-a", "Fun"): 0.2, ("usr-a", "Overall"): 0.4, ("usr-b", "Overall"): 0.5, ("fed", "Overall"): 0.6,
           ("dices-1", "safe"): 0.1, ("dices-2", "safe"): 0.3, ("deco", "sense"): -0.1, ("mtrag", "kind"): None}
-"""Sources: usr (.3 and .5, so .4) and fed until 2021, dices (.2), deco and mtrag from 2022 on."""
+"""Sources: usr (mean of .3 and .5: .4) and fed until 2021, dices (.2), deco and mtrag from 2022 on."""
 
 
 @pytest.fixture

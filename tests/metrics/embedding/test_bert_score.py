@@ -1,7 +1,7 @@
 """BERTScore against the bert-score package.
 
-The package (0.3.13) calls a method of tokenizers that transformers 5 no longer has, and asks for RoBERTa's space by an
-argument that it passes over: the oracle here is given a tokenizer with the method, made to put the space.
+The package (0.3.13) calls a method of tokenizers that transformers 5 no longer has, and requests RoBERTa's space by an
+argument that is ignored there. Here the package gets a tokenizer that has the method and adds the space.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ TEXTS = (
 
 @pytest.fixture(scope="module")
 def roberta(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A tiny RoBERTa with random weights, whose tokenizer joins a space and the letter after it."""
+    """Return a tiny RoBERTa with random weights, whose tokenizer joins a space and the letter after it."""
     import torch
     from tokenizers import pre_tokenizers
     from transformers import RobertaConfig, RobertaModel, RobertaTokenizer
@@ -54,9 +54,9 @@ def roberta(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def package(folder: Path, layer: int, items: Sequence[Item], limit: int | None = None, **more: Any) -> np.ndarray:
-    """P, R and F of each item by the package: (3, items).
+    """Return P, R and F of each item by the package: (3, items).
 
-    It treats the longest texts of a batch otherwise: one text that is longer than all others goes with them.
+    It treats the longest texts of a batch differently, so a text that is longer than all others is added.
     """
     from transformers import AutoTokenizer
 
@@ -82,14 +82,14 @@ def table(metric: BertScore, items: Sequence[Item], home: Path = Path()) -> np.n
 
 
 def crossed() -> list[Item]:
-    """Return items with each text as the response and others as references, which some items share."""
+    """Return items with each text as the response and others as references; some items share references."""
     items = [make_item(str(row), text, *(TEXTS[(row // 2 * 5 + 3 * k) % len(TEXTS)] for k in range(1 + row // 2 % 3)))
              for row, text in enumerate(TEXTS)]
     return [item for item in items if any(reference.text.strip() for reference in item.references)]
 
 
 def test_negative_cosines_count_0_and_special_tokens_match() -> None:
-    """Tokens c at 60° and d at 225° stand between -x and -y: d matches -x at 45°, and nothing matches c."""
+    """Tokens are c at 60° and d at 225°, between -x and -y: d matches -x at 45°, and nothing matches c."""
     c, d = ((np.array([(-1, 0), token, (0, -1)], np.float32), np.array([0.0, 1, 0]))
             for token in ((0.5, 0.75**0.5), (-1, -1)))
     for reference, response, expected in ((c, d, (0.5**0.5, 0)), (d, c, (0, 0.5**0.5))):
@@ -109,7 +109,7 @@ def test_several_references(tiny_encoder: Path) -> None:
 
 
 def test_equals_the_package_on_awkward_texts(tiny_encoder: Path, roberta: Path) -> None:
-    """RoBERTa reads after a space."""
+    """RoBERTa gets each text after a space."""
     items = crossed()
     for folder, layer, idf in ((tiny_encoder, 1, True), (tiny_encoder, 2, False), (roberta, 3, False)):
         scores = table(BertScore(encoder=str(folder), layer=layer, idf=idf), items)
@@ -117,7 +117,7 @@ def test_equals_the_package_on_awkward_texts(tiny_encoder: Path, roberta: Path) 
 
 
 def test_equals_the_package_with_the_embedded_encoder() -> None:
-    """Both cut at the 256 tokens that this encoder is made for; its tokenizer alone would let 512 pass."""
+    """Both truncate at the 256 tokens that this encoder is made for; its tokenizer alone would allow 512."""
     items = [make_item("1", "to tea " * 200, "hello there", "to " * 300), make_item("2", "émigré", "naïve")]
     folder = weights.find(weights.EMBEDDED, Path()).folder
     np.testing.assert_allclose(table(BertScore(), items), package(folder, 6, items, limit=256), atol=1e-5)

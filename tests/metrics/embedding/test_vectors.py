@@ -1,4 +1,4 @@
-"""Metrics that compare vectors of words and sentences: by hand, against published values, and what they survive."""
+"""Metrics that compare vectors of words and sentences: by hand, against published values, and hard cases."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ TEXT = st.lists(st.sampled_from([*RANDOM, "unheard", "!"]), max_size=8).map(" ".
 
 
 class Toy(Models):
-    """A service that knows the word vectors of a dictionary."""
+    """A service with the word vectors of a dictionary."""
 
     def __init__(self, table: dict[str, list[float]]) -> None:
         super().__init__(Path())
@@ -63,25 +63,25 @@ def test_word_vectors_by_hand() -> None:
         (EmbeddingAverage, "x y", "x", HALF),                      # (½, ½) and (1, 0)
         (EmbeddingAverage, "x x y", "x", 2 / math.sqrt(5)),        # (⅔, ⅓): a word counts as often as it occurs
         (EmbeddingAverage, "x unheard y", "x", HALF),              # an unknown word is left out
-        (EmbeddingAverage, "X, y!", "x", HALF),                    # case and punctuation are no matter
+        (EmbeddingAverage, "X, y!", "x", HALF),                    # case and punctuation do not matter
         (VectorExtrema, "x", "x", 1),
         (VectorExtrema, "x minus", "x", -1),                       # −2 has the larger magnitude
         (VectorExtrema, "x minus", "minus", 1),
-        (VectorExtrema, "x x y", "xy", 1),                         # (1, 1) and (3, 3): how often is no matter
+        (VectorExtrema, "x x y", "xy", 1),                         # (1, 1) and (3, 3): frequency does not matter
         (VectorExtrema, "x minus y", "y", 1 / math.sqrt(5)),       # (−2, 1) and (0, 1)
-        (VectorExtrema, "up down", "up", 1), (VectorExtrema, "down up", "up", 1),  # of equal magnitude the positive
+        (VectorExtrema, "up down", "up", 1), (VectorExtrema, "down up", "up", 1),  # equal magnitudes: the positive
         (GreedyMatching, "x", "x", 1), (GreedyMatching, "x", "minus", -1),
         (GreedyMatching, "x", "xy", HALF),                         # by cosine, not by product
         (GreedyMatching, "x", "x y", (1 + 1 / 2) / 2),             # x to x: 1; x to x and y to x: (1 + 0) / 2
         (GreedyMatching, "x y", "x", (1 / 2 + 1) / 2), (GreedyMatching, "x y", "xy xy", HALF),
-        (GreedyMatching, "x nothing", "x", (1 / 2 + 1) / 2),       # a zero vector is known, and like nothing
+        (GreedyMatching, "x nothing", "x", (1 / 2 + 1) / 2),       # a zero vector is known, and similar to nothing
     ):
         assert one(kind, response, reference) == pytest.approx(expected, abs=1e-7), (kind, response, reference)
 
 
 @settings(max_examples=50, deadline=None)
 @given(st.sampled_from(METRICS), TEXT, st.lists(TEXT.filter(str.strip), min_size=1, max_size=4))
-def test_all_references_at_once_are_as_each_alone(kind: Kind, response: str, references: list[str]) -> None:
+def test_references_at_once_equal_one_at_a_time(kind: Kind, response: str, references: list[str]) -> None:
     each = [one(kind, response, reference, table=RANDOM) for reference in references]
     expected: dict[Aggregation, float] = {
         "standard": max(each), "max": max(each), "mean": sum(each) / len(each), "first": each[0]}
@@ -106,7 +106,7 @@ ANGLES = {"east": 0, "north": 90, "north-east": 45, "west": 180}
 
 
 class Compass:
-    """An encoder that knows four directions; any other text is the zero vector."""
+    """An encoder with vectors for four directions; any other text has the zero vector."""
 
     def encoder(self, name: str = "") -> Compass:
         return self
@@ -128,7 +128,7 @@ def test_sentence_cosine_by_hand() -> None:
     np.testing.assert_allclose(found, [HALF, 0, 0], atol=1e-7)
     last_two = score(Cosine(turns=2), make_item("1", "east", context=("west", "north", "east")),
                      make_item("2", "east", context=("north", "")))
-    np.testing.assert_allclose(last_two, [0, 0], atol=1e-7)  # "north east" is no direction, "north " neither
+    np.testing.assert_allclose(last_two, [0, 0], atol=1e-7)  # neither "north east" nor "north " is a direction
     ways: dict[Any, float] = {"standard": HALF, "max": HALF, "mean": (0 - 1 + HALF) / 3, "first": 0}
     item = make_item("1", "east", "north", "west", " ", "north-east", context=())
     for how, expected in ways.items():
@@ -137,7 +137,7 @@ def test_sentence_cosine_by_hand() -> None:
 
 
 def test_cosim_by_hand() -> None:
-    """The mean over adjacent utterances, of which an empty one is like nothing and one alone has no score."""
+    """The mean over adjacent utterances; an empty one has cosine 0, and a single utterance has no score."""
     for texts, expected in ((("east", "north", "north-east", "north-east"), (0 + HALF + 1) / 3), (("west", "west"), 1),
                             (("west", "west", ""), 0.5), (("west",), np.nan), ((), np.nan)):
         dialogue = Item("1", tuple(Utterance("AB"[place % 2], text) for place, text in enumerate(texts)), None)

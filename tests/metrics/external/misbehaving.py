@@ -1,4 +1,4 @@
-"""A program of the protocol of docs/protocol.md that misbehaves once, as its argument says, and then scores."""
+"""A program with the protocol of docs/protocol.md that misbehaves once, as its argument says, and then scores."""
 
 import json
 import os

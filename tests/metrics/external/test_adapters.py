@@ -1,4 +1,4 @@
-"""Metrics of other libraries: the numbers of the library, per item."""
+"""Metrics of other libraries give the values of the library for each item."""
 
 import importlib.util
 from collections.abc import Sequence
@@ -74,7 +74,7 @@ def test_evaluate_gets_every_reference_as_a_list(tmp_path: Path, home: Path) -> 
     assert chosen.metric.card.needs == ("references",)
 
 
-def test_a_module_that_takes_one_reference_meets_them_one_by_one(tmp_path: Path, home: Path) -> None:
+def test_a_module_that_takes_one_reference_gets_each_in_turn(tmp_path: Path, home: Path) -> None:
     """Half of the response is in 'hello there', all of it in 'hello you too'; an error rate is negated."""
     path = script(tmp_path, SHARED.replace("references[0]", "references"), TEXT)
     items = [make_item("one", "hello you", "hello there", " ", "hello you too")]
@@ -106,7 +106,7 @@ NO_NUMBER = (
 )
 
 
-def test_the_field_picks_the_number(tmp_path: Path, home: Path) -> None:
+def test_the_field_selects_the_value(tmp_path: Path, home: Path) -> None:
     for result, field, expected in RESULTS:
         assert scored(f"evaluate:{script(tmp_path, f'return {result}')}{field}", ITEMS[:1], home) == [expected]
     for result, field, part in NO_NUMBER:

@@ -1,4 +1,4 @@
-"""Metrics in a process of their own: settings, messages, failures, and no process left behind."""
+"""Metrics in separate processes: settings, messages, failures, and no process left behind."""
 
 import contextlib
 import dataclasses
@@ -198,7 +198,7 @@ def test_errors_of_a_metric_in_python(tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 def test_an_environment_with_other_versions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The harness has version 1 of a package and the metric version 2; packages of the harness are not seen there."""
+    """The harness has version 1 of a package, the metric version 2; the metric does not see the harness's packages."""
     ours = tmp_path / "ours"
     ours.mkdir()
     (ours / "clashing.py").write_text("VERSION = 1")
@@ -255,7 +255,7 @@ def test_a_process_with_another_description_is_refused(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("killed", [False, True])
-def test_the_end_of_the_harness_ends_its_processes(killed: bool, tmp_path: Path) -> None:
+def test_processes_of_metrics_end_with_the_harness(killed: bool, tmp_path: Path) -> None:
     python_metric(tmp_path, "import time; time.sleep(60)")
     code = ("import os, signal, threading; from pathlib import Path; from metrics.external import isolation; "
             "from metrics.models.service import Models; "

@@ -93,7 +93,7 @@ def test_a_file_or_a_folder_is_a_metric(tmp_path: Path, home: Path) -> None:
 
 
 def test_edited_files_are_imported_again(tmp_path: Path, home: Path) -> None:
-    """Size and time of change are the same, so that cached bytecode would be taken for the source."""
+    """Size and modification time are the same, so that cached bytecode would be used for the new source."""
     for make in (file, lambda folder, text: package(folder, text=text)):
         signed, first = [], None
         for times in (3, 4, 3):
@@ -147,7 +147,7 @@ NO_FOLDER = (
 )
 
 
-def test_a_file_that_is_no_metric_is_refused_in_one_line(tmp_path: Path, invoke: Invoke) -> None:
+def test_a_file_without_a_metric_is_refused_in_one_line(tmp_path: Path, invoke: Invoke) -> None:
     before = set(sys.modules)
     for text, part in NO_METRIC:
         out, err = invoke("show", file(tmp_path, text), status=2)
@@ -157,7 +157,7 @@ def test_a_file_that_is_no_metric_is_refused_in_one_line(tmp_path: Path, invoke:
             assert not [name for name in sys.modules.keys() - before if name.startswith("_metric_of")]
 
 
-def test_a_folder_that_is_no_metric_is_refused(tmp_path: Path) -> None:
+def test_a_folder_without_a_metric_is_refused(tmp_path: Path) -> None:
     for entry, part in NO_FOLDER:
         with refused(BrokenPlugin, part):
             registry.choose(package(tmp_path, entry))

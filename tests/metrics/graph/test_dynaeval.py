@@ -30,7 +30,7 @@ WIDTH = 4
 
 
 def read(texts: Any) -> Any:
-    """Vectors that are made of the letters of a text."""
+    """Return vectors made from the letters of texts."""
     found = np.zeros((len(texts), 2 * WIDTH), np.float32)
     for row, text in enumerate(texts):
         for place, letter in enumerate(text):
@@ -39,7 +39,7 @@ def read(texts: Any) -> Any:
 
 
 def dialogue(turns: str) -> tuple[Utterance, ...]:
-    """`A:hello B:you` and so on."""
+    """Return the dialogue of a string such as `A:hello B:you`."""
     return tuple(Utterance(*turn.split(":", 1)) for turn in turns.split())
 
 
@@ -58,7 +58,7 @@ def test_edges_and_relations_of_three_turns() -> None:
     assert relations(batch("A:one B:two A:three", window=1)) == {
         (0, 0): 8, (1, 1): 8, (2, 2): 8, (1, 0): 3, (0, 1): 4, (2, 1): 5, (1, 2): 2}
     assert relations(batch("A:one B:two A:three", window=2)).items() >= {(2, 0): 1, (0, 2): 0}.items()
-    # a third speaker counts as the second unless it has relations of its own
+    # a third speaker counts as the second unless it has its own relations
     assert relations(batch("A:one C:two B:three")) == relations(batch("A:one B:two B:three"))
     three = relations(batch("A:one C:two B:three", speakers=3))
     assert (three[2, 0], three[0, 0], max(three.values())) == ((0 * 3 + 2) * 2 + 1, 18, 18)
@@ -170,7 +170,7 @@ def test_the_sequence_network_by_hand() -> None:
 
 
 def test_margin_loss_and_shares_by_hand() -> None:
-    # 1 − 3 + 1 is below 0; 1 − 0.5 + 0.25 = 0.75, and with a margin of 0.5 a half of that each
+    # 1 − 3 + 1 is below 0; 1 − 0.5 + 0.25 = 0.75, and with a margin of 0.5 half of that for each
     scores = torch.tensor([3.0, 0.5, 1.0, 0.25])
     assert [margin_loss(scores, margin).item() for margin in (1.0, 0.5)] == pytest.approx([0.375, 0.125])
     # 3 is above 1 and 0.5 above 0.25; 1 is below 2

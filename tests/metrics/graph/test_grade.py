@@ -31,7 +31,7 @@ WORDS = ["tea", "cup", "kitchen", "house"]
 
 @pytest.fixture
 def source(tmp_path: Path) -> TopicSource:
-    """Tea, cup, kitchen and house in a row; a word's vector is its place, and its place squared; others have 9, 81."""
+    """Tea, cup, kitchen and house in a row; a word's vector is its position and its square; others have 9, 81."""
     write(tmp_path / "g", WORDS, np.array([0, 1, 2]), np.array([1, 2, 3]), np.ones(3, np.float32))
 
     def read(texts: Any) -> Any:
@@ -52,13 +52,13 @@ def test_edges_and_features_of_topic_graphs(source: TopicSource) -> None:
     assert batch.ptr.tolist() == [0, 4, 5, 5, 8]
     assert batch.batch.tolist() == [0, 0, 0, 0, 1, 3, 3, 3]
     edges = dict(zip(map(tuple, batch.edge_index.T.tolist()), batch.edge_attr.tolist(), strict=True))
-    # tea - kitchen 2 hops, tea - tea the same word, cup - kitchen 1, cup - tea 1; moon is no term, but the same word
+    # tea - kitchen 2 hops, tea - tea the same word, cup - kitchen 1, cup - tea 1; moon is not a term, but the same word
     assert edges == {(0, 2): 0.5, (0, 3): 1.0, (1, 2): 1.0, (1, 3): 1.0, (5, 6): 1.0}
     again = found.batch(np.array([3, 1]))
     assert again.edge_index.tolist() == [[0], [1]]
     assert again.x[:, 0, 0].tolist() == [9, 9, 1, 2]
     found = source.features(["cup", "moon", "teas"])
-    # beside cup are tea and kitchen, behind them house; "teas" is aligned to tea, and keeps the vector of its own text
+    # tea and kitchen are next to cup, house is behind them; "teas" is aligned to tea, and keeps the vector of "teas"
     expected = np.array([[[2, 4], [2, 5], [4, 16]], [[9, 81], [0, 0], [0, 0]], [[9, 81], [2, 4], [3, 9]]])
     np.testing.assert_allclose(found, expected)
     none = TopicSource(source.graph, source.read, 0, 0).features(["cup"])
@@ -108,7 +108,7 @@ def test_the_graph_branch_by_hand(source: TopicSource) -> None:
     # cup: 2 + 10 · 2 + 100 · 4 + 5 = 427; moon: 9 + 5 = 14; their mean 220.5; without a node zeros
     expected = np.array([[0, 427, 0, 0], [0, 0, 0, 0], [0, 220.5, 0, 0]])
     np.testing.assert_allclose(network(graphs).detach(), expected)
-    network.last.weight.data[2, 4] = 8  # the weight of the nearest: moon has no edge to cup, tea two hops to kitchen
+    network.last.weight.data[2, 4] = 8  # weight of the nearest: moon has no edge to cup, tea is two hops from kitchen
     near = topics(source, [(("tea", "moon"), ("kitchen",))]).batch(np.array([0]))
     np.testing.assert_allclose(network(near).detach()[0, 2], 8 * (0.5 + 0 + 0.5) / 3)
     network.last.bias.data[:] = 3
@@ -132,7 +132,7 @@ def test_the_graph_branch_of_the_paper_by_hand(source: TopicSource) -> None:
     graphs = topics(far, [(("cup",), ("moon", "kitchen", "cup"))]).batch(np.array([0]))
     assert graphs.edge_attr.tolist() == pytest.approx([1 / 20, 1 / 2, 1])
     graphs = topics(far, [(("cup",), ("moon",))]).batch(np.array([0])).apply(double)
-    # each loses half of the other: cup 427 - 7 and 4 - 40.5, moon 14 - 213.5 and 81 - 2; ELU then bends what is below 0
+    # each loses half of the other: cup 427 - 7 and 4 - 40.5, moon 14 - 213.5 and 81 - 2; ELU then bends values below 0
     cup, moon = (420.0, np.expm1(-36.5)), (np.expm1(-199.5), 79.0)
     assert network(graphs)[0, 1].item() == pytest.approx((sum(cup) + sum(moon)) / 2)
 
@@ -171,7 +171,7 @@ def test_ablations_cut_the_graph(tiny_encoder: Path, home: Path) -> None:
 @pytest.mark.usefixtures("one_thread")
 @pytest.mark.parametrize(("name", "kind", "inputs"), [("grade", "PublishedGrade", 8), ("mme-tcm", "TopicCoherence", 4)])
 def test_the_recipe_of_the_paper(name: str, kind: str, inputs: int, tmp_path: Path, tiny_encoder: Path) -> None:
-    """With the encoder's vectors of words and its graph, since neither ConceptNet nor Numberbatch is here."""
+    """With the encoder's word vectors and graph, since neither ConceptNet nor Numberbatch is available."""
     models, metric = tiny_weights.by_paper(f"{name}[graph=neighbours,nodes=,tagger=lists]", tmp_path, tiny_encoder,
                                            "heads=2", "layers=1", "branch=4", "length=24", "batch=4")
     assert metric.weights_name == f"{name}-paper-neighbours-words"
@@ -188,7 +188,7 @@ def test_the_recipe_of_the_paper(name: str, kind: str, inputs: int, tmp_path: Pa
     assert column[:2].tolist() == pytest.approx(alone, abs=1e-6)
 
 
-def test_the_recipe_of_the_paper_names_what_it_takes(home: Path) -> None:
+def test_the_recipe_of_the_paper_names_its_encoder_and_vectors(home: Path) -> None:
     chosen = registry.choose("grade[recipe=paper,encoder=x]")
     assert chosen.suffix == "[encoder=x,recipe=paper]"
     assert chosen.metric.card.departures[0] == "Encoder x in place of bert-base-uncased."
@@ -196,7 +196,7 @@ def test_the_recipe_of_the_paper_names_what_it_takes(home: Path) -> None:
         registry.choose("grade[recipe=paper]").metric.score([], Models(home))
 
 
-def test_false_replies_are_alike_in_words_or_meaning(tiny_encoder: Path, home: Path) -> None:
+def test_false_replies_are_similar_in_words_or_meaning(tiny_encoder: Path, home: Path) -> None:
     models = Models(home, Choice(encoder=str(tiny_encoder)))
     data = TrainingData({"toy": tiny_weights.corpus()}, models, 0)
     data.recipe = RECIPE
@@ -213,7 +213,7 @@ def test_false_replies_are_alike_in_words_or_meaning(tiny_encoder: Path, home: P
 
 
 @pytest.mark.slow
-def test_the_shipped_graph_of_words_is_what_the_embedded_encoder_gives(tmp_path: Path) -> None:
+def test_the_shipped_word_graph_is_that_of_the_embedded_encoder(tmp_path: Path) -> None:
     words = keywords.vocabulary()
     write(tmp_path / "made", *concepts.nearest(words, grade_topics.encoder_vectors(Models(tmp_path), "")(words)))
     (shipped,) = SHIPPED.glob(f"grade/{concepts.identity()}-*.graph")

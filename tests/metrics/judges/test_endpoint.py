@@ -78,7 +78,7 @@ def test_a_lasting_fault_stops_the_judge_at_once(home: Path) -> None:
 
 
 def test_an_item_without_an_answer_is_missing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Refused, failing each time, or never answered as requested; the second time from the stored answers."""
+    """The request is refused, always fails, or never gets a valid answer; the second time, stored answers are used."""
     for how, times_sent in (("status 400", 1), ("status 500", 3), ("beyond", 3)):
         turn, home = iter([how] * times_sent + ["well"] * 9), tmp_path / how
         with serving(lambda times, turn=turn: next(turn)) as server:  # type: ignore[misc]
@@ -111,7 +111,7 @@ def test_a_run_continues_after_the_server_died(home: Path) -> None:
     with serving(dying) as server:
         with pytest.raises(MissingResource, match=r"in a row failed|got no answer.*the same command continues"):
             judged(server, home, some, concurrency=4, tries=3)
-        time.sleep(0.2)  # for requests that nobody waits for any more
+        time.sleep(0.2)  # for requests that are no longer awaited
         while server.now:
             time.sleep(0.01)
         assert sum(server.answered.values()) == 12

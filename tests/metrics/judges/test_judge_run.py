@@ -119,7 +119,7 @@ def test_a_run_says_what_it_will_send_and_stops_at_a_limit(tmp_path: Path, home:
         invoke(*command(server, tmp_path, *flags), status=2)
 
 
-def test_another_server_is_asked_anew(tmp_path: Path, home: Path) -> None:
+def test_another_server_is_asked_again(tmp_path: Path, home: Path) -> None:
     for name in ("a", "b"):
         with serving() as server:
             assert main(command(server, tmp_path / "out")) == 0
@@ -156,7 +156,7 @@ def test_answers_are_shown_escaped_and_on_this_machine_only(tmp_path: Path, home
 
 
 def test_a_local_judge_gives_the_mean_of_its_scale(home: Path, tmp_path: Path, invoke: Invoke) -> None:
-    """By hand from the likelihoods of the digits."""
+    """The mean is computed by hand from the likelihoods of the digits."""
     file = tiny.gguf(tmp_path / "tiny.gguf")
     models = Models(home)
     items = [make_item("a", "I like tea.", context=("hi", "what do you like?"))]
@@ -187,7 +187,7 @@ def test_a_local_judge_gives_the_mean_of_its_scale(home: Path, tmp_path: Path, i
 
 
 def test_a_local_judge_answers_for_each_quality_of_a_dataset(home: Path, tmp_path: Path) -> None:
-    """As if each question were read alone."""
+    """The answers are those to each question alone."""
     file, prompt = tiny.gguf(tmp_path / "tiny.gguf"), tmp_path / "brief.toml"
     asked = (("all", "good", "overall"), ("form", "right", "grammar"), ("safe", "safe", "safety"))
     head = 'title = "Brief"\nanswer = "yes"\nlogprobs = true\nturn = "{response}\\n\\n{description}?"\n'

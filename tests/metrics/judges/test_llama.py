@@ -12,7 +12,7 @@ SERVER = os.environ.get("HARNESS_LLAMA", "")
 @pytest.mark.slow
 @pytest.mark.skipif(not SERVER, reason="HARNESS_LLAMA names no server")
 def test_a_real_server_gives_probabilities_of_digits() -> None:
-    """The server knows no json_schema, so that it is asked without."""
+    """The server does not support json_schema, so requests do without it."""
     schema = {"type": "json_schema", "json_schema": {"name": "sum", "schema": {"type": "object"}}}
     answer = endpoint.find(SERVER, "", 600.0).ask({
         "model": "any", "max_tokens": 12, "temperature": 0, "logprobs": True, "top_logprobs": 5,

@@ -1,4 +1,4 @@
-"""Prompts of judges and their answers: read from a file, filled plainly; only a clear number is a score."""
+"""Prompts of judges and their answers: read from a file, filled in literally; only a clear number is a score."""
 
 import re
 from math import log
@@ -68,7 +68,7 @@ def test_text_of_a_dialogue_stays_text_and_empty_fields_are_left_out() -> None:
     assert questions(prompt, Item("a", (), Utterance("system", " ")))[0].user == "How kind is (empty), 1 to 5? warm"
 
 
-def test_a_whole_dialogue_needs_a_template_of_its_own() -> None:
+def test_a_whole_dialogue_needs_its_own_template() -> None:
     whole = Item("a", (Utterance("user", "hi"), Utterance("system", "cut \ud800 short")), None)
     assert "system: cut ? short" in questions(find("llm-eval"), whole)[0].user
     with pytest.raises(CannotScore, match="whole dialogue"):
@@ -163,7 +163,7 @@ def test_only_a_clear_object_has_scores() -> None:
 
 
 def tokens(*texts: str, top: dict[str, float] | None = None) -> tuple[Any, ...]:
-    """A server's logprobs: every token with the same alternatives."""
+    """Return a server's logprobs with the same alternatives for each token."""
     listed = [{"token": other, "logprob": log(p)} for other, p in (top or {}).items()]
     choice = {"message": {"content": "".join(texts)},
               "logprobs": {"content": [{"token": text, "logprob": -0.1, "top_logprobs": listed} for text in texts]}}
@@ -171,7 +171,7 @@ def tokens(*texts: str, top: dict[str, float] | None = None) -> tuple[Any, ...]:
 
 
 def test_a_score_is_weighted_by_the_probabilities_of_alternatives() -> None:
-    """(4·.5 + 5·.2 + 5·.1 + 3·.1) / .9; alternatives that are no number on the scale do not count."""
+    """(4·.5 + 5·.2 + 5·.1 + 3·.1) / .9; alternatives other than numbers on the scale do not count."""
     top = {"4": 0.5, " 5": 0.2, "5": 0.1, "3": 0.1, "9": 0.05, "good": 0.05}
     assert scored("Score: 4", tokens=tokens("Score", ":", " 4", top=top))["kind"] == pytest.approx(3.8 / 0.9)
     both = tokens('{"', "clear", '":', " ", "7", ", ", '"kind": ', "4", "}", top={"4": 0.6, "2": 0.2})

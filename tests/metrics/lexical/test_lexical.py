@@ -41,10 +41,10 @@ def against(metric: Metric, response: str, *references: str) -> list[float]:
     return scores(metric, make_item("1", response, *references))
 
 
-def test_what_no_package_shows_against_references_by_hand() -> None:
+def test_metrics_with_references_by_hand() -> None:
     for requested, response, references, expected in (
         ("bleu", "a b", [""], [np.nan] * 4),
-        ("chrf[char_order=1]", "ab", ["ac"], [50]),  # one of two letters, both ways
+        ("chrf[char_order=1]", "ab", ["ac"], [50]),  # one of two letters, in both directions
         # order 1: 2 of 2 and 2 of 3, order 2: 1 of 1 and 1 of 2; P = 1, R = (2/3 + 1/2)/2 = 7/12, F2 = 5PR/(4P + R)
         ("chrf[char_order=2]", "ab", ["abc"], [100 * 5 * 7 / 12 / (4 + 7 / 12)]),
         # characters 1/3 and 1, words (a b !) 1/3 and 1
@@ -62,14 +62,14 @@ def weighted(response: str, *references: tuple[str, float]) -> Item:
 
 def test_weighted_references_by_hand() -> None:
     for response, references, expected in (
-        ("a b c d", [("a b c d", 0.5)], 100),  # every n-gram earns the largest weight, whatever it is
-        ("a", [("a", 0.4), ("z", 0.8)], 50),  # one word: held at 0.4 where 0.8 was to be had
-        ("a", [("a", 0.4), ("a", 0.8)], 100),  # the best of the references that hold it
+        ("a b c d", [("a b c d", 0.5)], 100),  # each n-gram gets the largest weight, whatever that is
+        ("a", [("a", 0.4), ("z", 0.8)], 50),  # one word: it gets 0.4, where 0.8 was possible
+        ("a", [("a", 0.4), ("a", 0.8)], 100),  # the best of the references that have it
         # clipped by reference, then weighed: max(1 * 1, 0.75 * 2) of 2; the bigram (a a) is at 0.75 only
         ("a a", [("a b", 1.0), ("a a", 0.75)], 100 * (1.5 / 2 * 0.75) ** 0.5),
-        # (a b) counts against: 1 + 1 for the words, -0.5 for the bigram, which is no match and smoothed to a half
+        # (a b) counts against: 1 + 1 for the words, -0.5 for the bigram, which does not match and is smoothed to a half
         ("a b", [("b a", 1.0), ("a b", -0.5)], 100 * (1 * 0.5) ** 0.5),
-        ("a", [("a", -1.0), ("z", 1.0)], 0),  # only an inept reference says so
+        ("a", [("a", -1.0), ("z", 1.0)], 0),  # only a bad reference has it
         # x would add 1, y takes 0.5 away: half a match of two; the bigram is smoothed to a half
         ("x y", [("x q", 1.0), ("y q", -0.5)], 100 * (0.5 / 2 * 0.5) ** 0.5),
         ("", [("a", 1.0)], 0),
@@ -80,7 +80,7 @@ def test_weighted_references_by_hand() -> None:
         assert scores(DeltaBleu(), weighted(response, *references)) == pytest.approx([expected], nan_ok=True)
 
 
-def test_without_references_by_hand() -> None:
+def test_metrics_without_references_by_hand() -> None:
     for requested, response, context, expected in (
         ("distinct", "a b c", (), [1, 1]), ("distinct", "", (), [np.nan, np.nan]),
         ("distinct", "a a a a", (), [1 / 4, 1 / 3]),  # one word of four, one bigram of three
@@ -134,7 +134,7 @@ def test_random_is_uniform_by_id_and_seed() -> None:
     assert abs(np.corrcoef(column, other)[0, 1]) < 0.1
 
 
-def test_options_must_mean_something() -> None:
+def test_meaningless_options_are_refused() -> None:
     for requested, part in (("chrf[char_order=-1]", "char_order"), ("chrf[char_order=0,word_order=0]", "not both 0"),
                             ("chrf[beta=0]", "beta"), ("rouge-l[beta=0]", "beta")):
         with pytest.raises(BadOption, match=part):

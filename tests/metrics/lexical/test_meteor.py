@@ -27,7 +27,7 @@ RESPONSE = st.lists(st.sampled_from([*WORDS, "A", "Running", "."]), max_size=14)
 
 
 def data_and_index(synsets: list[list[str]], kind: str) -> tuple[str, str]:
-    """The two files of a part of speech: each synset at the offset that it names, each word with its synsets."""
+    """Return the files of a part of speech: each synset at the offset that it states, each word with its synsets."""
     data = "  1 a licence would stand here  \n"
     offsets: dict[str, list[int]] = {}
     for names in synsets:
@@ -69,7 +69,7 @@ class Named:
 
 
 class Thesaurus:
-    """Our WordNet with the method that NLTK's METEOR calls, to test the alignment alone."""
+    """Our WordNet with the method that NLTK's METEOR calls, to test only the alignment."""
 
     def __init__(self, models: Models) -> None:
         self.wordnet = WordNet(models.resource("wordnet").path)
@@ -90,7 +90,7 @@ def oracle(wordnet: Any, response: str, references: Sequence[str], **options: fl
     return score
 
 
-def test_elsewhere_than_in_english_the_same_word_counts(small: Models) -> None:
+def test_outside_english_only_identical_words_match(small: Models) -> None:
     for language, response, reference, expected in (
             ("zh", "我喝茶", "我喝茶", 1 - 0.5 / 27), ("de", "running", "runs", 0), ("de", "auto", "car", 0)):
         item = make_item("x", response, reference, language=language)

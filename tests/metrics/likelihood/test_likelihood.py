@@ -1,4 +1,4 @@
-"""Perplexity, holistic evaluation, Deep AM-FM and FED: transformers' loss, the released scripts and tables, by hand."""
+"""Perplexity, holistic evaluation, Deep AM-FM and FED: by transformers' loss, released scripts, and by hand."""
 
 import math
 from dataclasses import replace
@@ -41,12 +41,12 @@ def scores(name: str, models: Models, items: list[Item] | None = None) -> Column
 
 
 def mean(models: Models, before: str, after: str) -> float:
-    """The mean log p of a text after another, as transformers' loss has it."""
+    """Return the mean log p of a text after another by transformers' loss."""
     model = models.lm()
     return negative_loss(model, numbers(model, before) or [0], numbers(model, after))
 
 
-def test_the_limit_of_contexts_is_signed_where_it_is_not_the_default(models: Models) -> None:
+def test_the_context_limit_is_in_the_signature_unless_default(models: Models) -> None:
     item = make_item("a", "tea", context=("tea or coffee?", "coffee"))
     for request in ("fed[{}]", "holistic[turns=all,{}]", "pmi[speakers=false,{}]", "perplexity[context=all,{}]"):
         usual, limited = (registry.choose(request.format(f"longest={limit}")).metric for limit in (1024, 1))
@@ -89,12 +89,12 @@ def test_perplexity_after_the_context(models: Models) -> None:
     ([math.nan], [math.nan]), ([], []),
 ])
 def test_the_scale_begins_at_the_fifth_percentile(means: list[float], expected: list[float]) -> None:
-    """By hand: the 5th percentile of 4 values lies 0.15 of the way from the lowest to the next, here at -3.7."""
+    """The 5th percentile of 4 values lies 0.15 of the way from the lowest to the next, here at -3.7."""
     np.testing.assert_allclose(scaled(np.array(means)), expected, atol=1e-12)
 
 
-def test_holistic_is_the_released_arithmetic(models: Models) -> None:
-    """(max(cutoff, m) - cutoff) / |cutoff| with cutoff the 0.05 quantile, of m over what was said after a context."""
+def test_holistic_equals_the_released_formula(models: Models) -> None:
+    """(max(cutoff, m) - cutoff) / |cutoff| with cutoff the 0.05 quantile of the mean log-likelihoods m."""
     items = [ITEMS[0], ITEMS[1], ITEMS[3], ITEMS[6]]
     found = scores("holistic", models, items)
     contexts = ["hi what do you like?", "what do you like?", "is it not?  not good", "a b c hello there good"]
@@ -106,8 +106,8 @@ def test_holistic_is_the_released_arithmetic(models: Models) -> None:
         np.testing.assert_allclose(found[column], (np.maximum(raw, cutoff) - cutoff) / abs(cutoff), atol=1e-5)
 
 
-def test_deep_am_fm_is_the_organisers_arithmetic(models: Models) -> None:
-    """AM is the cosine with the last utterance; FM reads it, a space and the response."""
+def test_deep_am_fm_equals_the_organisers_formula(models: Models) -> None:
+    """AM is the cosine with the last utterance; FM is of that utterance, a space and the response."""
     columns = scores("deep-am-fm", models)
     vectors = models.encoder().sentences(["I like tea.", "what do you like?"]).astype(float)
     cosine = vectors[0] @ vectors[1] / math.prod(np.linalg.norm(vectors, axis=1))
@@ -123,7 +123,7 @@ def test_deep_am_fm_is_the_organisers_arithmetic(models: Models) -> None:
 
 
 def test_pmi_is_the_gain_from_the_context(models: Models) -> None:
-    """By hand from likelihoods: speakers marked by their order, facts first, the response after its own mark alone."""
+    """Likelihoods by hand: speakers have prefixes by order, facts come first, the response follows its prefix alone."""
     item = replace(make_item("a", "I like tea.", context=("hi", "what do you like?")), facts=("Tea is hot.",))
     model = models.lm()
     context = "Tea is hot.\nA: hi\nB: what do you like?\nA:"
@@ -140,7 +140,7 @@ def test_pmi_is_the_gain_from_the_context(models: Models) -> None:
 
 
 def test_a_long_context_loses_its_oldest_turns(models: Models) -> None:
-    """96 positions, a turn of 60 signs and one of 90: both go, and the facts before them; the last two have room."""
+    """With 96 positions, turns of 60 and 90 bytes and the facts before them are dropped; the last two turns fit."""
     last = ("hi", "like tea?")
     short = make_item("a", "No.", context=last)
     long = replace(make_item("a", "No.", context=("a" * 60, "b" * 90, *last)), facts=("Tea is hot.",))
@@ -164,13 +164,13 @@ TEXTS = [f"hi{END}what do you like?{END}I like tea.", f"what do you like?{END}",
 
 @pytest.fixture(scope="module")
 def roomy(tmp_path_factory: pytest.TempPathFactory) -> Models:
-    """A tiny model with room for a conversation and a follow-up, both in bytes."""
+    """Return a tiny model with room for a conversation and a follow-up, both in bytes."""
     home = tmp_path_factory.mktemp("models")
     return Models(home, Choice(lm=str(tiny.causal(home / "roomy-lm", n_positions=160))))
 
 
 def loss(models: Models, text: str, last: str = "") -> float:
-    """Return the loss by transformers, over all tokens of the text or over those of its last part."""
+    """Return the loss by transformers, over all tokens of the text or those of its last part."""
     model = models.lm()
     return -negative_loss(model, numbers(model, text) if last else [], numbers(model, last or text))
 
@@ -188,7 +188,7 @@ def test_each_side_has_as_many_follow_ups_as_the_released_table() -> None:
 
 
 def test_a_quality_is_praise_minus_complaint(roomy: Models) -> None:
-    """Loss with labels for the follow-up's tokens alone, after the conversation between ends of text."""
+    """The loss has labels for the follow-up's tokens alone, after the conversation between end-of-text tokens."""
     columns = scores("fed", roomy, CONVERSATIONS)
     for row, quality in ((0, "interesting"), (1, "relevant")):
         praise, complaint = ([-loss(roomy, f"{END}{TEXTS[row]}{END}", text) for text in side] for side in
@@ -197,8 +197,8 @@ def test_a_quality_is_praise_minus_complaint(roomy: Models) -> None:
         assert columns[f"fed-{quality}"][row] == pytest.approx(expected, abs=1e-5)
 
 
-def test_the_released_form_takes_the_loss_of_everything(roomy: Models) -> None:
-    """Low score minus high score, each the mean loss of conversation and follow-up; 0 for a side without any."""
+def test_the_released_variant_uses_the_loss_of_all_tokens(roomy: Models) -> None:
+    """Low score minus high score, each the mean loss of conversation and follow-up; 0 for a side without follow-ups."""
     columns = scores("fed[tokens=all]", roomy, CONVERSATIONS)
     for row, quality in ((2, "relevant"), (4, "likeable")):
         high, low = ([loss(roomy, f"{END}{TEXTS[row]}{END}{text}") for text in side] for side in

@@ -28,7 +28,7 @@ def _no_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 @pytest.fixture
 def model(tiny_encoder: Path, tmp_path: Path) -> Path:
-    """A copy of the tiny encoder, to be broken."""
+    """Return a copy of the tiny encoder, to be broken."""
     return Path(shutil.copytree(tiny_encoder, tmp_path / "mine"))
 
 

@@ -30,7 +30,7 @@ SHORT = st.lists(st.sampled_from("abc"), max_size=9)
 
 AWKWARD = ("Well, I never!", "don't", "$1,000.50 in 3.5 min.", "a.b,c", "1-2 well-known --x", "wait...", "a..5",
            "a...5", "&lt;b&gt; &amp;quot;", "new-\nline", "a<skipped>b", "end-\n", "日本語。 🙂🙃", "a\u00a0b\x1cc", "")
-"""Stops between digits, hyphens behind them, entities, line ends and signs beyond ASCII."""
+"""Full stops between digits, hyphens after them, entities, line ends and characters beyond ASCII."""
 
 
 @settings(max_examples=50, deadline=None)
@@ -48,10 +48,10 @@ def test_words_outside_english_follow_unicode() -> None:
     for language, text, expected in (
         ("zh", "你好，我想去3天。OK?", "你 好 我 想 去 3 天 ok"),
         ("ja", "今日は東京タワーへ。", "今 日 は 東 京 タワー へ"),
-        ("hi", "नमस्ते, आप कैसे हैं?", "नमस्ते आप कैसे हैं"),  # vowel signs are marks, no letters
+        ("hi", "नमस्ते, आप कैसे हैं?", "नमस्ते आप कैसे हैं"),  # vowel signs are marks, not letters
         ("ar", "أحبّ القهوةَ!", "أحبّ القهوةَ"), ("th", "สวัสดี", "ส วั ส ดี"), ("ko", "안녕 하세요.", "안녕 하세요"),
         ("es", "¿Qué tal, D’Ávila?", "qué tal d’ávila"), ("ru", "Ещё чай?", "ещё чай"),
-        ("en", "你好，我想去。", "你好 我想去"),  # as it always was
+        ("en", "你好，我想去。", "你好 我想去"),  # in English not split into characters
     ):
         assert words(text, language) == expected.split()
     assert terms("Well, 我想喝茶 3 杯 tea") == ["well", "我想", "想喝", "喝茶", "3", "杯", "tea"]
@@ -68,7 +68,7 @@ def test_a_missing_tokenizer_is_reported(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 @given(st.lists(SHORT, min_size=1, max_size=3), SHORT)
-def test_side_by_side_counts_as_plain_counters(texts: list[list[str]], text: list[str]) -> None:
+def test_counts_of_many_texts_equal_plain_counters(texts: list[list[str]], text: list[str]) -> None:
     pool = SideBySide(texts)
     for order, found in enumerate(pool.found(text, 4), 1):
         plain = [Counter(ngrams(one, order)) for one in texts]
@@ -77,7 +77,7 @@ def test_side_by_side_counts_as_plain_counters(texts: list[list[str]], text: lis
         assert sorted(Counter(found).values()) == sorted(Counter(known).values())
 
 
-def test_items_that_share_references_come_together() -> None:
+def test_items_that_share_references_are_grouped() -> None:
     items = [make_item("1", "a", "x"), make_item("2", "b", "y"), make_item("3", "c", "x")]
     groups = [([reference.text for reference in used], replies) for used, replies in sharing(items, "standard")]
     assert groups == [(["x"], [(0, "a"), (2, "c")]), (["y"], [(1, "b")])]
@@ -86,7 +86,7 @@ def test_items_that_share_references_come_together() -> None:
     assert len(list(sharing(weighed, "standard"))) == 2, "weights part references of the same text"
     assert len(list(sharing([make_item("1", "a", "x"), make_item("2", "b", "x", language="es")], "standard"))) == 2
     ways: dict[Any, list[str]] = {"standard": ["", "x", " ", "y"], "mean": ["x", "y"], "max": ["x", "y"],
-                                  "first": ["x"]}  # a blank reference is passed over but by the standard
+                                  "first": ["x"]}  # only the standard way uses a blank reference
     for aggregation, expected in ways.items():
         ((used, _),) = sharing([make_item("1", "a", "", "x", " ", "y")], aggregation)
         assert [reference.text for reference in used] == expected
@@ -98,7 +98,7 @@ def test_keywords_name_topics() -> None:
         ("My brother's cat eats FISH and more fish", ("brother", "cat", "eats", "fish")),
         ("do n't go there , it rained in 1999", ("rained",)), ("he quickly called his family", ("called", "family")),
         ("", ()), ("?!", ()), ("日本語 🙂", ("日本", "本語")), ("x" * 100, ()),
-        ("أحب القهوة 3", ("أحب", "القهوة")),  # of other letters no list says which word names no topic
+        ("أحب القهوة 3", ("أحب", "القهوة")),  # there is no list of stop words for other scripts
     ):
         assert keywords.keywords(text) == expected
     rare = {f"word{letter}": 1 for letter in "abcdefghijkl"}
@@ -168,7 +168,7 @@ def test_neighbours_are_the_heaviest_then_those_behind_them(tmp_path: Path) -> N
     assert [named(found, row) for row in near] == [["cup", "kitchen"], ["house"], []]
     assert [named(found, row) for row in far] == [["house"], ["kitchen"], []]
     near, far = found.neighbours(found.find(["tea"]), 1, 10)
-    assert named(found, near[0]) == ["cup"]  # 2, since the heavier of two edges counts
+    assert named(found, near[0]) == ["cup"]  # weight 2: the heavier of two edges counts
     assert named(found, far[0]) == []  # kitchen, behind cup, is a neighbour itself
     assert found.neighbours(found.find(["tea"]), 0, 0)[1].shape == (1, 0)
     unknown = found.find(["sun", "moon", "sun"])

@@ -1,4 +1,4 @@
-"""FineD-Eval: its loss, its training pairs and its scores, worked by hand."""
+"""FineD-Eval: loss, training pairs and scores, worked out by hand."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -95,14 +95,14 @@ def test_the_highest_third_is_better_than_the_lowest() -> None:
 
     split = fined_data.sides(training, held, rate)
     assert split is not None
-    # what rates all of a corpus alike sorts nothing
+    # a signal that is constant over a corpus gives no pairs
     assert [[[turns.tolist() for turns in corpus] for (corpus,) in (sides.better, sides.worse)] for sides in split] == [
         [[[6], [7], [8]], [[0], [1], [2]]], [[[8]], [[0]]]]
     assert fined_data.sides(training[1:], held[1:], rate) is None
 
 
 def test_a_judge_of_inference_learns(tmp_path: Path, rng: np.random.Generator) -> None:
-    """Sentence pairs whose vectors are equal, opposite, or have nothing to do with each other."""
+    """Sentence pairs have vectors that are equal, opposite or unrelated."""
     known: dict[str, np.ndarray] = {"": np.zeros(16)}
 
     def read(texts: Sequence[str]) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""Trained metrics: architectures, losses and blends by hand; the contract of the shipped ones."""
+"""Trained metrics: architectures, losses and blends by hand; the contract of the bundled ones."""
 
 from __future__ import annotations
 
@@ -98,10 +98,10 @@ def test_scores_over_references_are_best_or_mean() -> None:
 
 
 def test_composites_of_usl_h_and_ruber_by_hand() -> None:
-    # USL-H of U = 0.5, S = 0.4, L = 0.2: without validity nothing counts, without what follows L does not
+    # USL-H of U = 0.5, S = 0.4, L = 0.2: S counts only if U holds, and L only if S holds
     scores = composite(np.array([0.5, 0, 0.5]), np.array([0.4, 0.4, 0]), np.array([0.2, 0.2, 0.9]))
     np.testing.assert_allclose(scores, [(0.5 + 0.2 + 0.04) / 3, 0, 0.5 / 3])
-    # specificity is cut at the quartiles
+    # specificity is clipped at the quartiles
     np.testing.assert_allclose(specificity(np.array([5, 10, 15, 20, 30, np.nan]), 10, 20), [0, 0, 0.5, 1, 1, np.nan])
     for blend, expected in (("min", 0.2), ("mean", 0.5), ("geometric", 0.4), ("max", 0.8)):
         both = blended(blend, np.array([0.2, np.nan]), np.array([0.8, 0.8]))  # type: ignore[arg-type]
@@ -115,7 +115,7 @@ def test_composites_of_usl_h_and_ruber_by_hand() -> None:
 
 
 class FakeMasked:
-    """A masked model that gives the first token of a text one in ten, the others a half."""
+    """A masked model that gives the first token of a text a probability of 0.1, others 0.5."""
 
     def masked(self, encoder: str = "") -> FakeMasked:
         return self
@@ -169,7 +169,7 @@ def test_corpora_without_examples_are_refused(requested: str, home: Path) -> Non
 
 
 ALONE = {"mme-fm", "mme-em", "usl-h-vup", "usl-h-mlm", "usr-mlm"}
-"""The columns that read the response alone."""
+"""Columns that use the response alone."""
 
 
 def test_shipped_metrics_learn_and_score(tiny_encoder: Path, tiny_weights: Path) -> None:
@@ -191,7 +191,7 @@ def test_shipped_metrics_learn_and_score(tiny_encoder: Path, tiny_weights: Path)
 
 
 def test_shipped_weights_stay_small() -> None:
-    """All weights under 2 MB but the language model's and a large encoder's adapters, the whole folder under 25 MB."""
+    """Weights are under 2 MB except the language model's and a large encoder's adapters; the folder is under 25 MB."""
     sizes = {path: path.stat().st_size for path in checkpoint.SHIPPED.rglob("*") if path.is_file()}
     names = {folder.name for folder in checkpoint.SHIPPED.iterdir()}
     weights = {name for name in names if (checkpoint.SHIPPED / name / checkpoint.WEIGHTS).exists()}
@@ -204,8 +204,8 @@ def test_shipped_weights_stay_small() -> None:
     assert sum(sizes.values()) < 25_000_000
 
 
-def test_shipped_weights_belong_to_encoders_that_can_be_had(tmp_path: Path) -> None:
-    """The identity of an adapted encoder covers its checkpoint's configuration, which must not change any more."""
+def test_shipped_weights_belong_to_available_encoders(tmp_path: Path) -> None:
+    """The identity of an adapted encoder covers its checkpoint's configuration, which must never change."""
     encoder, body = "all-mpnet-base-v2", "model.safetensors"
     stock = Weights(encoder, tmp_path, catalogue.cards()[encoder].files[body], "bc9f6f", "hub")
     adapted = stock.tuned(checkpoint.find("dialogue", stock.identity, tmp_path))
@@ -215,7 +215,7 @@ def test_shipped_weights_belong_to_encoders_that_can_be_had(tmp_path: Path) -> N
     assert encoders == {"", embedded.identity, stock.identity, adapted.identity}
 
 
-def test_options_with_weights_of_their_own() -> None:
+def test_options_with_their_own_weights() -> None:
     for requested, name in (
         ("deb[negatives=both]", "deb-both"), ("ruber[size=large]", "ruber-large"),
         ("mme-tcm[graph=conceptnet]", "mme-tcm-conceptnet"), ("s-dicoh[negatives=ss]", "s-dicoh-negatives-ss"),

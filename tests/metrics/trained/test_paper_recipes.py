@@ -1,4 +1,4 @@
-"""The papers' systems, trained end to end on a tiny encoder: their networks against transformers' own, and NaN."""
+"""The papers' systems, trained end to end on a tiny encoder: their networks against those of transformers."""
 
 import dataclasses
 from collections.abc import Callable
@@ -28,7 +28,7 @@ ITEMS = (make_item("a", "i like tea", "what is tea", context=("do you like tea",
 
 @pytest.fixture
 def trained(tmp_path: Path, tiny_encoder: Path) -> Callable[..., Any]:
-    """Trains a metric's recipe `paper` for two steps of four rows, and gives the metric's columns for ITEMS."""
+    """Return a function that trains a metric's recipe `paper` for two steps of four rows, and scores ITEMS."""
     def train(requested: str, *settings: str) -> tuple[Models, Any, dict[str, Any]]:
         models, metric = tiny_weights.by_paper(requested, tmp_path, tiny_encoder, "batch=4", "every=1", "length=32",
                                                *settings, inference=True)
@@ -39,7 +39,7 @@ def trained(tmp_path: Path, tiny_encoder: Path) -> Callable[..., Any]:
 
 
 def stored(models: Models, name: str, encoder: str) -> tuple[Any, dict[str, Any]]:
-    """The transformer with the trained weights, and the head's, as transformers reads them."""
+    """Return the transformer with the trained weights, and the head's weights, as transformers reads them."""
     import transformers
 
     weights = {key: value.float() for key, value in load_file(
@@ -53,7 +53,7 @@ def stored(models: Models, name: str, encoder: str) -> tuple[Any, dict[str, Any]
 
 @pytest.mark.parametrize("name", ["fined-eval", "fined-eval-multitask"])
 def test_fined_eval(name: str, trained: Callable[..., Any], tiny_encoder: Path) -> None:
-    """One sequence, </UTT> behind each utterance, the mean of the second-to-last layer, a linear layer, a sigmoid."""
+    """One sequence with </UTT> after each utterance, the mean of the second-to-last layer, a linear layer, sigmoid."""
     models, metric, columns = trained(name)
     parts = [columns[column] for column in metric.card.columns[1:]]
     assert np.isfinite(np.array(parts)).T.tolist() == [[True] * 3, [False] * 3, [False] * 3]
@@ -73,7 +73,7 @@ def test_fined_eval(name: str, trained: Callable[..., Any], tiny_encoder: Path) 
 
 
 def by_hand(models: Models, weights: str, encoder: str, pooling: str, *texts: str) -> float:
-    """P of the texts as one sequence: the pooled states, a layer with a tanh where there is one, a linear layer."""
+    """Return P of the texts as one sequence: pooled states, a layer with tanh if there is one, and a linear layer."""
     body, head = stored(models, weights, encoder)
     with torch.no_grad():
         states = body(**models.encoder(encoder).tokenizer.wrapped(*texts, return_tensors="pt")).last_hidden_state[0]
@@ -91,7 +91,7 @@ SAID, REPLY = "do you like tea what is it", "i like tea"
     ("bert-regressor", "cls", ("what is tea", REPLY))])
 def test_one_network(name: str, pooling: str, texts: tuple[str, ...], trained: Callable[..., Any],
                      tiny_encoder: Path) -> None:
-    """The response, or it behind its context or reference as one sequence; NaN without these."""
+    """The sequence is the response, or context or reference and response; NaN if these are missing."""
     models, metric, columns = trained(name, *(["hidden=6"] if name in ("mme-em", "bert-regressor") else []))
     assert np.isfinite(columns[name]).tolist() == [True, len(texts) == 1, True]
     expected = by_hand(models, *checkpoints(metric), str(tiny_encoder), pooling, *texts)
@@ -99,7 +99,7 @@ def test_one_network(name: str, pooling: str, texts: tuple[str, ...], trained: C
 
 
 def test_usl_h(trained: Callable[..., Any], tiny_encoder: Path) -> None:
-    """Two networks that read the largest states; the likelihoods' quartiles lie with the first."""
+    """Two networks use the largest states; the quartiles of the likelihoods are stored with the first."""
     models, metric, columns = trained("usl-h")
     vup, nup, _ = checkpoints(metric)
     head = models.scorer(vup, str(tiny_encoder)).network
@@ -179,7 +179,7 @@ def test_adem_learns_from_ratings(rated: Any, ratings: set[float], tmp_path: Pat
 
 
 def test_ruber(trained: Callable[..., Any], tiny_encoder: Path) -> None:
-    """As wide as asked for, twice as wide and deep when large."""
+    """The network is as wide as requested; a large one is twice as wide and deep."""
     for options, sizes in (("", (1, 5, 8)), ("[size=large]", (2, 10, 8))):
         models, metric, columns = trained(f"ruber{options}", "size=8", "hidden=5")
         network = models.scorer(*checkpoints(metric), str(tiny_encoder)).network

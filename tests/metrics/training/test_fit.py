@@ -21,7 +21,7 @@ pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 class Noisy(torch.nn.Module):
-    """A line through noise, with a part that is not trained and a buffer."""
+    """A line fitted to noisy points, with a part that is not trained and a buffer."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -111,7 +111,7 @@ def test_a_damaged_or_foreign_state_is_ignored(tmp_path: Path) -> None:
         assert len(curve) == 6
 
 
-def test_it_stops_when_patience_runs_out_and_keeps_the_best() -> None:
+def test_training_stops_when_patience_runs_out_and_keeps_the_best() -> None:
     losses = iter([3.0, 1.0, 2.0, 2.0, 2.0, 0.1])
     fitted = fit(dataclasses.replace(RECIPE, patience=2), loss=lambda network, batch: loss(
         network, batch) if network.training else torch.tensor(next(losses)))

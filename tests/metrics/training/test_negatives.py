@@ -1,4 +1,4 @@
-"""Corruptions, wrong replies and shuffled dialogues."""
+"""Corrupted texts, false replies and perturbed dialogues."""
 
 import math
 from collections import Counter
@@ -24,7 +24,7 @@ def draw(seed: int) -> np.random.Generator:
 @settings(max_examples=50)
 @given(TEXTS, SEEDS)
 def test_corruptions_of_a_text(text: str, seed: int) -> None:
-    """Reordering keeps the words, dropping a share of them in order, repeating adds one to nine that are there."""
+    """Reordering keeps the words, dropping keeps some in order, repeating adds one of nine existing words."""
     words = text.split()
     reordered = negatives.reordered(text, draw(seed))
     assert Counter(reordered.split()) == Counter(words)
@@ -47,8 +47,8 @@ def test_stop_words_are_dropped(rng: np.random.Generator) -> None:
 
 @settings(max_examples=50)
 @given(DIALOGUES, SEEDS)
-def test_worse_dialogues_keep_the_speakers(dialogue: tuple[Utterance, ...], seed: int) -> None:
-    """A shuffle keeps all that is said; a replacement changes one utterance."""
+def test_perturbed_dialogues_keep_the_speakers(dialogue: tuple[Utterance, ...], seed: int) -> None:
+    """A shuffle keeps all utterances; a replacement changes one."""
     shuffled = negatives.speaker_shuffled(dialogue, draw(seed))
     assert sorted(turn.text for turn in shuffled) == sorted(turn.text for turn in dialogue)
     assert [turn.speaker for turn in shuffled] == [turn.speaker for turn in dialogue]
@@ -59,7 +59,7 @@ def test_worse_dialogues_keep_the_speakers(dialogue: tuple[Utterance, ...], seed
 
 
 def circle(count: int) -> np.ndarray:
-    """Vectors at growing angles from the first."""
+    """Return vectors at growing angles from the first."""
     angles = np.linspace(0, np.pi / 2, count)
     return np.stack([np.cos(angles), np.sin(angles)], axis=1)
 
@@ -68,25 +68,25 @@ def test_false_replies_are_of_other_groups(rng: np.random.Generator) -> None:
     groups = np.array([0, 0, 0, 0, 1, 2])
     drawn = negatives.random_others(np.arange(6).repeat(50), groups, rng)
     assert (groups[drawn] != groups.repeat(50)).all()
-    # of a pool that is drawn whole, row 0 gets one of the two nearest, 2 and 3: 1 is of its own dialogue
+    # if the whole pool is drawn, row 0 gets one of the two nearest, 2 and 3, since 1 is of its own dialogue
     groups = np.array([0, 0, 1, 2, 3, 4, 5, 6])
     nearest = negatives.nearest_others(np.zeros(200, dtype=np.int64), circle(8), groups, rng, drawn=8, best=2)
     assert set(nearest.tolist()) == {2, 3}
-    # where all that was drawn is barred, a random one is taken
+    # if all drawn candidates are excluded, a random one is used
     groups = np.array([0] * 5 + [1])
     nearest = negatives.nearest_others(np.zeros(600, dtype=np.int64), circle(6), groups, rng, drawn=2, best=2)
     assert set(nearest.tolist()) == {5}
 
 
-def test_the_middle_is_neither_near_nor_far(rng: np.random.Generator) -> None:
-    """The sixth of ten candidates by cosine is chosen; ties go to the first, and zero vectors are near nothing."""
+def test_the_middle_candidate_is_chosen(rng: np.random.Generator) -> None:
+    """The sixth of ten candidates by cosine is chosen; ties go to the first, and zero vectors have cosine 0."""
     order = rng.permutation(10)
     candidates = np.stack([circle(10)[order], 3 * circle(10), np.zeros((10, 2))])
     assert negatives.middle(circle(10)[[0, 9, 0]], candidates).tolist() == [order.tolist().index(5), 4, 5]
 
 
 def test_lexical_negatives_share_words_by_bm25_and_are_of_other_dialogues(rng: np.random.Generator) -> None:
-    """The middle one of three hits is chosen; equal texts and texts of the same dialogue are passed over.
+    """The second of three hits is chosen; equal texts and texts of the same dialogue are skipped.
 
     Three texts of 1, 2 and 3 words; "cat" is in two of them, "mat" in one.
     """

@@ -45,7 +45,7 @@ def data(tmp_path: Path, tiny_encoder: Path) -> TrainingData:
 
 @pytest.fixture
 def command(tmp_path: Path, tiny_encoder: Path) -> Callable[..., int]:
-    """Runs `harness train` on the toy corpus with a tiny encoder."""
+    """Return a function that runs `harness train` on the toy corpus with a tiny encoder."""
     def train(*words: str, encoder: Path = tiny_encoder) -> int:
         return main(["train", *words, "--encoder", str(encoder), "--corpus", str(tiny_weights.corpus_file(tmp_path)),
                      "--home", str(tmp_path), "--device", "cpu"])
@@ -106,7 +106,7 @@ def test_the_trained_transformer_is_an_encoder(data: TrainingData) -> None:
 
 def test_deb_from_pretraining_to_a_score(tmp_path: Path, command: Callable[..., int], tiny_encoder: Path,
                                          capsys: pytest.CaptureFixture[str]) -> None:
-    """Both stages; cut in the middle and continued, the weights are the same, bit for bit."""
+    """Both stages give the same weights, bit for bit, if training is interrupted and resumed."""
     settings = ["deb", "--recipe", "paper", *(word for setting in ("batch=4", "every=10", "patience=9", "steps=20")
                                               for word in ("--set", setting))]
     assert command("deb", "--recipe", "pretrain", "--steps", "2", "--set", "batch=4") == 0
@@ -134,7 +134,7 @@ def test_deb_from_pretraining_to_a_score(tmp_path: Path, command: Callable[..., 
 
 def test_deb_begins_as_bert_and_learns_by_both_losses(tmp_path: Path, command: Callable[..., int], data: TrainingData,
                                                       tiny_encoder: Path) -> None:
-    """Untrained it is BERT's own layer for the next sentence; then that and the masked words, against transformers."""
+    """Before training it equals BERT's next-sentence layer; its losses, with masked words, equal transformers'."""
     import transformers
 
     folder = shutil.copytree(tiny_encoder, tmp_path / "bert")
