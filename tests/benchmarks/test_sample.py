@@ -40,7 +40,7 @@ def test_making_the_sample_reproduces_the_committed_files(tmp_path: Path) -> Non
         assert len(dataset.items) == len(rows(name)) >= 21
 
 
-def test_the_sample_lacks_what_the_real_files_lack() -> None:
+def test_the_sample_has_the_gaps_of_the_real_files() -> None:
     """A list of votes is empty, both forms of an empty reply occur, and some rows have no annotations."""
     assert [(name, quality) for name in FILES for _, quality, values in votes(name) if not values] == [
         ("fed-dial", "Error recovery")]

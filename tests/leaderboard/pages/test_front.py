@@ -47,7 +47,7 @@ def test_answer_names_leaders_without_each_dataset(results: Results) -> None:
     assert "left out" not in texts["interesting"]
 
 
-def test_page_and_terminal_say_how_firm_a_first_place_is(results: Results) -> None:
+def test_page_and_terminal_say_how_firm_a_lead_is(results: Results) -> None:
     question = default(questions(results))
     assert question is not None
     removals = {"datasets": None, "contexts": 12, "votes": 1400}
