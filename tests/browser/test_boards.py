@@ -87,7 +87,7 @@ def test_other_statistic_or_fewer_datasets_rerank_without_intervals(site: Site, 
     ranks = expected(site.results, "overall", "pearson", (first,))
     assert_ranks(front, ranks)
     assert front.locator(".ranked td.rank small").first.inner_text() == "not available"
-    assert "no lead is tested" in front.locator("#sentence .evidence").inner_text()
+    assert "the lead is not tested" in front.locator("#sentence .evidence").inner_text()
 
 
 def test_details_and_comparison_match_the_tests(site: Site, front: sync_api.Page) -> None:
