@@ -103,7 +103,7 @@ def _development(comparison: PublishedComparison) -> Grid:
     rows += [(row.mean, row.column, "challenge, as published", row.sets)
              for row in measured.challenge(comparison.turns)]
     rows.sort(key=lambda row: (-row[0], (row[1], row[2])))
-    return Grid("dev-here", "This run beside the challenge: development datasets",
+    return Grid("dev-here", "This run next to the challenge: development datasets",
                 ("metric or team", "source", f"mean of {_sets(comparison)}", *comparison.datasets),
                 tuple((name, whose, number(mean, 3), *(number(sets.get(name, math.nan), 3)
                                                        for name in comparison.datasets))
@@ -143,7 +143,7 @@ def _test(report: Results) -> Iterator[Grid]:
     for name in table.values("metric"):
         sets = {row.dataset: float(row.value) for row in table.where(metric=name).rows}
         rows.append((sets["all"], name, "challenge, as published", sets))
-    yield Grid("test-here", "This run beside the challenge: test datasets",
+    yield Grid("test-here", "This run next to the challenge: test datasets",
                ("metric or team", "source", "average", *AVERAGED),
                tuple((name, whose, number(value, 4), *(number(sets[dataset], 4) for dataset in AVERAGED))
                      for value, name, whose, sets in sorted(rows, key=lambda row: (-row[0], row[1]))),

@@ -35,7 +35,7 @@ ALPHA, POWER = 0.05, 0.8
 MOST = 1_000_000
 """Contexts beyond which a difference counts as undetectable."""
 SURE = 30
-"""Non-centrality above which the power is taken as 1; there, and in the lower tail earlier, scipy returns NaN."""
+"""Non-centrality above which the power is taken as 1; there, and earlier in the lower tail, scipy may return NaN."""
 
 SPREAD = 1.7
 """Variance of a difference of correlations, times the number of items: the median over real ratings is 1.66."""
