@@ -127,7 +127,7 @@ class Quality:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """The address of a file; `by_hand` if it requires a registration.
+    """The URL of a file; `by_hand` if it requires registration.
 
     `form` names the function of benchmarks/sources that reads it; "official" and "mirror" are the organisers' format.
     """

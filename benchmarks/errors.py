@@ -8,7 +8,7 @@
     ├── BadStore            damaged data in the home
     └── FetchError          a source that is unreachable, or returns something unexpected
         ├── Offline         the host cannot be reached at all
-        └── ChecksumDiffers a downloaded file is not the file the card names
+        └── ChecksumDiffers a downloaded file does not have the checksum on its card
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class Offline(FetchError):
 
 
 class ChecksumDiffers(FetchError):
-    """A downloaded file is not the file the card names."""
+    """A downloaded file does not have the checksum on its card."""
 
 
 def raise_if_any(problems: Sequence[BadRecord]) -> None:

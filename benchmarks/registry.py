@@ -17,21 +17,21 @@ from benchmarks.storage import store
 
 DEFAULTS = {"split": "dev", "level": "turn", "licence": "not stated"}
 
-_own: dict[str, DatasetCard] = {}
+_user_cards: dict[str, DatasetCard] = {}
 _scores: dict[str, Path] = {}
 
 
-def know(home: Path) -> None:
+def register_home(home: Path) -> None:
     """Register the user's datasets and the published scores in this home."""
     _scores.clear()
     _scores.update((path.stem, path) for path in sorted((home / "scores").glob("*.csv")))
-    _own.clear()
-    _own.update((card.name, card) for card in store.own_cards(home) if card.name not in built_in())
+    _user_cards.clear()
+    _user_cards.update((card.name, card) for card in store.own_cards(home) if card.name not in built_in())
 
 
 def cards() -> dict[str, DatasetCard]:
     """Return all cards by name: the collection's in the order of the challenge, then the user's."""
-    return {**built_in(), **_own}
+    return {**built_in(), **_user_cards}
 
 
 @functools.cache

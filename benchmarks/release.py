@@ -75,7 +75,7 @@ def read(path: Path, required: bool = True) -> Release:
 
 
 def _published(files: Mapping[str, Path], imported: Collection[str]) -> dict[Path, Dataset]:
-    """Read the files named as a source on a dataset card names them."""
+    """Read the files that have the name of a source on a dataset card."""
     return {files[name]: convert(source.form, files[name], card)
             for card in registry.built_in().values() if card.name not in imported for source in card.sources
             if (name := file_name(source.url)) in files and not (

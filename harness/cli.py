@@ -165,7 +165,7 @@ def _execute(words: Sequence[str]) -> int:
             args.home = home_folder(args.home)
             from benchmarks import registry  # imported here, since `run` and --help do not need it
 
-            registry.know(args.home)
+            registry.register_home(args.home)
         return int(args.execute(args))
     finally:
         sys.stdout.flush()  # raises BrokenPipeError here and not at exit

@@ -320,7 +320,7 @@ def _store(dataset: Dataset, home: Path, source: str) -> None:
     if duplicates:
         sys.stderr.write(f"{name}: has the same items as {', '.join(duplicates)}; boards of your own data average over "
                          f"all of them unless you name one by --dataset\n")
-    registry.know(home)
+    registry.register_home(home)
 
 
 @dataclass(frozen=True, slots=True)

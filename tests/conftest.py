@@ -42,7 +42,7 @@ def _own_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monk
     """Keep every test away from the user's data."""
     home = tmp_path_factory.mktemp("home")
     monkeypatch.setenv("HARNESS_HOME", str(home))
-    registry.know(home)
+    registry.register_home(home)
 
 
 @pytest.fixture(autouse=True)

@@ -46,7 +46,7 @@ def sources(home: Path) -> tuple[Path, ...]:
     return home / "dailydialogpp", corpora.path(CORPUS, home)
 
 
-def holds(source: Path) -> bool:
+def is_complete(source: Path) -> bool:
     """Return True if the source is a file (the corpus) or a folder with both of upstream's files."""
     return source.is_file() or all((source / f"{part}.json").is_file() for part in PARTS)
 

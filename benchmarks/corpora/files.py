@@ -85,7 +85,7 @@ def ids(path: Path) -> Iterator[str]:
         yield row["dialogue_id"]
 
 
-def look(path: Path) -> tuple[list[ImportedCorpus], list[str]]:
+def find_corpora(path: Path) -> tuple[list[ImportedCorpus], list[str]]:
     """Return the corpora in a folder or file, and the reasons why other files were ignored.
 
     A bad file raises BenchmarkError if it has a known name or is `path` itself.

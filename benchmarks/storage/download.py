@@ -123,7 +123,7 @@ def _attempt(url: str, part: Path, note: Path) -> None:
 
 @contextlib.contextmanager
 def _opened(url: str, headers: Mapping[str, str]) -> Iterator[httpx2.Response]:
-    """Open the response of a server; TryAgain, Offline or FetchError on failure."""
+    """Open the response of a server; raise TryAgain, Offline or FetchError on failure."""
     import httpx2
 
     try:

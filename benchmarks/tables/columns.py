@@ -160,7 +160,7 @@ def recognise(sheet: Sheet, stated: Mapping[str, str], scales: Sequence[tuple[st
 
 
 def _stated(sheet: Sheet, stated: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
-    """Return the stated columns of each role; BadRecord for unknown roles and columns."""
+    """Return the stated columns of each role; raise BadRecord for unknown roles and columns."""
     columns: dict[str, tuple[str, ...]] = {}
     for name, text in stated.items():
         if (role := _role(name)) is None:
@@ -304,7 +304,7 @@ def _parsed(columns: Iterable[str]) -> dict[str, tuple[str, str, bool]]:
     parsed = {column: _quality_and_rater(column) for column in columns}
     columns_of = Counter(quality for quality, _, _ in parsed.values())
     names = Counter(rater for _, rater, _ in parsed.values())
-    parsed |= {column: _quality_and_rater(column, whole=True) for column, (quality, rater, certain) in parsed.items()
+    parsed |= {column: _quality_and_rater(column, longest=True) for column, (quality, rater, certain) in parsed.items()
                if certain and columns_of[quality] == names[rater] == 1}  # rater_anna_smith
     return parsed | _unmarked([column for column, (_, rater, _) in parsed.items() if not rater], len(parsed))
 
@@ -329,10 +329,10 @@ def _unmarked(columns: Sequence[str], total: int) -> dict[str, tuple[str, str, b
     return {}
 
 
-def _quality_and_rater(column: str, *, whole: bool = False) -> tuple[str, str, bool]:
+def _quality_and_rater(column: str, *, longest: bool = False) -> tuple[str, str, bool]:
     """Split a name into quality and rater; the third value is True if the name mentions a rater explicitly.
 
-    With `whole`, all words after that mention are the rater's name, unless the last one names a quality.
+    With `longest`, all words after that mention are the rater's name, unless the last one names a quality.
     """
     if matched := re.fullmatch(r"(.+?)\s*[(\[](.+)[)\]]", column):
         return matched[1], matched[2], False
@@ -342,7 +342,7 @@ def _quality_and_rater(column: str, *, whole: bool = False) -> tuple[str, str, b
             rest = words[position + 1:]
             if rest and rest[0] in NAMED["qualities"] and not stem[2]:
                 break
-            if whole and len(rest) > 1 and rest[-1] not in NAMED["qualities"] and not stem[2]:
+            if longest and len(rest) > 1 and rest[-1] not in NAMED["qualities"] and not stem[2]:
                 rest = [" ".join(rest)]
             rater, rest = (stem[2], rest) if stem[2] else (rest[0] if rest else "", rest[1:])
             return " ".join((*words[:position], *rest)) or "rating", rater, bool(rater)

@@ -53,7 +53,7 @@ def to_datasets(name: str, home: Path | str | None = None) -> hub.DatasetDict:
 
 def load(name: str, home: Path) -> Dataset:
     """Load a dataset by its name or the path of its card."""
-    registry.know(home)
+    registry.register_home(home)
     (dataset_name,) = own.import_paths((name,), home)
     return registry.load(registry.card(dataset_name.casefold()).name, home)
 

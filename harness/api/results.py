@@ -185,7 +185,7 @@ class Results:
     def _dataset(self, name: str) -> Dataset:
         """Load the dataset of the results from this machine."""
         entry, run = self.entry(name), self.rows.run
-        registry.know(self.home)
+        registry.register_home(self.home)
         selection = plan.Selection(data=entry.kind, seed=run.seed,
                                    limit=run.options.get("limit"), sample=run.options.get("sample"))
         loaded = plan.load(registry.card(name), self.home, selection)

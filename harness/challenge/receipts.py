@@ -181,7 +181,7 @@ def _phase_of(phases: Sequence[Rulebook], log: Log, file: Path, column: str, hom
     """
     datasets = {rules.phase: ground.loaded(rules, home) for rules in phases if rules.ready}
     known = scorefile.expected(dataset for group in datasets.values() for dataset in group)
-    scored = set(scorefile.read(file, known, whole=False, column=column or phases[0].column).datasets)
+    scored = set(scorefile.read(file, known, all_datasets=False, column=column or phases[0].column).datasets)
     candidates = [rules for rules in phases
                   if scored & {dataset.card.name for dataset in datasets.get(rules.phase, ())}]
     if len(candidates) != 1:

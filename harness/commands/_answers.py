@@ -37,7 +37,7 @@ def page(results: Results, home: Path, url: str) -> tuple[bytes, int]:
     """Return the page for all judges in the results, and its number of items."""
     parts, items = [HEAD], 0
     sampled = {entry.name for entry in results.datasets if entry.origin == "sample"}
-    datasets.know(home)
+    datasets.register_home(home)
     for points in results.points:
         card = datasets.card(points.dataset)
         dataset = datasets.sample(card) if points.dataset in sampled else datasets.load(points.dataset, home)

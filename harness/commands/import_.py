@@ -66,7 +66,7 @@ def run(args: argparse.Namespace) -> int:
 def _corpora(path: Path) -> tuple[list[ImportedCorpus], list[str]]:
     """Return the corpora at a path, and why other files are not corpora; such a file may be a table."""
     try:
-        return files.look(path)
+        return files.find_corpora(path)
     except BenchmarkError as error:
         if own.table_of(str(path)) is None or files.plain_name(path) in (*files.CARDS, files.LIST):
             raise

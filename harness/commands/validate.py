@@ -46,10 +46,10 @@ def _read(path: Path, home: Path, names: list[str], column: str) -> tuple[ScoreF
     real, sample = available(home, names)
     if names:
         return read(path.expanduser(), expected([*real, *sample]), column=column), "real" if real else "sample"
-    file = read(path.expanduser(), expected(real or sample), whole=False, column=column)
+    file = read(path.expanduser(), expected(real or sample), all_datasets=False, column=column)
     if file.datasets or not (real and sample) or file.problems[0].kind == "unreadable":
         return file, "real" if real else "sample"
-    other = read(path.expanduser(), expected(sample), whole=False, column=column)
+    other = read(path.expanduser(), expected(sample), all_datasets=False, column=column)
     return (other, "sample") if other.datasets else (file, "real")
 
 

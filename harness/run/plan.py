@@ -210,7 +210,7 @@ def with_ratings(dataset: Dataset, ratings: Sequence[Rating]) -> tuple[Dataset, 
 
 def load_named(name: str, home: Path, selection: Selection) -> Dataset | None:
     """Load a dataset by name, in any process."""
-    datasets.know(home)
+    datasets.register_home(home)
     return load(datasets.card(name), home, selection)
 
 

@@ -34,7 +34,7 @@ def prepare(requested: Settings) -> tuple[Plan, Workspace]:
                        statistics=additional_statistics(requested.statistic, requested.level),
                        epsilon=requested.epsilon)
     home = home_folder(requested.home)
-    datasets.know(home)
+    datasets.register_home(home)
     plan.choose(requested.metric, requested.with_, requested.seed)  # reject unknown names before importing a table
     requested = dataclasses.replace(requested, dataset=tuple(sorted(
         own.import_paths(requested.dataset, home, own.Reading(requested.columns, requested.scale)))))

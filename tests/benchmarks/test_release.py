@@ -110,7 +110,7 @@ def test_translations_are_datasets_with_the_votes_of_the_originals(tmp_path: Pat
     turns = ",".join(['"A\nB"'] * len(LANGUAGES))
     (tables / "fed-dial.csv").write_text(f"dialogue_id,{columns},ratings\nfed-dial_00000,{turns},3\n")
     invoke("import", tables)
-    registry.know(home)
+    registry.register_home(home)
     zh, talk = registry.load("fed-turn-zh", home), registry.load("fed-dial-ja", home)
     assert (zh.card.split, zh.card.language, [quality.name for quality in zh.card.qualities]) == (
         "more", "zh", ["Overall"])

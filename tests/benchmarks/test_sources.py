@@ -248,7 +248,7 @@ def test_gpt_abceval_inverts_faults(tmp_path: Path, home: Path) -> None:
     assert votes(dataset).items() >= {"empathetic": (0.0, 1.0), "not redundant": (1.0, 0.0)}.items()
     assert dataset.scores["gpt"]["gpt-abceval_00001|empathetic"] == 1.0
     store.save(dataset, home)
-    registry.know(home)
+    registry.register_home(home)
     columns = choose("scores:gpt-abceval.gpt").metric.score(dataset.items, Models(home))
     assert columns["scores:gpt-abceval.gpt@not redundant"].tolist() == [0.0, 0.0]
 

@@ -369,7 +369,7 @@ def test_a_dataset_named_by_its_card_has_its_own_board(tmp_path: Path, home: Pat
     assert "tea-talk: replaced in the home by the current content of " in invoke(*run).err
     assert "tea-talk" in registry.names()
     assert hub.load(str(card), home).card.name == "tea-talk"
-    registry.know(tmp_path)
+    registry.register_home(tmp_path)
     assert "tea-talk" not in registry.names()
 
 

@@ -62,10 +62,10 @@ class ScoreFile:
         return self.scores.get((dataset, quality), self.scores.get((dataset, EVERY)))
 
 
-def read(path: Path, wanted: Expected, *, whole: bool = True, column: str = "") -> ScoreFile:
+def read(path: Path, wanted: Expected, *, all_datasets: bool = True, column: str = "") -> ScoreFile:
     """Read a score file and list all its problems; nothing in the file raises an exception.
 
-    With `whole`, scores missing in any wanted dataset are problems, else only in datasets with at least one score. The
+    With `all_datasets`, scores missing in any wanted dataset are problems, else only in datasets with at least one. The
     scores are in `column` if the file has it, else in `score`.
     """
     digest = ""
@@ -82,7 +82,7 @@ def read(path: Path, wanted: Expected, *, whole: bool = True, column: str = "") 
         Problem("missing", 0, "", "the file has no scores", count=0)]
     if table.ids and len(by_line) == len(table.ids) and {problem.kind for problem in by_line} == {"missing"}:
         by_line, no_scores = [], [Problem("missing", 0, "", "every score is still empty", count=len(table.ids))]
-    datasets = wanted.items if whole else dict.fromkeys(name for name, _ in scores)
+    datasets = wanted.items if all_datasets else dict.fromkeys(name for name, _ in scores)
     missing = sorted(_missing(values, wanted, datasets), key=lambda problem: -problem.count)
     problems = (*notes, *sorted(by_line, key=lambda problem: problem.line), *no_scores, *missing, *_constants(scores))
     return ScoreFile(scores, problems, digest, len(table.ids))

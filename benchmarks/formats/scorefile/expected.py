@@ -78,7 +78,7 @@ def key(name: str, quality: str) -> str:
 
 
 def expected(datasets: Iterable[Dataset]) -> Expected:
-    """Return what a file for these datasets should score."""
+    """Return the scores expected in a file for these datasets."""
     items, qualities = {}, {}
     unrated: dict[tuple[str, str], frozenset[str]] = {}
     for dataset in datasets:

@@ -78,7 +78,7 @@ def opened(path: Path) -> tuple[str, bytes]:
 
 
 def rows(content: bytes, ending: str, limit: int, column: str = "") -> ScoreRows:
-    """Parse at most `limit` rows of a file; the scores are in `column` if the file has it, else in `score`."""
+    """Parse a file of at most `limit` rows; the scores are in `column` if the file has it, else in `score`."""
     table = delimited(decoded(content), ending)
     _, names = next(table, (1, []))
     id_column, score_column = header(names, column)
@@ -104,7 +104,7 @@ def rows(content: bytes, ending: str, limit: int, column: str = "") -> ScoreRows
 
 
 def header(names: Sequence[str], column: str) -> tuple[int, int]:
-    """Return the indices of the columns of ids and scores; Unreadable if one is missing or ambiguous."""
+    """Return the indices of the columns of ids and scores; raise Unreadable if one is missing or ambiguous."""
     plain = [name.strip(BLANK).casefold() for name in names]
     wanted = column.strip(BLANK).casefold()
     if wanted.startswith(RATINGS):

@@ -60,10 +60,10 @@ def compare(metrics: Sequence[Chosen], scores: ReplyScores, cache: Cache) -> Fin
 
 def _source(request: StudyRequest) -> Path:
     if request.folder is not None:
-        if data.holds(request.folder):
+        if data.is_complete(request.folder):
             return request.folder
         raise BadConfig(f"{request.folder} has no dev.json and test.json of DailyDialog++ ({data.URL}, folder dataset)")
-    source = next(filter(data.holds, data.sources(request.home)), None)
+    source = next(filter(data.is_complete, data.sources(request.home)), None)
     if source is None:
         raise BadConfig(f"DailyDialog++ was not found; run `harness fetch --corpora {data.CORPUS}`, or name the folder "
                         f"of its dev.json and test.json ({data.URL}, folder dataset) with --from")

@@ -78,7 +78,7 @@ def test_datasets_may_share_items_or_be_missing(tmp_path: Path) -> None:
     wanted = Expected({"toy": IDS, "other": ("x", "y")}, {"toy": ("overall",), "other": ("q",)})
     (problem,) = read_text(tmp_path, GOOD, wanted=wanted).problems
     assert (problem.kind, problem.id, problem.count, problem.fatal) == ("missing", "other", 2, False)
-    assert read(tmp_path / "mine.csv", wanted, whole=False).problems == ()
+    assert read(tmp_path / "mine.csv", wanted, all_datasets=False).problems == ()
     nothing = read_text(tmp_path, GOOD, wanted=Expected({}, {}))
     assert (counts(nothing.problems), nothing.scores) == ({"unknown": 4}, {})
 
