@@ -63,7 +63,7 @@ class AdemMetric(Trainable):
 
 
 def rated_replies(dialogues: Dialogues, rng: np.random.Generator) -> list[tuple[Pair, float]]:
-    """Return responses with a good one as the reference, and ratings; by default 5 if good, 1 if of another context."""
+    """Pair responses with a good one as the reference and a target: the rating, else 5 if good, 1 if random."""
     rows = [row for row in answered(dialogues) if row.rated or len(row.good) > 1]
     examples = []
     for number, row in enumerate(rows):

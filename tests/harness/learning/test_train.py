@@ -123,7 +123,7 @@ def test_training_resumes_and_existing_weights_are_kept(
     invoke(*command, "--seed", "1")
     assert checkpoint.read("follows", trained(home)).digest != digest
     corpus.write_text("".join(corpus.read_text().splitlines(keepends=True)[:-1]))
-    assert "100 steps" in invoke(*command, "--seed", "1", "--out", tmp_path / "mine").out, "for another corpus"
+    assert "100 steps" in invoke(*command, "--seed", "1", "--out", tmp_path / "mine").out, "a changed corpus"
     assert {path.name for path in (tmp_path / "mine").iterdir()} == {"card.json", "config.json", "model.safetensors"}
 
 

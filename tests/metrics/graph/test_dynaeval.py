@@ -44,17 +44,17 @@ def dialogue(turns: str) -> tuple[Utterance, ...]:
 
 
 def batch(*dialogues: str, window: int = 4, speakers: int = 2) -> Any:
-    read_turns = [dialogue(one) for one in dialogues]
-    table = TextTable((turn.text for one in read_turns for turn in one), read)
-    return graphs([Turns(one, window) for one in read_turns], table, speakers)
+    parsed = [dialogue(turns) for turns in dialogues]
+    table = TextTable((turn.text for turns in parsed for turn in turns), read)
+    return graphs([Turns(turns, window) for turns in parsed], table, speakers)
 
 
-def relations(found: Any) -> dict[tuple[int, int], int]:
-    return {(j, i): theta for (j, i), theta in zip(found.edge_index.T.tolist(), found.edge_type.tolist(), strict=True)}
+def relations(graph: Any) -> dict[tuple[int, int], int]:
+    return {(j, i): theta for (j, i), theta in zip(graph.edge_index.T.tolist(), graph.edge_type.tolist(), strict=True)}
 
 
 def test_edges_and_relations_of_three_turns() -> None:
-    # who speaks at i (A 0, B 1) · 4 + who at j · 2 + whether j comes after i; 8 is i itself
+    # speaker at i (A 0, B 1) · 4 + speaker at j · 2 + (1 if j comes after i); 8 is i itself
     assert relations(batch("A:one B:two A:three", window=1)) == {
         (0, 0): 8, (1, 1): 8, (2, 2): 8, (1, 0): 3, (0, 1): 4, (2, 1): 5, (1, 2): 2}
     assert relations(batch("A:one B:two A:three", window=2)).items() >= {(2, 0): 1, (0, 2): 0}.items()
@@ -98,9 +98,9 @@ def test_dynaeval_against_its_formulas_as_loops(published: bool) -> None:
                 message = torch.cat([a[j] * e[j], 10 * (cosines[i] @ cosines[j]).view(1)][: 2 - published])
                 total = total + matrices[:, theta] @ message / (1 if published else len(sources))
         first.append(torch.relu(total))
-    own, other = ((network.convolution.lin_root, network.convolution.lin_rel) if published else
-                  (network.convolution.own, network.convolution.neighbours))
-    second = [torch.relu(own(first[i]) + other(sum(
+    root, relation = ((network.convolution.lin_root, network.convolution.lin_rel) if published else
+                      (network.convolution.own, network.convolution.neighbours))
+    second = [torch.relu(root(first[i]) + relation(sum(
         first[j] for j in range(5) if 0 < abs(i - j) <= 2))) for i in range(5)]
     summed = sum(torch.cat([second[i], e[i]]) for i in range(5))
     torch.testing.assert_close(network(found)[0], network.score(summed / (5 if published else summed.norm()))[0])
@@ -123,9 +123,9 @@ def test_s_dicoh_by_the_recipe_of_the_paper(tmp_path: Path, tiny_encoder: Path) 
         e = lstm(vectors[None])[0][0]
         return torch.softmax(e @ weigh.weight[0], 0) @ e
 
-    said = [torch.tensor(words) for words in ([[1.0, 2], [8, 6]], [[3.0, 4]])]
-    read = torch.stack([summed(network.words, network.weigh_words, words) for words in said])
-    expected = network.score(summed(network.utterances, network.weigh_utterances, read))
+    words = [torch.tensor(vectors) for vectors in ([[1.0, 2], [8, 6]], [[3.0, 4]])]
+    utterances = torch.stack([summed(network.words, network.weigh_words, vectors) for vectors in words])
+    expected = network.score(summed(network.utterances, network.weigh_utterances, utterances))
     assert scores[0] == pytest.approx(expected.item(), abs=1e-5)
     assert signature(metric, models)["vectors"].startswith("words.txt@")
 
@@ -150,7 +150,7 @@ def test_dynaeval_by_the_recipe_of_the_paper(tmp_path: Path, tiny_encoder: Path)
              Item("as long", dialogue("A:hello"), Utterance("B", "tea " * 30 + "what not"))]
     scores = metric.score(items, models)["dynaeval"]
     assert np.isnan(scores).tolist() == [False, True, False, False]
-    assert scores[2] == scores[3] != scores[0]  # 30 words are read
+    assert scores[2] == scores[3] != scores[0]  # only the first 30 words count
     assert registry.choose("dynaeval[recipe=paper]").metric.card.system == "same method, smaller model"
     with pytest.raises(MissingResource, match="roberta-base"):
         registry.choose("dynaeval[recipe=paper]").metric.score(items, models)
@@ -165,7 +165,7 @@ def test_the_sequence_network_by_hand() -> None:
     torch.testing.assert_close(network(found)[0], network.score(weights @ states[:3])[0])
     cosines = network.cosines(found.x, found.batch).flatten()
     units = torch.nn.functional.normalize(found.x[:, :WIDTH], dim=-1)
-    between = [10 * float(units[place - 1] @ units[place]) for place in (2, 4)]
+    between = [10 * float(units[row - 1] @ units[row]) for row in (2, 4)]
     assert cosines.tolist() == pytest.approx([0, 10, between[0], 0, between[1]])
 
 

@@ -35,8 +35,8 @@ def source(tmp_path: Path) -> TopicSource:
     write(tmp_path / "g", WORDS, np.array([0, 1, 2]), np.array([1, 2, 3]), np.ones(3, np.float32))
 
     def read(texts: Any) -> Any:
-        places = [WORDS.index(text) + 1 if text in WORDS else 9 for text in texts]
-        return np.array([[place, place ** 2] for place in places], np.float32).reshape(-1, 2)
+        numbers = [WORDS.index(text) + 1 if text in WORDS else 9 for text in texts]
+        return np.array([[number, number ** 2] for number in numbers], np.float32).reshape(-1, 2)
 
     return TopicSource(Graph(tmp_path / "g"), read)
 
@@ -65,7 +65,7 @@ def test_edges_and_features_of_topic_graphs(source: TopicSource) -> None:
     np.testing.assert_allclose(none, [[[2, 4], [0, 0], [0, 0]]])
 
 
-def test_vectors_of_a_file_for_terms_of_several_words(home: Path, tmp_path: Path) -> None:
+def test_file_vectors_of_multi_word_terms(home: Path, tmp_path: Path) -> None:
     (tmp_path / "numberbatch.txt").write_text("4 2\ntea 3 4\nblack 0 5\nblack_tea 0 2\ncup 8 6\n")
     read = file_vectors(Models(home), str(tmp_path / "numberbatch.txt"))
     found = read(["tea", "black tea", "tea cup", "moon"])  # (3, 4) and (8, 6) have the mean (5.5, 5)
@@ -81,18 +81,18 @@ def test_normalised_adjacency_by_hand() -> None:
     np.testing.assert_allclose(found, np.array([1 / 5 ** 0.5, 0.5 / 3.75 ** 0.5] * 2), rtol=1e-6)
 
 
-def test_a_layer_of_attention_by_hand() -> None:
+def test_an_attention_layer_by_hand() -> None:
     layer = grade.TopicAttention(size=2, heads=2, slope=0.01).double()
     for name, value in (("lift", torch.eye(2) * 2), ("own", torch.eye(2) * -1)):
         getattr(layer, name).weight.data = value.double()
     layer.target.data, layer.source.data = torch.tensor([[1.0], [0.0]]).double(), torch.tensor([[1.0], [-1.0]]).double()
     nodes = torch.tensor([[1.0, 1.0], [0.5, 2.0], [2.0, 3.0], [4.0, -4.0]]).double()
     found = layer(nodes, torch.tensor([[1, 2], [0, 0]]), torch.tensor([0.5, 0.25]).double()).detach()
-    # W h = 2 h. First head: e_01 = 0.5 (2 + 1) = 1.5, e_02 = 0.25 (2 + 4) = 1.5, so both have a half of the weight;
+    # W h = 2 h. First head: e_01 = 0.5 (2 + 1) = 1.5, e_02 = 0.25 (2 + 4) = 1.5, so each has half of the weight;
     # second: e_01 = leaky(0.5 · −4) = −0.02, e_02 = leaky(0.25 · −6) = −0.015
     share = float(1 / (1 + np.exp(-0.02 + 0.015)))
-    together: list[float] = [0.5 * 1 + 0.5 * 4, (1 - share) * 4 + share * 6]
-    np.testing.assert_allclose(found[0], np.array(together) - 1)
+    attended: list[float] = [0.5 * 1 + 0.5 * 4, (1 - share) * 4 + share * 6]
+    np.testing.assert_allclose(found[0], np.array(attended) - 1)
     # without an edge only V h acts: elu(−4) and elu(4)
     np.testing.assert_allclose(found[3], np.array([np.expm1(-4), 4]))
 
@@ -105,7 +105,7 @@ def test_the_graph_branch_by_hand(source: TopicSource) -> None:
     network.first.bias.data[0] = 5
     network.layers[0].own.weight.data[0, 0] = network.last.weight.data[1, 0] = 1
     graphs = topics(source, [(("cup",), ()), ((), ()), (("moon",), ("cup",))]).batch(np.arange(3))
-    # cup: 2 + 10 · 2 + 100 · 4 + 5 = 427; moon: 9 + 5 = 14; their mean 220.5; without a node zeros
+    # cup: 2 + 10 · 2 + 100 · 4 + 5 = 427; moon: 9 + 5 = 14; their mean is 220.5; zeros without nodes
     expected = np.array([[0, 427, 0, 0], [0, 0, 0, 0], [0, 220.5, 0, 0]])
     np.testing.assert_allclose(network(graphs).detach(), expected)
     network.last.weight.data[2, 4] = 8  # weight of the nearest: moon has no edge to cup, tea is two hops from kitchen
@@ -126,12 +126,12 @@ def test_the_graph_branch_of_the_paper_by_hand(source: TopicSource) -> None:
     layer.own.weight.data, layer.lift.weight.data = torch.eye(2).double(), -0.5 * torch.eye(2).double()
     network.last.weight.data[1] = torch.tensor([1.0, 1.0])
     graphs = topics(source, [(("cup",), ("moon",))]).batch(np.array([0])).apply(double)
-    # cup: 2 + 10 · 2 + 100 · 4 + 5 = 427 and 4, moon: 9 + 5 = 14 and 81; no way between them, so that each is alone
+    # cup: 2 + 10 · 2 + 100 · 4 + 5 = 427 and 4, moon: 9 + 5 = 14 and 81; they are unconnected
     assert network(graphs)[0, 1].item() == pytest.approx((427 + 4 + 14 + 81) / 2)
-    far = dataclasses.replace(source, unconnected=20)
-    graphs = topics(far, [(("cup",), ("moon", "kitchen", "cup"))]).batch(np.array([0]))
+    source = dataclasses.replace(source, unconnected=20)
+    graphs = topics(source, [(("cup",), ("moon", "kitchen", "cup"))]).batch(np.array([0]))
     assert graphs.edge_attr.tolist() == pytest.approx([1 / 20, 1 / 2, 1])
-    graphs = topics(far, [(("cup",), ("moon",))]).batch(np.array([0])).apply(double)
+    graphs = topics(source, [(("cup",), ("moon",))]).batch(np.array([0])).apply(double)
     # each loses half of the other: cup 427 - 7 and 4 - 40.5, moon 14 - 213.5 and 81 - 2; ELU then bends values below 0
     cup, moon = (420.0, np.expm1(-36.5)), (np.expm1(-199.5), 79.0)
     assert network(graphs)[0, 1].item() == pytest.approx((sum(cup) + sum(moon)) / 2)
@@ -183,7 +183,7 @@ def test_the_recipe_of_the_paper(name: str, kind: str, inputs: int, tmp_path: Pa
     column = metric.score(items, models)[name]
     assert ((column > 0) & (column < 1)).tolist() == [True, True, False, True]
     assert np.isnan(column[2])
-    assert column[0] == column[3], "the last two utterances are read"
+    assert column[0] == column[3], "only the last two utterances count"
     alone = [metric.score([item], models)[name][0] for item in items[:2]]
     assert column[:2].tolist() == pytest.approx(alone, abs=1e-6)
 
@@ -217,7 +217,7 @@ def test_the_shipped_word_graph_is_that_of_the_embedded_encoder(tmp_path: Path) 
     words = keywords.vocabulary()
     write(tmp_path / "made", *concepts.nearest(words, grade_topics.encoder_vectors(Models(tmp_path), "")(words)))
     (shipped,) = SHIPPED.glob(f"grade/{concepts.identity()}-*.graph")
-    made, kept = ([set(graph.columns[first:last].tolist())
-                   for first, last in zip(graph.rows, graph.rows[1:], strict=False)]
-                  for graph in (Graph(tmp_path / "made"), Graph(shipped)))
-    assert np.mean([one == other for one, other in zip(made, kept, strict=True)]) > 0.999, "but for ties"
+    neighbours, expected = ([set(graph.columns[first:last].tolist())
+                             for first, last in zip(graph.rows, graph.rows[1:], strict=False)]
+                            for graph in (Graph(tmp_path / "made"), Graph(shipped)))
+    assert np.mean([left == right for left, right in zip(neighbours, expected, strict=True)]) > 0.999, "except ties"

@@ -32,7 +32,7 @@ def rows(*numbers: int) -> np.ndarray:
 
 
 def dialogue(*texts: str, response: str | None = None) -> Item:
-    turns = tuple(Utterance("AB"[place % 2], text) for place, text in enumerate(texts))
+    turns = tuple(Utterance("AB"[index % 2], text) for index, text in enumerate(texts))
     return Item("one", turns, None if response is None else Utterance("system", response))
 
 
@@ -40,7 +40,7 @@ def test_shipped_weights_prefer_order_to_shuffles(home: Path) -> None:
     said = ("Hi, how was your weekend?", "Great, I went hiking with my brother.", "Oh nice, where did you go?",
             "To the lake in the north. We camped there for a night.", "Wasn't it too cold to sleep in a tent?",
             "A bit, but we had good sleeping bags.", "I should try that some day. Bye!", "Bye, see you on Monday.")
-    shuffles = [[said[place] for place in order] for order in ((3, 7, 0, 5, 1, 6, 4, 2), (2, 5, 1, 7, 4, 0, 6, 3))]
+    shuffles = [[said[index] for index in order] for order in ((3, 7, 0, 5, 1, 6, 4, 2), (2, 5, 1, 7, 4, 0, 6, 3))]
     items = [dialogue(*texts) for texts in (said, *shuffles)]
     column = registry.choose("fined-eval").metric.score(items, Models(home))["fined-eval-coherence"]
     assert column[0] > column[1:].max()
@@ -123,9 +123,9 @@ def test_a_judge_of_inference_learns(tmp_path: Path, rng: np.random.Generator) -
 
 def test_corpora_without_labels_are_refused(tiny_encoder: Path, tmp_path: Path) -> None:
     turns = tuple(Utterance("A", text) for text in ("tea", "rain here", "hello there", "what is it"))
-    some = [Dialogue(str(number), "toy", "train", (*turns, Utterance("B", f"tea {number}")), {})
-            for number in range(80)]
-    data = TrainingData({"toy": corpus(*some)}, Models(tmp_path, Choice(encoder=str(tiny_encoder))), seed=0,
+    dialogues = [Dialogue(str(number), "toy", "train", (*turns, Utterance("B", f"tea {number}")), {})
+                 for number in range(80)]
+    data = TrainingData({"toy": corpus(*dialogues)}, Models(tmp_path, Choice(encoder=str(tiny_encoder))), seed=0,
                         recipe=SMALL)
     with pytest.raises(MetricError, match="nothing to learn likability from"):
         fined_data.prepared(data)

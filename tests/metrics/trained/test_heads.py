@@ -37,7 +37,7 @@ REPLY = torch.tensor([[1.0, 0.0, 2.0, 4.0], [0.0, 2.0, 1.0, 3.0]])
 
 
 def dialogue(*texts: str, speakers: str = "AB", **labels: Any) -> Dialogue:
-    turns = tuple(Utterance(speakers[place % len(speakers)], text) for place, text in enumerate(texts))
+    turns = tuple(Utterance(speakers[index % len(speakers)], text) for index, text in enumerate(texts))
     return Dialogue("toy-0", "toy", "train", turns, labels)
 
 
@@ -71,10 +71,10 @@ def test_recurrent_reading_ignores_padding() -> None:
     network = dialogue_heads.Recurrent(width=4, size=3, hidden=2, layers=2).eval()
     words, lengths = torch.randn(1, 3, 4), torch.tensor([3])
     longer = torch.cat([words, torch.full((1, 2, 4), 9.0)], dim=1)
-    short, padded = (network.read(network.reply, one, lengths).detach() for one in (words, longer))
+    short, padded = (network.read(network.reply, vectors, lengths).detach() for vectors in (words, longer))
     np.testing.assert_allclose(short, padded, atol=1e-6)
-    turned = network.read(network.reply, words.flip(1), lengths).detach()
-    assert not np.allclose(short, turned)
+    reverse = network.read(network.reply, words.flip(1), lengths).detach()
+    assert not np.allclose(short, reverse)
 
 
 def test_losses_by_hand() -> None:
@@ -125,7 +125,7 @@ class FakeMasked:
         return [np.log([0.1, 0.5][: len(text.split())]).astype(np.float32) for _, text in pairs]
 
 
-def test_the_three_forms_of_specificity_by_hand() -> None:
+def test_the_three_columns_of_specificity_by_hand() -> None:
     items = [make_item(text, text) for text in ("quantum tea", "", "tea")]
     columns = registry.choose("sm").metric.score(items, FakeMasked())  # type: ignore[arg-type]
     np.testing.assert_allclose(columns["sm-ll"], [np.log(20), np.nan, np.log(10)], rtol=1e-6)

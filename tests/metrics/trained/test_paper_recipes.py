@@ -130,7 +130,7 @@ def test_usr(trained: Callable[..., Any], tiny_encoder: Path) -> None:
 
 @pytest.mark.parametrize(("name", "said"), [("bert-dnn", SAID), ("bert-ruber", "what is it")])
 def test_layers_over_a_frozen_encoder(name: str, said: str, trained: Callable[..., Any], tiny_encoder: Path) -> None:
-    """BERT+DNN: tanh over the largest states of both texts; BERT-RUBER: ReLU over the means and their product."""
+    """BERT+DNN: tanh layers over max-pooled states; BERT-RUBER: ReLU layers over mean states and their product."""
     models, metric, columns = trained(name, "first=5", "second=6", "third=4")
     column = columns["bert-ruber-unreferenced" if name == "bert-ruber" else name]
     weights = load_file(models.checkpoint(*checkpoints(metric), str(tiny_encoder)).folder / checkpoint.WEIGHTS)
@@ -140,16 +140,16 @@ def test_layers_over_a_frozen_encoder(name: str, said: str, trained: Callable[..
     if "bilinear" in weights:
         both, between = [*both, (query @ weights["bilinear"].float() @ answer)[None]], torch.relu
     states = torch.cat(both)
-    for place in (0, 3, 6, 9):
-        states = weights[f"layers.{place}.weight"].float() @ states + weights[f"layers.{place}.bias"].float()
-        states = between(states) if place < 9 else states
+    for layer in (0, 3, 6, 9):
+        states = weights[f"layers.{layer}.weight"].float() @ states + weights[f"layers.{layer}.bias"].float()
+        states = between(states) if layer < 9 else states
     assert len(states) == 1
     assert column[0] == pytest.approx(torch.sigmoid(states).item(), rel=1e-4)
     assert np.isfinite(column).tolist() == [True, False, True]
 
 
 def test_adem(trained: Callable[..., Any], tiny_encoder: Path) -> None:
-    """Context, reference and response on some principal axes, against the formula."""
+    """Context, reference and response on principal axes, against the formula."""
     models, metric, columns = trained("adem", "size=5")
     kept = models.checkpoint(*checkpoints(metric), str(tiny_encoder))
     weights, sizes = load_file(kept.folder / checkpoint.WEIGHTS), kept.config["network"]

@@ -48,8 +48,8 @@ def loss(network: Any, batch: Any) -> Any:
 
 def fit(recipe: Recipe = RECIPE, seed: int = 0, state: Path | None = None, tell: Any = lambda _: None,
         until: float = np.inf, network: Any = None, **changes: Any) -> Fitted:
-    made = Objective(network or Noisy(), {}, batch, [batch(np.random.default_rng(5))], loss)
-    return loop.fit(dataclasses.replace(made, **changes), recipe, Machine(), seed, state, tell, until=until)
+    objective = Objective(network or Noisy(), {}, batch, [batch(np.random.default_rng(5))], loss)
+    return loop.fit(dataclasses.replace(objective, **changes), recipe, Machine(), seed, state, tell, until=until)
 
 
 def same(first: Fitted, second: Fitted) -> bool:
@@ -57,7 +57,7 @@ def same(first: Fitted, second: Fitted) -> bool:
         torch.equal(tensor, second.weights[name]) for name, tensor in first.weights.items())
 
 
-def test_a_line_is_found_and_only_trained_weights_returned() -> None:
+def test_fit_converges_and_returns_only_trained_weights() -> None:
     plain = fit(dataclasses.replace(RECIPE, steps=300), network=torch.nn.Linear(3, 1))
     assert plain.weights["weight"].numpy() == pytest.approx(SLOPES.numpy(), abs=0.05)
     assert plain.weights["bias"].item() == pytest.approx(3, abs=0.05)
@@ -73,7 +73,7 @@ def test_rate_schedules() -> None:
     assert [loop.share_of_rate(recipe, step) for step in range(7)] == [1, 1, 1, 0.5, 0.5, 0.25, 0.25]
 
 
-def test_a_seed_decides_the_weights_and_randomness_is_restored() -> None:
+def test_the_seed_determines_the_weights_and_randomness_is_restored() -> None:
     torch.manual_seed(9)
     expected = torch.rand(1)
     networks = [Noisy() for _ in range(3)]
@@ -85,8 +85,8 @@ def test_a_seed_decides_the_weights_and_randomness_is_restored() -> None:
 
 
 @pytest.mark.parametrize("count", [1, 6])
-def test_an_interrupted_training_ends_in_the_same_weights(count: int, tmp_path: Path) -> None:
-    whole, curve = fit(seed=3), []
+def test_an_interrupted_training_ends_with_the_same_weights(count: int, tmp_path: Path) -> None:
+    uninterrupted, curve = fit(seed=3), []
 
     def stop(evaluation: Evaluation) -> None:
         curve.append(evaluation)
@@ -96,18 +96,18 @@ def test_an_interrupted_training_ends_in_the_same_weights(count: int, tmp_path: 
     with pytest.raises(KeyboardInterrupt):
         fit(RECIPE, 3, tmp_path / "state", stop)
     torch.manual_seed(1234)
-    assert same(whole, fit(RECIPE, 3, tmp_path / "state", curve.append))
-    assert tuple(curve) == whole.curve
+    assert same(uninterrupted, fit(RECIPE, 3, tmp_path / "state", curve.append))
+    assert tuple(curve) == uninterrupted.curve
 
 
 def test_a_damaged_or_foreign_state_is_ignored(tmp_path: Path) -> None:
     state = tmp_path / "state"
-    whole = fit(RECIPE, 3, state)
-    for spoil, seed in ((lambda: state.write_bytes(state.read_bytes()[:-100]), 3),
-                        (lambda: torch.save([1], state), 3), (lambda: None, 4)):
-        spoil()
+    expected = fit(RECIPE, 3, state)
+    for damage, seed in ((lambda: state.write_bytes(state.read_bytes()[:-100]), 3),
+                         (lambda: torch.save([1], state), 3), (lambda: None, 4)):
+        damage()
         curve: list[Evaluation] = []
-        assert same(whole, fit(RECIPE, seed, state, curve.append)) == (seed == 3)
+        assert same(expected, fit(RECIPE, seed, state, curve.append)) == (seed == 3)
         assert len(curve) == 6
 
 
@@ -125,7 +125,7 @@ def test_training_stops_when_patience_runs_out_and_keeps_the_best() -> None:
     ({"held_out": []}, "validation set is empty"),
     ({"network": torch.nn.Linear(3, 1).requires_grad_(False)}, "no parameter that requires a gradient"),
 ])
-def test_an_impossible_training_is_refused(changes: dict[str, Any], message: str) -> None:
+def test_invalid_objectives_are_refused(changes: dict[str, Any], message: str) -> None:
     with pytest.raises(MetricError, match=message):
         fit(**changes)
 

@@ -41,7 +41,7 @@ def test_corruptions_of_a_text(text: str, seed: int) -> None:
 
 def test_stop_words_are_dropped(rng: np.random.Generator) -> None:
     for text, expected in (("I like the old house .", "like old house ."), ("The end .", "end ."), ("", ""),
-                           ("You do , don't you ?", "You do , don't you ?")):  # nothing would be left
+                           ("You do , don't you ?", "You do , don't you ?")):  # no word would be left
         assert negatives.without_stop_words(text, rng) == expected
 
 

@@ -1,4 +1,4 @@
-"""Transformers trained from their tokens: reading, learning, and scoring as trained."""
+"""Trained transformers: inputs, training, and scores equal to those in training."""
 
 import dataclasses
 import json
@@ -55,10 +55,10 @@ def command(tmp_path: Path, tiny_encoder: Path) -> Callable[..., int]:
 
 @pytest.mark.parametrize("pooling", ["cls", "mean", "max"])
 def test_padding_does_not_change_a_row(pooling: str, data: TrainingData, rng: np.random.Generator) -> None:
-    made = built(data, hidden=3, pooling=pooling)
-    network = made.network.eval()
-    rows = made.inputs(["tea", "do you like the rain", "hello there what is not"], rng)
-    alone = [network(*made.inputs([text], rng)) for text in ("tea", "do you like the rain")]
+    result = built(data, hidden=3, pooling=pooling)
+    network = result.network.eval()
+    rows = result.inputs(["tea", "do you like the rain", "hello there what is not"], rng)
+    alone = [network(*result.inputs([text], rng)) for text in ("tea", "do you like the rain")]
     network.tokens = 8  # one row at a time
     torch.testing.assert_close(network(*rows)[:2], torch.cat(alone))
 
@@ -76,14 +76,14 @@ def test_each_example_is_judged_by_its_output(data: TrainingData) -> None:
     objective = contrast(data, (TOY, TOY))
     network, ((right, wrong), outputs) = objective.network.eval(), objective.held_out[0]
     assert network(*right).shape == (4, 3)
-    better, less = (torch.sigmoid(network(*side))[range(4), [0, 1, 2, 0]] for side in (right, wrong))
+    better, worse = (torch.sigmoid(network(*side))[range(4), [0, 1, 2, 0]] for side in (right, wrong))
     loss = objective.loss(network, ((right, wrong), torch.tensor([[0], [1], [2], [0]])))
-    assert loss.item() == pytest.approx((0.1 - better + less).clamp_min(0).mean().item())
+    assert loss.item() == pytest.approx((0.1 - better + worse).clamp_min(0).mean().item())
     assert outputs.flatten().tolist() == [0] * 4
 
 
 def test_the_trained_transformer_is_an_encoder(data: TrainingData) -> None:
-    """The merged encoder gives the vectors that the network gave when it was trained."""
+    """The merged encoder returns the same vectors as the trained network."""
     models, metric = data.models, DialogueEncoder()
     data.recipe = dataclasses.replace(metric.training, steps=4, every=2, batch=8, rank=2, length=16, rate=5e-2)
     objective = metric.objective(data)
@@ -101,7 +101,7 @@ def test_the_trained_transformer_is_an_encoder(data: TrainingData) -> None:
         expected = objective.network.eval().pooled(rows).numpy()
     assert fitted.steps == 4
     assert np.abs(after.sentences(["do you like tea"]) - before).max() > 1e-3
-    np.testing.assert_allclose(after.sentences(["do you like tea"]), expected, rtol=1e-2, atol=2e-3)  # kept as float16
+    np.testing.assert_allclose(after.sentences(["do you like tea"]), expected, rtol=1e-2, atol=2e-3)  # float16
 
 
 def test_deb_from_pretraining_to_a_score(tmp_path: Path, command: Callable[..., int], tiny_encoder: Path,
@@ -129,7 +129,7 @@ def test_deb_from_pretraining_to_a_score(tmp_path: Path, command: Callable[..., 
     assert 0 < column[0] < 1
     assert np.isnan(column[1])
     assert main(["run", "--metric", requested, "--dataset", "convai2-grade", "--limit", "8", "--out",
-                 str(tmp_path / "out"), "--home", str(tmp_path)]) == 0, "its signature holds what it reads"
+                 str(tmp_path / "out"), "--home", str(tmp_path)]) == 0, "its signature has the weights it uses"
 
 
 def test_deb_begins_as_bert_and_learns_by_both_losses(tmp_path: Path, command: Callable[..., int], data: TrainingData,
