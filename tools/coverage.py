@@ -16,7 +16,7 @@ import numpy as np
 
 from harness.results import files
 from harness.run.correlate import TargetData, rated, targets
-from harness.run.system_means import FEWEST
+from harness.run.system_means import MIN_CONTEXTS
 from harness.statistics.panel import Codes, Mask
 from harness.statistics.prediction import means
 
@@ -48,7 +48,7 @@ def covered(target: TargetData, draws: int) -> Iterator[Sequence[object]]:
     human, scores = human[rows], target.scores[best][rows]
     unit = np.unique(target.units[rows], return_inverse=True)[1].ravel()
     members = [np.flatnonzero(unit == number) for number in range(int(unit.max()) + 1)]
-    for size in SIZES if len(members) >= FEWEST else ():
+    for size in SIZES if len(members) >= MIN_CONTEXTS else ():
         for sampling_unit in ("items", "contexts"):
             rng = np.random.default_rng(SEED)
             covers, widths = [], []
@@ -67,14 +67,13 @@ def covered(target: TargetData, draws: int) -> Iterator[Sequence[object]]:
                        draws - len(covers), f"{with_scores:.3f}", f"{ratings_only:.3f}", f"{width[0] / width[1]:.3f}")
 
 
-def drawn(members: Sequence[Codes], size: int, sampling_unit: str, rng: np.random.Generator,
-          ) -> tuple[Codes, Codes, Mask]:
+def drawn(members: Sequence[Codes], size: int, unit: str, rng: np.random.Generator) -> tuple[Codes, Codes, Mask]:
     """Draw contexts; return their items, each item's context, and a mask of the rated items."""
     sample = rng.integers(len(members), size=len(members))
     lengths = [len(members[number]) for number in sample]
     ends = np.cumsum(lengths)
     chosen = np.zeros(ends[-1], dtype=np.bool_)
-    if sampling_unit == "items":
+    if unit == "items":
         chosen[rng.permutation(len(chosen))[:size]] = True
     else:
         chosen[:ends[min(int(np.searchsorted(ends, size)), len(ends) - 1)]] = True

@@ -194,7 +194,6 @@ def _phase_of(phases: Sequence[Rulebook], log: Log, file: Path, column: str, hom
 
 
 def _not_accepting(rules: Rulebook, log: Log, team: str, now: datetime.datetime) -> Iterator[str]:
-    """Yield the reasons why a team cannot submit now."""
     if log.of("frozen", rules.phase):
         yield "the phase is frozen"
     yield from submissions.wrong_date(now.date(), rules)

@@ -99,8 +99,7 @@ class Refused:
 def listed(rules: Rulebook, receipts: Mapping[str, Receipt] | None = None) -> list[Submission | Refused]:
     """Return all submissions, including refused ones, by team and number.
 
-    With `receipts` (by TEAM/N), submissions without a receipt are refused, and missing ones with a receipt are listed
-    as refused.
+    With `receipts` (by TEAM/N), submissions without a receipt are refused, and so are receipts without a submission.
     """
     root = rules.inbox
     if root.is_symlink():

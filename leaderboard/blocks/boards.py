@@ -1,9 +1,8 @@
 """Boards as tables with a row per column of a metric, ranked rows first.
 
 The board of the front page has rank and score for the question, the mean on each quality, cost and size. An overall
-board has rank and averages, and the mean on every dataset. The board of a dataset has a column per quality and is
-ranked by their mean; a row with a missing value has no mean and no rank, and an unrated quality is shown but not
-counted.
+board has rank and averages, and the mean on every dataset. The board of a dataset has a column per quality and ranks
+by their mean; a row with a missing value has no mean and no rank. Unrated qualities are shown but not counted.
 """
 
 from __future__ import annotations

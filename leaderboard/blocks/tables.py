@@ -69,11 +69,7 @@ def numeric(*texts: str) -> tuple[Heading, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Groups of rows by title.
-
-    `data` describes the underlying data. If `folded` is given, the table is collapsed under that label. Scripts re-rank
-    a `board`.
-    """
+    """Groups of rows by title, based on `data`; collapsed under the label `folded`, if set; `board` is re-ranked."""
 
     anchor: str
     caption: str

@@ -15,9 +15,8 @@ class Cost:
     """The cost of a metric.
 
     `seconds` per 1,000 items include the `inputs`, the metrics whose scores it combines; NaN if not measured. They are
-    measured with the metric running alone and its models loaded; results of earlier versions have the times of the run.
-    `size` is the number of parameters of its networks, infinity if unknown. `fitted` is True if weights were fitted on
-    human ratings.
+    measured with the metric running alone, models loaded; results of earlier versions have the times of the run. `size`
+    is the number of parameters, infinity if unknown. `fitted` is True if weights were fitted on human ratings.
     """
 
     seconds: float = math.nan

@@ -1,11 +1,10 @@
 """The data of an era's board for the scripts: numbers.js, which contains `const Numbers = {...}`.
 
     statistics   their names
-    columns      label, name, path, metric, badge, family; fitted: on ratings; parameters of its networks (null:
-                 unknown); control; equals: other columns with the same scores everywhere
+    columns      label, name, path, metric, badge, family, fitted (on ratings), parameters (null: unknown), control;
+                 equals: other columns with the same scores everywhere
     datasets     their names
-    targets      dataset, quality, items: number rated; limit: square root of the reliability (null below
-                 questions.MIN_RELIABILITY)
+    targets      dataset, quality, rated items, limit from rater noise (null below questions.MIN_RELIABILITY)
     values       by statistic: for each column the correlation on each target, or null
     fitted       [column, dataset] if weights were fitted on the same ratings, so that the value is not ranked
     initial      the board of the question that is answered first
