@@ -91,5 +91,4 @@ def sample_replies(dialogues: Iterable[Dialogue], count: int, rng: np.random.Gen
 
 
 def pick(values: Sequence[Value], rng: np.random.Generator) -> Value:
-    """Return a random value."""
     return values[int(rng.integers(len(values)))]

@@ -130,8 +130,7 @@ def objective(data: TrainingData, examples: Split, batch: Callable[[Sequence[Any
               readings: Callable[[Any], Iterable[Any]], size: int = 0) -> Objective:
     """Return an objective over batches of `size` examples, which defaults to the recipe's.
 
-    `readings` returns the inputs of the network in an example. The share of `hits` in the held-out batches is recorded
-    in the card.
+    `readings` returns the network's inputs in an example. The card records the share of `hits` in held-out batches.
     """
     check_parts("examples", *examples)
     network, rng, size = built(data), data.rng, size or data.recipe.batch or BATCH

@@ -63,7 +63,6 @@ def frozen(data: TrainingData, kind: type[Architecture], arguments: Mapping[str,
 
 
 def tuned(data: TrainingData, kind: type[Architecture], arguments: Mapping[str, Any]) -> Built:
-    """Return a transformer with a head of this kind."""
     data.frozen = False
     recipe, machine, encoder = data.recipe, data.models.machine, data.models.encoder(data.encoder)
     if recipe.batch < 2:
@@ -95,8 +94,7 @@ def tuned(data: TrainingData, kind: type[Architecture], arguments: Mapping[str, 
 class Tuned(nn.Module):
     """A transformer and a head; `rank` 0 trains the transformer's weights, any other rank low-rank adapters.
 
-    A forward pass takes up to `tokens` tokens, padding included. In training, the share `masked` of the words is masked
-    and predicted.
+    A forward pass takes up to `tokens` tokens with padding. In training, a share `masked` of the words is predicted.
     """
 
     def __init__(self, body: Any, head: Any, rank: int, tokenizer: Tokenizer, tokens: int,

@@ -2,8 +2,7 @@
 
 Keywords of context and response are nodes; edges between the two sides are weighted 1 / hops in a concept graph. One
 branch has three layers of graph attention over the nodes, the other encodes the utterances, and a network over both
-gives the score. It is trained to score a true reply 0.1 above one similar in words or meaning (equations in
-network.py).
+gives the score. It is trained to score a true reply 0.1 above one similar in words or meaning (see network.py).
 
 In `small`, a head compares the vectors of the utterances and also learns to find the true reply within a batch, as a
 substitute for BERT's next-sentence prediction; the first layer projects word vectors to 48 dimensions (Numberbatch has

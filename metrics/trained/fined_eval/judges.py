@@ -56,7 +56,6 @@ class FittedJudge:
 
 
 def is_inference(dialogue: Dialogue) -> bool:
-    """Return True if the dialogue is a pair of sentences with an inference label."""
     return dialogue.labels.get("label") in INFERENCES and len(dialogue.utterances) > 1
 
 

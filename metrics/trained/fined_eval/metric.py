@@ -3,8 +3,7 @@
 Each sub-metric learns to prefer the better of two dialogues, max(0, −(s₊ − s₋) + 0.1), from pairs made without human
 ratings. Coherence: utterances in order against shuffled ones, well against badly answered questions. Likability: few
 contradictions against many, positive sentiment against none. Topic depth: utterances entailed by earlier ones against
-others, rare words against common ones. The ensemble is the mean of the three scores; in `fined-eval-multitask` the
-three share a network.
+others, rare words against common ones. The ensemble is the mean of the three; `fined-eval-multitask` has one network.
 
 The recipe `paper` encodes a dialogue as one sequence with RoBERTa, with </UTT> after each utterance: the mean of the
 second-to-last layer's states, a linear layer, a sigmoid.
