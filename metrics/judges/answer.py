@@ -1,9 +1,9 @@
 """A judge's answer, and the scores read from it.
 
 A number outside its quality's scale, or several numbers for one quality, give no score: nothing is guessed or clipped.
-If the server returns token probabilities, the score is not the number in the answer but the mean of the whole numbers
-on the scale, weighted by their probabilities (Liu et al., 2023). A question answered by Yes or No scores
-log p(Yes) − log p(No), which requires probabilities.
+If the server returns token probabilities, the score is not the number in the answer but the mean of the integers on the
+scale, weighted by their probabilities (Liu et al., 2023). The score of a yes-or-no question is log p(Yes) − log p(No),
+which requires probabilities.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from typing import Any, TypeAlias
 from metrics.judges.prompt import JudgedQuality, Question
 
 Token: TypeAlias = tuple[int, str, tuple[tuple[str, float], ...]]
-"""Offset of a token in the text, the token, and the log-probabilities of its alternatives."""
+"""A token's offset in the text, the token, and the log-probabilities of its alternatives."""
 Written: TypeAlias = tuple[JudgedQuality, str, int]
-"""A quality, its number as written, and the offset in the text."""
+"""A quality, its number as written, and the number's offset in the text."""
 
 LONGEST = 65_536
 """Maximum characters of an answer."""
 MOST_TOKENS = 10**9
-"""Largest plausible count of tokens."""
+"""Largest plausible token count."""
 
 _THOUGHT = re.compile(r"<think>.*?</think>", re.DOTALL)
 _NUMBER = r"(?<![\w.,-])(-?\d+(?:\.\d+)?)"
@@ -35,7 +35,7 @@ _END = r"(?![\w%]|[.,]\d|\s%|\s*/\s*\d)"
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A server's answer; `served` is the model that it names, `prompt` and `completion` count tokens."""
+    """A server's answer; `served` is the model that it reports, `prompt` and `completion` are token counts."""
 
     text: str
     finish: str = ""
@@ -47,23 +47,23 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class ReadScore:
-    """A score; `weighted` if it is a mean weighted by probabilities."""
+    """A score, and whether it is weighted by probabilities."""
 
     value: float
     weighted: bool = False
 
 
 def received(envelope: Any) -> Answer:
-    """Return the answer in a server's JSON; ValueError if it is no chat completion."""
+    """Return the answer in a server's JSON; raise ValueError if it is not a chat completion."""
     try:
         choice = envelope["choices"][0]
         content = choice["message"].get("content")
         finish, served, usage = choice.get("finish_reason"), envelope.get("model"), envelope.get("usage")
     except (KeyError, IndexError, TypeError, AttributeError) as error:
-        raise ValueError("no chat completion") from error
+        raise ValueError("not a chat completion") from error
     text = "" if content is None else content
     if not isinstance(text, str) or len(text) > LONGEST:
-        raise ValueError("no text, or one too long")
+        raise ValueError("the content is not a string, or too long")
     counts = (_entry(usage, name, int) for name in ("prompt_tokens", "completion_tokens"))
     prompt, completion = (count if count and 0 <= count <= MOST_TOKENS else 0 for count in counts)
     return Answer(text, (_entry({"": finish}, "", str) or "")[:40], (_entry({"": served}, "", str) or "")[:120],
@@ -71,19 +71,19 @@ def received(envelope: Any) -> Answer:
 
 
 def _entry(value: Any, name: str, kind: type) -> Any:
-    """Return an entry of an object if it is of this very type, else None."""
+    """Return an entry of a JSON object if its type is exactly `kind`, else None."""
     entry = value.get(name) if isinstance(value, dict) else None
     return entry if type(entry) is kind else None
 
 
 def _tokens(text: str, logprobs: Any) -> Iterator[Token]:
-    """Yield tokens with a digit, yes or no, as long as the tokens make up the text; the rest may be malformed."""
+    """Yield the tokens that are yes or no or hold a digit, up to the first that does not continue the text."""
     start = 0
     for entry in _entry(logprobs, "content", list) or ():
         token = _entry(entry, "token", str)
         if token is None or not text.startswith(token, start):
             return
-        if any(sign.isdigit() for sign in token) or _word(token) in {"yes", "no"}:
+        if any(character.isdigit() for character in token) or _word(token) in {"yes", "no"}:
             yield start, token, tuple(
                 (other, float(logprob)) for alternative in _entry(entry, "top_logprobs", list) or ()
                 if (other := _entry(alternative, "token", str)) is not None
@@ -92,11 +92,11 @@ def _tokens(text: str, logprobs: Any) -> Iterator[Token]:
 
 
 def scores(question: Question, answer: Answer) -> dict[str, ReadScore]:
-    """Return the scores of an answer by quality, without those that cannot be read."""
+    """Return the readable scores of an answer by quality."""
     if question.form == "yes":
         odds = _log_odds(answer)
         return {} if odds is None else {question.qualities[0].name: ReadScore(odds, weighted=True)}
-    text = _THOUGHT.sub(lambda thought: " " * len(thought[0]), answer.text)  # keeps the offsets of what follows
+    text = _THOUGHT.sub(lambda thought: " " * len(thought[0]), answer.text)  # keeps later offsets
     reading: dict[str, ReadScore] = {}
     for quality, written, start in (_of_object if question.form == "json" else _of_number)(question, text):
         if quality.takes(float(written)):
@@ -106,7 +106,7 @@ def scores(question: Question, answer: Answer) -> dict[str, ReadScore]:
 
 
 def _log_odds(answer: Answer) -> float | None:
-    """Return log(p(Yes) / p(No)) at the first token that is either; an unlisted one counts as the least likely."""
+    """Return log(p(Yes) / p(No)) at the first token that is either; an unlisted one gets the lowest probability."""
     for _, token, alternatives in answer.tokens:
         if _word(token) in {"yes", "no"} and alternatives:
             least = math.exp(min(logprob for _, logprob in alternatives))
@@ -127,7 +127,7 @@ def _of_number(question: Question, text: str) -> Iterator[Written]:
 
 
 def _number(text: str, quality: JudgedQuality) -> re.Match[str] | None:
-    """Return the only number of a text; `4/5` and `4 out of 5` are a 4 if 5 is the highest."""
+    """Return the number of a text that has only one; `4/5` and `4 out of 5` are a 4 on a scale up to 5."""
     def count(text: str) -> int:
         return len(re.findall(r"\d+", re.sub(r"\d+\.\d+", "0", text)))
 
@@ -136,7 +136,7 @@ def _number(text: str, quality: JudgedQuality) -> re.Match[str] | None:
 
 
 def _of_object(question: Question, text: str) -> Iterator[Written]:
-    """Yield the numbers of the last JSON object that names a quality, whatever surrounds it."""
+    """Yield the numbers of the last JSON object that names a quality, ignoring the text around it."""
     decoder, start = json.JSONDecoder(), text.find("{")
     values: dict[str, Any] = {}
     offset = 0
@@ -158,7 +158,7 @@ def _of_object(question: Question, text: str) -> Iterator[Written]:
 
 
 def _value(value: Any, quality: JudgedQuality) -> str | None:
-    """Return a number as written, or the number in a text such as "4/5"."""
+    """Return a number as written, or the number in a string such as "4/5"."""
     if isinstance(value, str):
         number = _number(value, quality)
         return number[1] if number else None
@@ -166,7 +166,7 @@ def _value(value: Any, quality: JudgedQuality) -> str | None:
 
 
 def _weighted(quality: JudgedQuality, written: str, start: int, answer: Answer) -> float | None:
-    """Return Σ p·score / Σ p over the alternatives to the number's token; None if they are not known."""
+    """Return Σ p·score / Σ p over the alternatives of the number's token; None if these are unknown."""
     for offset, token, alternatives in answer.tokens:
         if token.strip() == written and offset <= start < offset + len(token):
             return _mean(quality, dict(alternatives))

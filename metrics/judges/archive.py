@@ -1,7 +1,7 @@
 """The stored answers of judges: HOME/judge/answers/PROMPT-MODEL-SERVER/KEY-DIGEST.json.
 
-SERVER is a digest of the model's name and the server's address, KEY one of the request and the number of the sample; no
-key of an account is in either.
+SERVER is a digest of the model's name and the server's address, KEY a digest of the request, the sample and the
+attempt; neither contains an API key.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from metrics.judges.answer import Answer
 
 
 def answer_key(body: Mapping[str, Any], sample: int, attempt: int) -> str:
-    """Return the key of an answer; a folder per two digits keeps listings short."""
+    """Return the key of an answer; its first two digits are a folder, which keeps listings short."""
     digest = hashlib.sha256(json.dumps([body, sample, attempt], sort_keys=True).encode()).hexdigest()
     return f"{digest[:2]}/{digest[2:]}.json"
 
 
 class AnswerArchive:
-    """The answers of a model at an address to a prompt; several threads, and several runs, may add to them."""
+    """The answers of a model on a server to a prompt; threads and runs may add to them concurrently."""
 
     def __init__(self, home: Path, prompt: str, model: str, url: str) -> None:
         name = re.sub(r"[^A-Za-z0-9.-]+", "-", model)[-60:]
@@ -53,7 +53,7 @@ class AnswerArchive:
         try:
             yield
         except OSError as error:
-            raise MissingResource(f"{self.folder}: answers cannot be stored: {error.strerror}") from error
+            raise MissingResource(f"{self.folder}: cannot read or store answers: {error.strerror}") from error
 
 
 def _answer(content: bytes) -> Answer:

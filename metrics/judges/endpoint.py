@@ -1,12 +1,12 @@
-"""An endpoint with OpenAI's chat completions API, asked through the `openai` package: one request, one answer.
+"""An endpoint with OpenAI's chat completions API, called through the `openai` package: one request, one answer.
 
-    Again       this attempt failed: 408, 425, 429, 5xx, no answer in time, a cut connection, garbage
-    Refused     the server will not answer this request: 400, 413, 422
-    NoAnswer    no request will be answered: an untrusted certificate, 401, 403, 404, a redirect
+    RetryableError    this attempt failed: 408, 425, 429, 5xx, timeout, lost connection, malformed answer
+    Refused           the server will not answer this request: 400, 413, 422
+    NoAnswer          no request will be answered: an untrusted certificate, 401, 403, 404, a redirect
 
-The package's own retries are off: sampling.py retries, since a delay that a server asks for holds for all requests and
-every request counts towards the run's limits. Proxies are those of the environment, unless the server is on this
-machine. The key goes to the named host only, and is removed from what the server sends back.
+The package's own retries are off. sampling.py retries instead, since a delay that a server asks for applies to all
+requests, and every request counts towards the run's limits. Proxies are taken from the environment, unless the server
+is on this machine. The key is sent only to the given host, and is removed from the server's answers.
 """
 
 from __future__ import annotations
@@ -36,18 +36,18 @@ OPENAI = "https://api.openai.com/v1"
 LARGEST = 4 << 20
 """Maximum bytes of an answer."""
 HIDDEN = 8
-"""Minimum length of a key that is removed from messages; a shorter one is a word rather than a secret."""
+"""Minimum length of a key that is removed from messages; anything shorter is a word rather than a secret."""
 
 TRANSIENT = {408, 409, 425, 429, 500, 502, 503, 504, 520, 521, 522, 523, 524, 529}
 REFUSALS = {400, 413, 422}
 LOCAL = {"localhost", "127.0.0.1", "::1"}
 PRINTABLE = re.compile(r"[!-~]*")
 OPTIONAL = ("response_format", "top_logprobs", "logprobs", "seed")
-"""Fields that are left out if the server refuses them by name."""
+"""Fields that are omitted once the server refuses them by name."""
 
 
-class Again(Exception):
-    """An attempt failed; `after` is the delay that the server asks for, `status` its answer, 0 for none."""
+class RetryableError(Exception):
+    """An attempt failed; `after` is the delay that the server asks for, `status` the HTTP status, 0 for none."""
 
     def __init__(self, message: str, after: float = 0.0, status: int = 0) -> None:
         super().__init__(message)
@@ -59,41 +59,41 @@ class Refused(Exception):
 
 
 def address(url: str) -> SplitResult:
-    """Return the parts of a URL; BadOption, without repeating it, if it may hold a secret."""
+    """Parse a URL; raise BadOption, without quoting the URL, if it is invalid or may contain a secret."""
     try:
         parts = urlsplit(url)
         _ = parts.port
     except ValueError:
-        raise BadOption("judge: the url cannot be read; it should look like http://HOST:PORT/v1") from None
+        raise BadOption("judge: the url is invalid; expected the form http://HOST:PORT/v1") from None
     if parts.scheme not in {"http", "https"} or not parts.hostname or "@" in parts.netloc or parts.fragment \
             or not PRINTABLE.fullmatch(url) \
             or any(is_secret(name.replace("-", "_"), "") for name, _ in parse_qsl(parts.query)):
-        raise BadOption("judge: the url should be http:// or https://, a host and a path such as /v1; it holds no "
-                        "user, password or key, which a variable has: key_from=NAME")
+        raise BadOption("judge: the url must be http:// or https://, a host and a path such as /v1, without user, "
+                        "password or key; name an environment variable with the key: key_from=NAME")
     return parts
 
 
 def url_of(url: str) -> str:
-    """Return the address of an option, else of the environment, else OpenAI's if its key is in the environment."""
+    """Return the option's address, else the environment's, else OpenAI's if its key is in the environment."""
     named = url or os.environ.get("OPENAI_BASE_URL") or os.environ.get("AZURE_OPENAI_ENDPOINT")
     return (named or (OPENAI if os.environ.get("OPENAI_API_KEY") else "")).rstrip("/")
 
 
 def find(url: str, key_from: str, timeout: float) -> Endpoint:
-    """Return the endpoint of the options or of the environment, with its key."""
+    """Return the endpoint set by options or by the environment, with its key."""
     azure = not (url or os.environ.get("OPENAI_BASE_URL")) and bool(os.environ.get("AZURE_OPENAI_ENDPOINT"))
     url = url_of(url)
     if not url:
-        raise MissingResource("no endpoint is named: judge:PROMPT[model=...,url=http://localhost:8000/v1], or set "
+        raise MissingResource("no endpoint: use judge:PROMPT[model=...,url=http://localhost:8000/v1], or set "
                               "OPENAI_BASE_URL or OPENAI_API_KEY")
     where, variable = address(url), key_from or ("AZURE_OPENAI_API_KEY" if azure else "OPENAI_API_KEY")
     key = os.environ.get(variable, "").strip()
     if key_from and not key:
-        raise MissingResource(f"no key is in the environment variable {variable}")
+        raise MissingResource(f"the environment variable {variable} is not set, or empty")
     if not PRINTABLE.fullmatch(key):  # refused here, since an error of the client would repeat the key
-        raise MissingResource(f"the key in {variable} holds characters that no header takes")
+        raise MissingResource(f"the key in {variable} has characters that are not allowed in a header")
     if not (key_from or where.scheme == "https" or where.hostname in LOCAL):
-        key, azure = "", False  # it would cross the network unencrypted, perhaps to a host not meant to have it
+        key, azure = "", False  # never send it unencrypted, perhaps to a host that should not have it
     return Endpoint(where, key, timeout, variable, azure=azure)
 
 
@@ -104,11 +104,11 @@ class Endpoint:
         try:
             import openai
         except ImportError:
-            raise MissingResource("the package openai is not installed; the extra [judges] brings it: "
-                                  "pip install 'dialogue-harness[judges]'") from None
+            raise MissingResource("the package openai is not installed: pip install 'dialogue-harness[judges]'"
+                                  ) from None
         self.name, self.timeout, self.variable, self.key = where.netloc, timeout, variable, key
         self._package, self._http = openai, _Client(timeout, near=where.hostname in LOCAL)
-        self.cut = self._http.cut
+        self.abort = self._http.abort
         self._unsent = {} if key or azure else {"Authorization": openai.omit}
         self._renamed: dict[str, str | None] = {}
         settings = {"timeout": timeout, "max_retries": 0, "http_client": self._http,
@@ -121,13 +121,13 @@ class Endpoint:
             raise MissingResource(f"{self.name}: {error}") from None
 
     def ask(self, body: Mapping[str, Any]) -> Answer:
-        """Return the answer to a request, or raise Again, Refused or NoAnswer."""
+        """Return the answer to a request, or raise RetryableError, Refused or NoAnswer."""
         sent = {name: value for field, value in body.items() if (name := self._renamed.get(field, field))}
         try:
             response = self._client.post("/chat/completions", body=sent, cast_to=httpx2.Response,
                                          options={"headers": self._unsent})
         except self._package.APITimeoutError:
-            raise Again(f"{self.name}: no whole answer in {self.timeout:g} s") from None
+            raise RetryableError(f"{self.name}: no complete answer within {self.timeout:g} s") from None
         except self._package.APIStatusError as error:
             if error.status_code in {*REFUSALS, 500} and self._leave_out(sent, error.response.text):
                 return self.ask(body)
@@ -136,18 +136,18 @@ class Endpoint:
             if untrusted := _untrusted(error):
                 raise NoAnswer(f"{self.name}: its certificate is not trusted ({untrusted})") from None
             reason = " ".join(str(error.__cause__ or error).split())[:120] or type(error).__name__
-            raise Again(f"{self.name}: {reason}") from None
+            raise RetryableError(f"{self.name}: {reason}") from None
         try:
             return received(response.json())
         except (ValueError, RecursionError):
-            raise Again(f"{self.name}: the answer is no chat completion") from None
+            raise RetryableError(f"{self.name}: the answer is not a chat completion") from None
 
     def _failure(self, error: Any) -> Exception:
         status, response = error.status_code, error.response
         words = _words(error.message.partition(" - ")[2] or response.text)
         message = f"HTTP {status} from {self.name}"
         if status in TRANSIENT:
-            return Again(message, _seconds(response.headers.get("Retry-After")), status)
+            return RetryableError(message, _seconds(response.headers.get("Retry-After")), status)
         if status in REFUSALS:
             return Refused(message + words)
         if 300 <= status < 400:
@@ -155,22 +155,21 @@ class Endpoint:
         if status in {401, 403}:  # the server's message can hold parts of the key
             sent = f"the key in {self.variable}" if self.key else f"no key was sent; it would be in {self.variable}"
             return NoAnswer(f"{message}: not allowed ({sent})")
-        return NoAnswer(f"{message}{words}; is the model's name right, and does the url end as the server wants, in "
-                        "/v1?")
+        return NoAnswer(f"{message}{words}; check the name of the model and the url, which usually ends in /v1")
 
     def _leave_out(self, sent: Mapping[str, Any], message: str) -> bool:
-        """Leave out optional fields that a refusal names from now on; return False if it names none that was sent."""
+        """Omit the optional fields named in a refusal from now on; return False if it names none that were sent."""
         fields: dict[str, str | None] = {name: None for name in OPTIONAL if name in sent and name in message}
         if "max_tokens" in sent and "max_completion_tokens" in message:  # OpenAI's reasoning models
             fields["max_tokens"] = "max_completion_tokens"
         for name, other in fields.items():
             if self._renamed.setdefault(name, other) is None:
-                sys.stderr.write(f"{self.name} takes no {name}; requests leave it out\n")
+                sys.stderr.write(f"{self.name} does not accept {name}; requests omit it from now on\n")
         return bool(fields)
 
 
 class _Client(httpx2.Client):
-    """A client that bounds the time and size of an answer and removes the key from it."""
+    """A client that limits duration and size of an answer, and removes the key from it."""
 
     def __init__(self, timeout: float, *, near: bool) -> None:
         super().__init__(timeout=timeout, trust_env=not near,  # no proxy, but certificates as SSL_CERT_FILE says
@@ -189,7 +188,7 @@ class _Client(httpx2.Client):
                 if len(content) > LARGEST:
                     raise httpx2.ReadError(f"an answer of more than {LARGEST >> 20} MiB")
                 if time.monotonic() > end:  # a slow trickle of bytes outlasts the client's timeout
-                    raise httpx2.ReadTimeout("no whole answer")
+                    raise httpx2.ReadTimeout("no complete answer")
         text = content.decode(errors="replace")
         key = request.headers.get("api-key") or request.headers.get("Authorization", "").removeprefix("Bearer ")
         if len(key) >= HIDDEN:
@@ -199,8 +198,8 @@ class _Client(httpx2.Client):
         after = {name: value for name, value in response.headers.items() if name.casefold() == "retry-after"}
         return httpx2.Response(response.status_code, headers=after, text=text, request=request)
 
-    def cut(self) -> None:
-        """Cut every connection; threads that wait on one get an error."""
+    def abort(self) -> None:
+        """Close every connection; threads waiting on one get an error."""
         self._ended = True
         for connection in list(self._sockets):
             with contextlib.suppress(OSError):  # closed already
@@ -211,11 +210,11 @@ class _Client(httpx2.Client):
         if event.endswith(("connect_tcp.complete", "start_tls.complete")):
             self._sockets.add(info["return_value"].get_extra_info("socket"))
             if self._ended:
-                self.cut()
+                self.abort()
 
 
 def _words(message: str) -> str:
-    """Return a server's error message in one short line."""
+    """Return a server's error message as one short line."""
     plain = "".join(character for character in " ".join(message.split()) if character.isprintable())
     return f": {plain:.160}" if plain else ""
 
@@ -228,7 +227,7 @@ def _untrusted(error: BaseException | None) -> str:
 
 
 def _seconds(value: str | None) -> float:
-    """Return the delay of a Retry-After header, in seconds or a date; 0 if there is none."""
+    """Return the delay in a Retry-After header, which is in seconds or a date; 0 if there is none."""
     try:
         seconds = float(value or 0)
     except ValueError:

@@ -3,11 +3,11 @@
 Nothing is sampled or parsed, so the same model gives the same score. A question is written in the model's chat
 template, up to the position of the score:
 
-    answer = "number"    the mean of the whole numbers of the scale, weighted by their probabilities
-    answer = "json"      likewise for each quality, after the beginning of an object that names it first
+    answer = "number"    the mean of the integers on the scale, weighted by their probabilities
+    answer = "json"      likewise for each quality, after the start of a JSON object with the quality as its first key
     answer = "yes"       log p(Yes) − log p(No)
 
-The probability of everything else is left out. Questions about replies to one context share its computation.
+The probabilities of all other tokens are ignored. Questions about replies to the same context share its computation.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from metrics.models.causal import LanguageModel, Question
 from metrics.models.service import Models
 
 OTHER = "\ue000"
-"""A response with which no other shares a beginning."""
+"""A placeholder response that shares no prefix with a real one."""
 YES, NO = ("Yes", " Yes", "yes", " yes"), ("No", " No", "no", " no")
 
 
 @dataclass(frozen=True, slots=True)
 class LocalJudge(Prompted):
-    """Ratings by a language model: expected values over the answers on the prompt's scales."""
+    """Ratings by a language model: expected values of its answers on the prompt's scales."""
 
     card: ClassVar[MetricCard]
     lm: str = ""
@@ -58,9 +58,9 @@ class LocalJudge(Prompted):
         return {"prompt": f"{self.prompt.name}@{self.prompt.digest}"}
 
     def _questions(self, item: Item, model: LanguageModel) -> Question:
-        """Return a text per quality, and the same for another response, to find the part before the response.
+        """Return a prompt per quality, and the same with a placeholder response, to find their shared prefix.
 
-        The first turns of a dialogue that is too long for the model are left out.
+        The first turns of a dialogue that is too long for the model are dropped.
         """
         for first in range(len(item.context) + 1):
             shorter = replace(item, context=item.context[first:])
@@ -68,7 +68,7 @@ class LocalJudge(Prompted):
             if all(map(model.fits, texts)):
                 other = item.response and replace(item.response, text=OTHER)
                 return texts, self._texts(replace(shorter, response=other), model)
-        raise CannotScore(f"item {item.id}: the question is too long for {model.name} without any context")
+        raise CannotScore(f"item {item.id}: the question is too long for {model.name} even without context")
 
     def _texts(self, item: Item, model: LanguageModel) -> tuple[str, ...]:
         texts: list[str] = []
@@ -89,8 +89,8 @@ class LocalJudge(Prompted):
 
 
 def _digits(quality: JudgedQuality) -> list[int]:
-    """Return the whole numbers on a scale; BadOption if one of them is not a single token."""
+    """Return the integers on a scale; raise BadOption if one of them has several digits or a sign."""
     if quality.low < 0 or quality.high > 9:
-        raise BadOption(f"the scale of {quality.name} is {quality.low:g} to {quality.high:g}; the next token of a "
-                        "model is a single digit, so `lm=` takes scales within 0 to 9")
+        raise BadOption(f"the scale of {quality.name} is {quality.low:g} to {quality.high:g}, but with `lm=` it must "
+                        "lie within 0 to 9, since the answer is a single digit")
     return list(range(int(np.ceil(quality.low)), int(np.floor(quality.high)) + 1))

@@ -6,16 +6,16 @@
     system, turn, dialogue     templates; a level is judged if its template exists
     needs                      what an item must have: context, references, facts
     samples, temperature, max_tokens, logprobs         defaults of the options of the same name
-    [request]                  further fields of the request, as the server wants them
+    [request]                  additional fields of the request, sent as they are
     [[qualities]]              name, low, high, description, steps, rates
 
-`rates` lists the qualities of datasets that a question is about. Then each of these has a column NAME@QUALITY, only the
-questions about a dataset's qualities are put, and the first question, which is always put, gives the plain column: the
+`rates` lists the dataset qualities that a question is about. Each of them then has a column NAME@QUALITY, and only the
+questions about a dataset's own qualities are asked. The first question is always asked and gives the plain column: the
 score for every quality that no question rates.
 
-A template holds {context}, {response}, {dialogue}, {references} and {facts} of the item, and {qualities} and {form} of
-all qualities, or {quality}, {description}, {steps}, {low} and {high} of one. Fields are replaced once, so braces in the
-text of a dialogue stay text. A paragraph with a context, references or facts that the item lacks is left out.
+A template can use {context}, {response}, {dialogue}, {references} and {facts} of the item, and {qualities} and {form}
+for all qualities, or {quality}, {description}, {steps}, {low} and {high} for one. Fields are replaced in one pass, so
+braces in a dialogue stay as they are. A paragraph with a context, references or facts that the item lacks is dropped.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ OF_ALL, OF_ONE = ("qualities", "form"), ("quality", "description", "steps", "low
 RESERVED = {"system", "user", "model", "messages", "temperature", "max_tokens", "seed", "logprobs", "top_logprobs", "n"}
 """Fields of a request that a prompt cannot set."""
 
-Name = Annotated[str, records.Rule("small letters, digits and hyphens", is_name)]
+Name = Annotated[str, records.Rule("lower-case letters, digits and hyphens", is_name)]
 _FIELD = re.compile(r"\{([a-z_]+)\}")
 
 
@@ -67,7 +67,7 @@ class JudgedQuality:
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """A prompt file; `name` is the name of the file, `digest` the digest of its content."""
+    """A prompt file; `name` is derived from the file's name, `digest` from its content."""
 
     name: str
     digest: str
@@ -91,17 +91,17 @@ class Prompt:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """NAME, and NAME-QUALITY for each of several qualities, unless they rate those of the datasets."""
+        """NAME, and NAME-QUALITY for each of several qualities, unless they rate dataset qualities."""
         has_columns = len(self.qualities) > 1 and not self.rates
         return (self.name, *(f"{self.name}-{quality.name}" for quality in self.qualities if has_columns))
 
     @property
     def rates(self) -> tuple[str, ...]:
-        """The qualities of datasets that a question is about."""
+        """The dataset qualities that a question is about."""
         return tuple(dimension for quality in self.qualities for dimension in quality.rates)
 
     def about(self, dimensions: Iterable[str]) -> Prompt:
-        """Return the prompt with the first question and those about these qualities."""
+        """Return the prompt with only its first question and those about these qualities."""
         wanted = set(dimensions)
         first, *others = (replace(quality, rates=tuple(rated for rated in quality.rates if rated in wanted))
                           for quality in self.qualities)
@@ -111,12 +111,12 @@ class Prompt:
 
     @property
     def rounds(self) -> tuple[tuple[JudgedQuality, ...], ...]:
-        """Qualities of each call: all together, or one each."""
+        """The qualities of each call: all in one, or one each."""
         return (self.qualities,) if self.answer == "json" else tuple((quality,) for quality in self.qualities)
 
 
 class Prompted:
-    """Base class of judges, which are frozen dataclasses: each class has one prompt."""
+    """Base class of judges, which are frozen dataclasses; each class has one prompt."""
 
     __slots__ = ()
     prompt: ClassVar[Prompt]
@@ -125,7 +125,7 @@ class Prompted:
         return all(getattr(item, need) for need in self.prompt.needs)
 
     def about(self, dimensions: Sequence[str]) -> Any:
-        """Return the judge with only the questions about these qualities, if its questions rate qualities."""
+        """Return the judge with only the questions about these qualities, if its questions rate dataset qualities."""
         if not self.prompt.rates:
             return self
         judge: Any = self
@@ -168,7 +168,7 @@ def find(requested: str) -> Prompt:
         raise MissingResource(f"{path}: {error.strerror}") from error
     name = path.stem.replace("_", "-").casefold()
     if name in names():
-        raise BadOption(f"{path}: {name} is the name of a shipped prompt, and columns are named by it; rename the file")
+        raise BadOption(f"{path}: {name} is the name of a shipped prompt; rename the file, which names the columns")
     return read(name, content, str(path))
 
 
@@ -179,16 +179,16 @@ def _shipped(name: str) -> Prompt:
 
 
 def read(name: str, content: bytes, where: str) -> Prompt:
-    """Parse a prompt file; BadOption for the first problem."""
+    """Parse a prompt file; raise BadOption for the first problem."""
     if not is_name(name):
-        raise BadOption(f"{where}: columns are named by the file, so its name is small letters, digits and hyphens")
+        raise BadOption(f"{where}: the file names the columns; its name must be lower-case letters, digits and hyphens")
     with records.refused_as(BadOption):
         table = records.toml(where, content)
         request = records.mapping(f"{where}, request", table.pop("request", {}))
         set_here = {"name": name, "digest": hashlib.sha256(content).hexdigest()[:12],
                     "request": json.dumps(request, sort_keys=True, default=str)}
         if foreign := [*(f"request.{field}" for field in RESERVED & request.keys()), *(set_here.keys() & table.keys())]:
-            raise BadOption(f"{where}: {foreign[0]} is not for a prompt to set")
+            raise BadOption(f"{where}: a prompt cannot set {foreign[0]}")
         prompt: Prompt = records.value_of(Prompt, table | set_here, where)
     _check(prompt, where)
     return prompt
@@ -198,19 +198,19 @@ def _check(prompt: Prompt, where: str) -> None:
     """Raise BadOption for an inconsistent prompt."""
     for quality in prompt.qualities:
         if not quality.low < quality.high:
-            raise BadOption(f"{where}: {quality.name}: low should be below high; more is better")
+            raise BadOption(f"{where}: {quality.name}: low must be below high, since higher is better")
     if not 0 < len({quality.name for quality in prompt.qualities}) == len(prompt.qualities):
-        raise BadOption(f"{where}: has no [[qualities]], or two of one name")
+        raise BadOption(f"{where}: has no [[qualities]], or two of the same name")
     if repeated := [dimension for dimension, times in Counter(prompt.rates).items() if times > 1]:
         raise BadOption(f"{where}: two questions rate {repeated[0]!r}")
     if prompt.answer == "yes" and not prompt.logprobs:
-        raise BadOption(f"{where}: answer = \"yes\" is read off probabilities: write logprobs = true")
+        raise BadOption(f"{where}: answer = \"yes\" requires logprobs = true")
     if not prompt.levels:
-        raise BadOption(f"{where}: has neither a template turn nor one for a dialogue")
+        raise BadOption(f"{where}: has neither a template for a turn nor one for a dialogue")
     known = (*OF_ITEMS, *(OF_ALL if prompt.answer == "json" else OF_ONE))
     for field in _FIELD.findall("\n".join((prompt.system, prompt.turn, prompt.dialogue))):
         if field not in known:
-            raise BadOption(f"{where}: a template holds {{{field:.80}}}; {nearest(field, known)}")
+            raise BadOption(f"{where}: unknown field {{{field:.80}}} in a template; {nearest(field, known)}")
 
 
 def questions(prompt: Prompt, item: Item) -> tuple[Question, ...]:
@@ -230,7 +230,7 @@ def questions(prompt: Prompt, item: Item) -> tuple[Question, ...]:
 
 
 def _values(prompt: Prompt, qualities: tuple[JudgedQuality, ...]) -> dict[str, str]:
-    """Return the fields of a template that describe qualities."""
+    """Return the template fields that describe qualities."""
     if prompt.answer == "json":
         listed = (f"- {quality.name} ({quality.low:g} to {quality.high:g}): {quality.description}"
                   for quality in qualities)
@@ -253,14 +253,14 @@ def _lines(utterances: Iterable[Utterance]) -> str:
 
 
 def _plain(text: str) -> str:
-    """Put a text on one line, so that it cannot pose as another speaker; lone surrogates are replaced."""
+    """Join a text into one line, so that it cannot pose as another speaker; lone surrogates are replaced."""
     return " ".join(text.encode(errors="replace").decode().split())
 
 
 def columns(prompt: Prompt, table: npt.NDArray[np.float64]) -> Columns:
     """Return the columns of a table (qualities, items); the plain column is the mean, scaled to 0..1.
 
-    If the questions rate qualities of datasets, the plain column is the first question's.
+    If the questions rate dataset qualities, the plain column is that of the first question.
     """
     if len(table) == 1 or prompt.rates:
         by_quality = {of_quality(prompt.name, dimension): row

@@ -1,12 +1,12 @@
 """Send a judge many questions concurrently, with retries.
 
-Every question is sent `samples` times, unless its answer is stored. A failed request is repeated after a wait that
-doubles, with jitter, or that the server names; an answer that cannot be read is requested anew as a further sample.
-Both happen at most `tries` times.
+Every question is sent `samples` times, unless its answers are stored. Failed requests are retried with exponential
+backoff and jitter, or after the delay that the server asks for; an unreadable answer is replaced by another sample.
+Each makes at most `tries` attempts.
 
-A question ends with its scores, or without: refused by the server (400), or never answered in a readable form. Faults
-that are not the question's, such as a server that is gone or a refused key, stop everything without scores, so that an
-outage never becomes a missing score; the answers are stored, and the next run continues.
+A question has no score if the server refuses it (400) or never answers it in a readable form. Faults unrelated to the
+question, such as a lost server or a rejected key, stop everything without scores, so that an outage never becomes a
+missing score. The answers so far are stored, and the next run continues from there.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from benchmarks.errors import plural
 from metrics.errors import MetricError, NoAnswer, Unreadable
 from metrics.judges.answer import Answer, ReadScore, scores
 from metrics.judges.archive import AnswerArchive, answer_key
-from metrics.judges.endpoint import Again, Endpoint, Refused
+from metrics.judges.endpoint import Endpoint, Refused, RetryableError
 from metrics.judges.prompt import Question
 from metrics.judges.spending import Estimate, LimitReached, Spending, cost, estimate
 
@@ -34,12 +34,12 @@ Reading = dict[str, ReadScore]
 """Scores of one sample by quality."""
 
 FIRST_WAIT, LONGEST_WAIT = 1.0, 60.0
-"""Seconds before the second attempt, and at most before any."""
+"""Seconds before the second attempt, and the maximum before any."""
 ENOUGH = 24
-"""Unreadable or refused answers, before any that could be read, after which the judge is given up."""
+"""Give up after this many unreadable or refused answers if none could be read."""
 REPORT = 30.0
-"""Seconds between lines of progress."""
-CONTINUE = "answers so far are stored, and the same command continues"
+"""Seconds between progress messages."""
+CONTINUE = "answers so far are stored; run the same command to continue"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,10 +54,10 @@ class SamplingOptions:
 
 
 class Usage:
-    """Counts of one run of a judge; threads may share it.
+    """Counts of one run of a judge, shared by its threads.
 
     Requests `sent`, attempts `failed`, requests `refused`, answers `stored` before or `unreadable`, questions `unread`,
-    samples `read` and of those `weighted` by probabilities, and tokens of `prompt` and `completion`.
+    samples `read` and how many of these are `weighted` by probabilities, and tokens of `prompt` and `completion`.
     """
 
     def __init__(self, judge: str, model: str) -> None:
@@ -71,9 +71,9 @@ class Usage:
 
     def line(self) -> str:
         counts = self.counts
-        parts = [plural(counts['sent'], "request"), f"{plural(counts['stored'], 'answer')} kept from before",
+        parts = [plural(counts['sent'], "request"), f"{plural(counts['stored'], 'stored answer')}",
                  f"{plural(counts['failed'], 'attempt')} failed",
-                 f"{plural(counts['unreadable'], 'answer')} not readable",
+                 plural(counts['unreadable'], 'unreadable answer'),
                  f"{plural(counts['refused'], 'request')} refused", f"{plural(counts['unread'], 'question')} given up",
                  f"{counts['weighted']} of {counts['read']} weighted by probabilities",
                  f"{counts['prompt']} + {counts['completion']} tokens", f"{time.monotonic() - self._start:.1f} s"]
@@ -93,8 +93,8 @@ class Sampler:
         self._connect = connect
         self._endpoint: Endpoint | None = None
         self._lock, self._stop = threading.Lock(), threading.Event()
-        self._quiet_until = 0.0
-        self._jitter = random.Random(options.seed)  # noqa: S311  (spreads waits, hides nothing)
+        self._wait_until = 0.0
+        self._jitter = random.Random(options.seed)  # noqa: S311  (not a secret)
         self._cause: MetricError | None = None
         self._failed_in_a_row = 0
         self._unanswered: list[str] = []
@@ -110,7 +110,7 @@ class Sampler:
             except BaseException as error:
                 self._stop.set()
                 if self._endpoint is not None and not isinstance(self._cause or error, LimitReached):
-                    self._endpoint.cut()  # at a limit, the answers on their way are paid for and stored
+                    self._endpoint.abort()  # but not at a limit: answers in flight are paid for and stored
                 pool.shutdown(cancel_futures=True)
                 raise self._cause or error from None
         if self._unanswered:
@@ -124,7 +124,7 @@ class Sampler:
         return [[next(results) for _ in samples] for _ in questions]
 
     def estimate(self, questions: Sequence[Question]) -> Estimate:
-        """Estimate the requests without a stored answer, if each question is answered at once."""
+        """Estimate the requests without a stored answer, if every first attempt succeeds."""
         bodies = ((self._body(question, sample, 0), sample) for question in questions
                   for sample in range(self.options.samples))
         return sum((estimate(body) for body, sample in bodies if not self.archive.has(answer_key(body, sample, 0))),
@@ -146,7 +146,7 @@ class Sampler:
                 sys.stderr.write(f"{self.usage.judge}: {len(futures) - len(waiting)} of {len(futures)} done\n")
 
     def _reading(self, question: Question, sample: int) -> Reading:
-        """Return the scores of one sample; missing qualities are taken from the next answer."""
+        """Return the scores of one sample; qualities that an answer lacks are taken from the next."""
         reading: Reading = {}
         for attempt in range(self.options.tries):
             try:
@@ -155,7 +155,7 @@ class Sampler:
                 self._refusal = str(error)
                 self._count("refused", NoAnswer(f"every request was refused ({error})"))
                 return reading
-            except Again as error:
+            except RetryableError as error:
                 with self._lock:
                     self._unanswered.append(str(error))
                 return reading
@@ -163,14 +163,14 @@ class Sampler:
             if len(reading) == len(question.qualities):
                 self.usage.count(read=1, weighted=int(any(score.weighted for score in reading.values())))
                 return reading
-            cut = "; it was cut at max_tokens" if answer.finish == "length" else ""
-            self._unreadable = f"no answer could be read; the last was {json.dumps(answer.text)[:120]}{cut}"
+            truncated = "; it was truncated at max_tokens" if answer.finish == "length" else ""
+            self._unreadable = f"no answer could be read; the last was {json.dumps(answer.text)[:120]}{truncated}"
             self._count("unreadable", Unreadable(self._unreadable))
         self.usage.count(unread=1)
         return reading
 
     def _count(self, kind: str, error: MetricError) -> None:
-        """Count a refused or unreadable answer; raise the error after ENOUGH of them without any that was read."""
+        """Count a refused or unreadable answer; raise `error` after ENOUGH of them if none was readable."""
         self.usage.count(**{kind: 1})
         if not self.usage.counts["read"] and self.usage.counts[kind] >= ENOUGH:
             self._give_up(error)
@@ -183,44 +183,44 @@ class Sampler:
             self.usage.count(stored=1)
             return answer
         answer = self._send(body)
-        self.usage.count(prompt=answer.prompt, completion=answer.completion)  # first: it is paid for
+        self.usage.count(prompt=answer.prompt, completion=answer.completion)  # before storing, since it is paid for
         self.archive.put(key, answer)
         return answer
 
     def _body(self, question: Question, sample: int, attempt: int) -> dict[str, Any]:
         body = {**self.options.body, "messages": question.messages}
-        if body.get("temperature"):  # else every sample is the likeliest answer, whatever the seed
+        if body.get("temperature"):  # at 0 all samples are the likeliest answer
             body["seed"] = self.options.seed * 1_000_000 + sample * 1000 + attempt
         return body
 
     def _send(self, body: Mapping[str, Any]) -> Answer:
-        """Send a request with retries; Again if none succeeds."""
-        failures: list[Again] = []
+        """Send a request with retries; raise RetryableError if none succeeds."""
+        failures: list[RetryableError] = []
         for attempt in range(self.options.tries):
             if attempt:
-                self._rest(self.back_off(attempt, failures[-1].after))
+                self._sleep(self.back_off(attempt, failures[-1].after))
             with self._lock:
                 self._endpoint = self._endpoint or self._connect()
-            self._rest(self._quiet_until - time.monotonic())
+            self._sleep(self._wait_until - time.monotonic())
             try:
                 reserved = self.spending.reserve(body)
             except LimitReached as error:
                 self._give_up(error)
             self.usage.count(sent=1)
-            tokens, spent = 0, reserved  # a server may charge for an answer that never came
+            tokens, spent = 0, reserved  # a server may charge for an answer that never arrives
             try:
                 answer = self._endpoint.ask(body)
                 guess = estimate(body)
                 tokens = answer.prompt + answer.completion
                 spent = cost(self.spending.choice, answer.prompt or guess.prompt, answer.completion or guess.completion)
-            except Again as error:
+            except RetryableError as error:
                 spent *= not error.status
                 failures.append(error)
                 self._count_failed(error)
             except Refused:
                 spent = 0.0
                 raise
-            except MetricError as error:  # a lasting fault: no other thread should meet it too
+            except MetricError as error:  # a lasting fault, which would also hit the other threads
                 self._give_up(error)
             else:
                 self._failed_in_a_row = 0
@@ -231,13 +231,13 @@ class Sampler:
             raise Refused(str(failures[-1]))
         raise failures[-1]
 
-    def _count_failed(self, error: Again) -> None:
-        """Count a failure; after too many in a row the server is considered gone."""
+    def _count_failed(self, error: RetryableError) -> None:
+        """Count a failure; give up after too many in a row."""
         if self._stop.is_set():
             raise Stopped
         self.usage.count(failed=1)
         if error.after:
-            self._quiet_until = max(self._quiet_until, time.monotonic() + min(error.after, LONGEST_WAIT))
+            self._wait_until = max(self._wait_until, time.monotonic() + min(error.after, LONGEST_WAIT))
         with self._lock:
             self._failed_in_a_row += 1
             gone = self._failed_in_a_row >= self.options.tries * (self.options.concurrency + 1)
@@ -249,12 +249,12 @@ class Sampler:
         self._stop.set()
         raise error
 
-    def _rest(self, seconds: float) -> None:
+    def _sleep(self, seconds: float) -> None:
         """Sleep; raise Stopped if another thread has given up."""
         if self._stop.wait(seconds) if seconds > 0 else self._stop.is_set():
             raise Stopped
 
     def back_off(self, attempt: int, after: float) -> float:
-        """Return the delay of an attempt: exponential with jitter, or as the server asks."""
+        """Return the delay before an attempt: exponential with jitter, or longer if the server asks for it."""
         doubled = min(LONGEST_WAIT, FIRST_WAIT * 2.0 ** (attempt - 1)) * self._jitter.uniform(0.5, 1.0)
         return max(doubled, min(after, LONGEST_WAIT))

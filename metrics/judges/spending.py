@@ -1,7 +1,7 @@
 """Requests, tokens and money of a run's judges, counted before they are spent.
 
-Tokens are estimated at four bytes each until the server reports them. A request is reserved at an upper bound (two
-bytes per token of the prompt, an answer of `max_tokens`), so that a limit on money is not passed.
+Tokens are estimated at four bytes each until the server reports them. The cost of a request is reserved at an upper
+bound (two bytes per token of the prompt, an answer of `max_tokens`), so that a limit on money is not exceeded.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ ENVELOPE = 10
 
 
 class LimitReached(NoAnswer):
-    """Another request would pass a limit of the run."""
+    """Another request would exceed a limit of the run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,15 +35,15 @@ class Estimate:
         return Estimate(self.requests + other.requests, self.prompt + other.prompt, self.completion + other.completion)
 
     def line(self, choice: Choice) -> str:
-        """Describe the requests, their price if it is known, and the limits that they would pass."""
+        """Describe the requests, their cost if prices are known, and the limits that they may exceed."""
         low, high = (cost(choice, self.prompt, tokens) for tokens in (0, self.completion))
-        text = (f"{self.requests:,} requests, about {self.prompt:,} tokens of prompts and at most {self.completion:,} "
-                f"of answers")
+        text = (f"{self.requests:,} requests, about {self.prompt:,} prompt tokens and at most {self.completion:,} "
+                "answer tokens")
         if any(choice.price):
             text += f", {low:,.4g} to {high:,.4g} at {choice.price[0]:g} and {choice.price[1]:g} per million tokens"
-        passed = [flag for flag, most, value in (("--max-requests", choice.max_requests, self.requests),
-                                                 ("--max-cost", choice.max_cost, high)) if 0 < most < value]
-        return text + f"; more than {' and '.join(passed)} may allow" * bool(passed)
+        exceeded = [flag for flag, most, value in (("--max-requests", choice.max_requests, self.requests),
+                                                   ("--max-cost", choice.max_cost, high)) if 0 < most < value]
+        return text + f"; may exceed {' and '.join(exceeded)}" * bool(exceeded)
 
 
 def estimate(body: Mapping[str, Any]) -> Estimate:
@@ -66,26 +66,26 @@ class Spending:
         self._reserved, self._settled = 0.0, threading.Condition()
 
     def reserve(self, body: Mapping[str, Any]) -> float:
-        """Count a request and return the most it can cost; LimitReached if it would pass a limit.
+        """Count a request and return the most it can cost; raise LimitReached if it would exceed a limit.
 
-        Near the limit on money a request waits for the price of those that are on their way.
+        Near the limit on money it waits until the cost of requests in flight is known.
         """
         choice = self.choice
         if choice.max_cost and not body.get("max_tokens"):
-            raise BadOption("--max-cost needs answers of limited length: let the judge have an option max_tokens")
+            raise BadOption("--max-cost requires answers of limited length: set the judge's option max_tokens")
         most = cost(choice, _bytes(body) / 2 + ENVELOPE, body.get("max_tokens", 0))
         with self._settled:
-            self._settled.wait_for(lambda: not self._reserved or not self._passes(most + self._reserved))
-            if flag := self._passes(most):
-                raise LimitReached(f"{flag} would be passed after {self.requests} requests"
-                                   f"{f' and {self.cost:.4g}' * any(choice.price)}; answers so far are stored, and the "
-                                   "same command with a higher limit continues")
+            self._settled.wait_for(lambda: not self._reserved or not self._exceeded(most + self._reserved))
+            if flag := self._exceeded(most):
+                raise LimitReached(f"{flag} would be exceeded after {self.requests} requests"
+                                   f"{f' and {self.cost:.4g}' * any(choice.price)}; answers so far are stored; run the "
+                                   "same command with a higher limit to continue")
             self.requests += 1
             self._reserved += most
         return most
 
-    def _passes(self, amount: float) -> str:
-        """Return the limit that another request would pass, if it and those on their way cost an amount."""
+    def _exceeded(self, amount: float) -> str:
+        """Return the limit that another request would exceed if it and those in flight cost `amount`; else ""."""
         if 0 < self.choice.max_requests <= self.requests:
             return f"--max-requests {self.choice.max_requests}"
         return f"--max-cost {self.choice.max_cost:g}" if 0 < self.choice.max_cost < self.cost + amount else ""
@@ -95,7 +95,7 @@ class Spending:
         return tokens + f" for {self.cost:,.4g}" * any(self.choice.price)
 
     def settle(self, reserved: float, spent: float, tokens: int = 0) -> None:
-        """Replace a reservation by the money that was spent."""
+        """Replace a reservation by the actual cost."""
         with self._settled:
             self.tokens += tokens
             left = self._reserved - reserved
@@ -105,15 +105,15 @@ class Spending:
 
 
 def of_run(models: Models) -> Spending:
-    """Return what the run of these models has spent."""
+    """Return the spending of the run that `models` belongs to."""
     return models.once(("spending",), lambda: Spending(models.choice))
 
 
 def parsed(text: str) -> tuple[float, float]:
-    """Return the prices in a text such as `0.15,0.6`."""
+    """Parse prices such as `0.15,0.6`."""
     try:
         prompt, completion = (float(price) for price in text.split(","))
     except ValueError:
-        raise BadOption(f"--price {text!r:.40}: should be two numbers, for a million tokens of prompts and of answers, "
-                        "such as 0.15,0.6") from None
+        raise BadOption(f"--price {text!r:.40}: expected two numbers, the price of a million prompt tokens and of a "
+                        "million answer tokens, such as 0.15,0.6") from None
     return prompt, completion

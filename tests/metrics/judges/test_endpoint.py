@@ -64,7 +64,7 @@ def test_a_passing_fault_is_retried_and_answers_are_stored(tmp_path: Path) -> No
 def test_a_lasting_fault_stops_the_judge_at_once(home: Path) -> None:
     for how, message in (
         ("status 401", "HTTP 401 from 127.0.0.1"), ("status 403", "not allowed"),
-        ("status 404", "the model's name right"), ("redirect http://127.0.0.1:9/v1", "redirects are not followed"),
+        ("status 404", "check the name of the model"), ("redirect http://127.0.0.1:9/v1", "redirects are not followed"),
     ):
         with serving(lambda times, how=how: how) as server:  # type: ignore[misc]
             with pytest.raises(MissingResource, match=message):
@@ -72,7 +72,7 @@ def test_a_lasting_fault_stops_the_judge_at_once(home: Path) -> None:
             assert len(server.bodies) <= 4
     with pytest.raises(MissingResource, match="refused"):
         judged(server, home, items(40), tries=2)  # the server has stopped
-    for judge, message in (("judge:llm-eval", "say which model"), ("judge:llm-eval[model=toy]", "OPENAI_BASE_URL")):
+    for judge, message in (("judge:llm-eval", "no model"), ("judge:llm-eval[model=toy]", "OPENAI_BASE_URL")):
         with pytest.raises(MissingResource, match=message):
             choose(judge).metric.score(items(1), Models(home))
 
@@ -93,7 +93,7 @@ def test_an_item_without_an_answer_is_missing(tmp_path: Path, capsys: pytest.Cap
 def test_no_scores_if_every_request_is_refused_or_unreadable(home: Path) -> None:
     for how, error, message, counts in (
             ("status 400", MissingResource, r"every request was refused .HTTP 400", (3, 200)),
-            ("prose", Unreadable, r"could be read; the last was .As a language.*cut at max_tokens", (3, 100))):
+            ("prose", Unreadable, r"could be read; the last was .As a language.*truncated at max_tokens", (3, 100))):
         with serving(lambda times, how=how: how) as server:  # type: ignore[misc]
             for count in counts:
                 with pytest.raises(error, match=message):
@@ -109,7 +109,7 @@ def test_a_run_continues_after_the_server_died(home: Path) -> None:
             return "well" if next(alive, None) is not None else "silent"
 
     with serving(dying) as server:
-        with pytest.raises(MissingResource, match=r"in a row failed|got no answer.*the same command continues"):
+        with pytest.raises(MissingResource, match=r"in a row failed|got no answer.*run the same command"):
             judged(server, home, some, concurrency=4, tries=3)
         time.sleep(0.2)  # for requests that are no longer awaited
         while server.now:
@@ -161,7 +161,7 @@ def test_a_proxy_and_a_query_are_used_but_no_key_in_a_query(home: Path, monkeypa
         monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
         assert right(judged(server, home / "other", some), some), "this machine needs no proxy"
     for name in ("api-key", "token"):
-        with pytest.raises(BadOption, match="no user, password or key") as refused:
+        with pytest.raises(BadOption, match="without user, password or key") as refused:
             judged(server, home, some, url=f"{url}&{name}=hush-hush")
         assert "hush" not in str(refused.value)
 
@@ -246,7 +246,7 @@ def test_fields_that_a_server_refuses_by_name_are_left_out(home: Path, capsys: p
         assert sorted(server.bodies[0]["response_format"]["json_schema"]["schema"]["required"]) == [*LLM_EVAL]
         judged(server, home, items(4), structured="false", max_tokens=99)
         assert "response_format" not in server.bodies[4]
-    assert "takes no response_format" in capsys.readouterr().err
+    assert "does not accept response_format" in capsys.readouterr().err
 
 
 def test_a_limit_is_never_passed_and_the_next_run_continues(tmp_path: Path) -> None:
@@ -256,7 +256,7 @@ def test_a_limit_is_never_passed_and_the_next_run_continues(tmp_path: Path) -> N
         models = Models(tmp_path / min(limits), Choice(**price, **limits))  # type: ignore[arg-type]
         with serving() as server:
             judge = choose(f"judge:llm-eval[model=toy,url={server.url},concurrency=2]").metric
-            with pytest.raises(LimitReached, match="would be passed"):
+            with pytest.raises(LimitReached, match="would be exceeded"):
                 judge.score(some, models)
             sent = len(server.bodies)
             assert 1 < sent <= most

@@ -76,7 +76,7 @@ def test_a_key_that_an_error_repeats_is_removed(tmp_path: Path, home: Path, monk
     assert b"no [key]!" in everything(tmp_path)
     assert KEY.encode() not in everything(tmp_path) + everything(home) + "".join(capfd.readouterr()).encode()
     monkeypatch.setenv("OPENAI_API_KEY", f"{KEY}\nX-Other: 1")
-    with pytest.raises(MissingResource, match="characters that no header takes") as refused:
+    with pytest.raises(MissingResource, match="characters that are not allowed") as refused:
         endpoint.find("http://localhost:1/v1", "", 5.0)
     assert KEY not in str(refused.value)
 
@@ -111,7 +111,7 @@ def test_a_run_says_what_it_will_send_and_stops_at_a_limit(tmp_path: Path, home:
         limited = command(server, tmp_path, "--price", "1,10", "--max-requests", "7")
         assert "20 requests, about" in invoke(*limited, "--dry-run").out
         assert not server.bodies
-        assert "--max-requests 7 would be passed" in invoke(*limited, status=1).out
+        assert "--max-requests 7 would be exceeded" in invoke(*limited, status=1).out
         assert len(server.bodies) == 7
         invoke(*command(server, tmp_path))
         assert len(server.bodies) == 20
@@ -180,7 +180,7 @@ def test_a_local_judge_gives_the_mean_of_its_scale(home: Path, tmp_path: Path, i
     assert np.isfinite(judged).all()
     asked = ("judge", "try", f"judge:{tmp_path / 'kind.toml'}[lm={file}]", "--dataset", "esl")
     assert invoke(*asked).out.splitlines()[-1].startswith("kind: ")
-    with pytest.raises(BadOption, match="url is for an endpoint's"):
+    with pytest.raises(BadOption, match="url applies only to endpoints"):
         registry.choose(f"judge:g-eval[lm={file},url=http://localhost:1]")
     with pytest.raises(MissingResource, match=r"judge:g-eval\[lm=NAME\]"):
         registry.choose("judge:g-eval").metric.score(items, models)
