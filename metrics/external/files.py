@@ -1,11 +1,11 @@
 """A metric in a file or folder that is not installed: `--metric ./my_metric.py`, `--metric ./my-metric`.
 
-A file holds one metric. A folder is a package: its pyproject.toml names the metric as an entry point, as it would be
-installed. A metric with an environment of its own runs there (metrics/external/isolation), any other is imported.
+A file holds one metric. A folder is a package: its pyproject.toml names the metric as an entry point, as for an
+installed package. A metric with its own environment runs there (metrics/external/isolation), any other is imported.
 
-The files are compiled as they are now, never from cached bytecode, and their digest is in the signature. Unchanged
-files are not imported again. Any exception of an import becomes a BrokenPlugin with file and line, and its prints go to
-the standard error.
+Files are always compiled from source, never loaded from cached bytecode, and their digest is in the signature.
+Unchanged files are not imported again. An exception during import becomes a BrokenPlugin with file and line, and
+printed output goes to stderr.
 """
 
 from __future__ import annotations
@@ -32,19 +32,19 @@ from metrics.external import isolation
 from metrics.metric import Metric, MetricCard, as_metric, made_from
 
 PACKAGES = ("benchmarks", "metrics", "harness", "leaderboard")
-"""The packages of this project, which no plug-in may replace."""
+"""This project's packages, which no plug-in may replace."""
 
 _IMPORTED: dict[tuple[Path, str], type[Metric]] = {}
 
 
 def metric_class(name: str) -> type[Metric]:
-    """Return the class in a file, or in the package of a folder; BrokenPlugin if there is none."""
+    """Return the metric's class in a file, or in the package of a folder; raise BrokenPlugin if there is none."""
     path = Path(name).expanduser()
     if path.is_dir():
         return _in_folder(name, path.resolve())
     if path.suffix == ".py" and path.is_file():
         return _in_file(name, path.resolve())
-    raise BrokenPlugin(f"{name}: no such file, and no folder with a pyproject.toml")
+    raise BrokenPlugin(f"{name}: no such file or folder; a file must end in .py")
 
 
 def _in_file(shown: str, path: Path) -> type[Metric]:
@@ -60,7 +60,7 @@ def _in_file(shown: str, path: Path) -> type[Metric]:
         try:
             with _guarded(shown, path):
                 code = compile(content, path, "exec", dont_inherit=True)
-                exec(code, module.__dict__)  # noqa: S102  (code of the user's own choice)
+                exec(code, module.__dict__)  # noqa: S102  (code that the user chose)
             _IMPORTED[path, digest] = _only(shown, module, content)
         except BrokenPlugin:
             del sys.modules[module.__name__]
@@ -76,10 +76,10 @@ def _only(shown: str, module: ModuleType, content: bytes) -> type[Metric]:
         and isinstance(vars(kind).get("card"), MetricCard)))
     lines = {node.name: node.lineno for node in ast.walk(ast.parse(content)) if isinstance(node, ast.ClassDef)}
     if not kinds:
-        raise BrokenPlugin(f"{shown}: holds no metric: none of its classes has a card")
+        raise BrokenPlugin(f"{shown}: has no metric: none of its classes has a card")
     if len(kinds) > 1:
         names = " and ".join(f"{kind.__name__} in line {lines.get(kind.__name__, 0)}" for kind in kinds)
-        raise BrokenPlugin(f"{shown}: holds {len(kinds)} metrics, {names}; keep one")
+        raise BrokenPlugin(f"{shown}: has {len(kinds)} metrics, {names}; keep only one")
     return _checked(f"{shown}, line {lines.get(kinds[0].__name__, 0)}", kinds[0])
 
 
@@ -87,30 +87,30 @@ def _in_folder(shown: str, folder: Path) -> type[Metric]:
     if isolation.read_settings(folder).isolated:
         return _checked(shown, isolation.metric_class(folder))
     if not (folder / "pyproject.toml").is_file():
-        raise BrokenPlugin(f"{shown}: has no pyproject.toml; `harness new metric NAME` writes a folder with one")
+        raise BrokenPlugin(f"{shown}: has no pyproject.toml; `harness new metric NAME` creates a folder with one")
     name, target = isolation.entry_point(folder)
     module_name, _, attribute = target.partition(":")
     top, root = module_name.partition(".")[0], folder / "src" if (folder / "src").is_dir() else folder
     digest = _digest(root, top)
     if (folder, digest) not in _IMPORTED:
         _forget(shown, top, folder)
-        with _guarded(shown, root), tempfile.TemporaryDirectory() as nothing, mock.patch.multiple(
-                sys, path=[str(root), *sys.path], dont_write_bytecode=True, pycache_prefix=nothing):
+        with _guarded(shown, root), tempfile.TemporaryDirectory() as empty, mock.patch.multiple(
+                sys, path=[str(root), *sys.path], dont_write_bytecode=True, pycache_prefix=empty):
             importlib.invalidate_caches()
             module = importlib.import_module(module_name)
         kind = getattr(module, attribute, None)
         if kind is None:
-            raise BrokenPlugin(f"{shown}: {module_name} has no {attribute!r}, which its pyproject.toml names")
+            raise BrokenPlugin(f"{shown}: {module_name} has no {attribute!r}, the entry point in pyproject.toml")
         metric = _checked(f"{shown}: {module_name}", kind)
         if metric.card.name != name:
-            raise BrokenPlugin(f"{shown}: its pyproject.toml names {name!r}, its card {metric.card.name!r}")
+            raise BrokenPlugin(f"{shown}: named {name!r} in pyproject.toml, but {metric.card.name!r} in its card")
         made_from(metric, digest)
         _IMPORTED[folder, digest] = metric
     return _IMPORTED[folder, digest]
 
 
 def sign(kind: type[Metric], module: str) -> None:
-    """Sign a metric of an installed package with the digest of the package, as if it were loaded from its folder."""
+    """Sign an installed package's metric with the package's digest, as if it were loaded from its folder."""
     top = module.partition(".")[0]
     path = Path(getattr(sys.modules.get(top), "__file__", None) or "")
     if path.suffix == ".py" and top not in PACKAGES:
@@ -128,7 +128,7 @@ def _digest(root: Path, top: str) -> str:
 
 
 def _forget(shown: str, top: str, folder: Path) -> None:
-    """Forget earlier imports from the folder; refuse the name of a module from elsewhere."""
+    """Remove earlier imports from the folder; raise BrokenPlugin if another module has the name."""
     module = sys.modules.get(top)
     file = Path(getattr(module, "__file__", None) or "/").resolve()
     if top in PACKAGES or top in sys.stdlib_module_names or (module is not None and not file.is_relative_to(folder)):
@@ -148,13 +148,13 @@ def _checked(where: str, kind: Any) -> type[Metric]:
 
 @contextlib.contextmanager
 def _guarded(shown: str, root: Path) -> Iterator[None]:
-    """Raise exceptions of an import as BrokenPlugin, with the line of the plug-in."""
+    """Convert exceptions during an import to BrokenPlugin, with the line in the plug-in."""
     try:
         with contextlib.redirect_stdout(sys.stderr):
             yield
     except (KeyboardInterrupt, BrokenPlugin):
         raise
-    except BaseException as error:  # SystemExit as well
+    except BaseException as error:  # including SystemExit
         message = error.msg if isinstance(error, SyntaxError) else str(error)
         if unknown := re.fullmatch(r"MetricCard.*unexpected keyword argument '(\w+)'.*", message):
             message += f"; {nearest(unknown[1], (field.name for field in dataclasses.fields(MetricCard)))}"
@@ -162,7 +162,7 @@ def _guarded(shown: str, root: Path) -> Iterator[None]:
 
 
 def _line(error: BaseException, root: Path) -> str:
-    """Return the last line of the plug-in in a traceback, with its file if the plug-in is a folder."""
+    """Return the plug-in's last line in a traceback, with the file if the plug-in is a folder."""
     lines = [(Path(frame.filename), frame.lineno) for frame in traceback.extract_tb(error.__traceback__)]
     if isinstance(error, SyntaxError) and error.filename:
         lines.append((Path(error.filename), error.lineno))

@@ -1,7 +1,8 @@
-"""A metric in a process of its own, with an interpreter or a language of its own (docs/protocol.md).
+"""A metric in its own process, with its own interpreter or in another language (docs/protocol.md).
 
-`metric_class` makes a class like any other: a frozen dataclass with the card and the options of the description. Its
-`score` sends the items over the pipe and reads the columns. An exception fails only the dataset being scored.
+`metric_class` makes a class like that of any metric: a frozen dataclass with the card and options that the process
+describes. Its `score` sends the items over a pipe and reads the columns. An exception fails only the dataset being
+scored.
 """
 
 from __future__ import annotations
@@ -26,21 +27,21 @@ from metrics.models.resources import digest_of
 from metrics.models.service import Models
 
 STARTING = 300.0
-"""Seconds to start and describe itself."""
+"""Seconds that a process may take to start and describe itself."""
 MISLEADING = {"PYTHONPATH", "PYTHONHOME", "PYTHONSTARTUP", "PYTHONSAFEPATH"}
 SKIPPED = frozenset({"__pycache__", "build", "dist", "node_modules", "tests", "results", "report", "scores", "site",
                      "statistics"})
-"""Folders that decide no score, as hidden ones and *.egg-info."""
+"""Folders that do not affect scores, besides hidden ones and *.egg-info."""
 _made: dict[Path, tuple[str, type[Metric], Process]] = {}
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """The table [tool.harness]; with `python` or `command` the metric runs in a process of its own."""
+    """The table [tool.harness]; with `python` or `command` the metric runs in its own process."""
 
     python: str | None = None
     command: tuple[str, ...] = ()
-    timeout: Annotated[float, Rule("a number of seconds above 0", lambda seconds: seconds > 0)] = 3600.0
+    timeout: Annotated[float, Rule("a positive number of seconds", lambda seconds: seconds > 0)] = 3600.0
     env: tuple[str, ...] = ()
 
     @property
@@ -50,7 +51,7 @@ class Settings:
 
 @dataclass(frozen=True, slots=True)
 class Isolated:
-    """A metric whose process does the scoring."""
+    """A metric that scores in its own process."""
 
     card: ClassVar[MetricCard]
     process: ClassVar[Process]
@@ -59,13 +60,12 @@ class Isolated:
     identity: ClassVar[Mapping[str, str]]
 
     def score(self, items: Sequence[Item], models: Models) -> Columns:
-        """Return the columns of the answer; models requested by the process count as requested here."""
+        """Return the process's columns; models that it requests count as requested here."""
         values = {name: str(value.path.absolute()) if isinstance(value, File) and value else value
                   for name, value in options(self).items()}
         if not self.process.alive and _describe(self.process) != self.described:
             self.process.close()
-            raise WorkerFailed(f"{self.card.name}: its description has changed since the run began; run the same "
-                               "command again")
+            raise WorkerFailed(f"{self.card.name}: its description changed during the run; run the same command again")
         columns, requested = self.process.ask(
             {"ask": "score", "items": [item.record for item in items], "options": values,
              "models": {"home": str(models.home.absolute()), "choice": dataclasses.asdict(models.choice)}},
@@ -82,13 +82,13 @@ RESERVED = {*dir(Isolated), *Isolated.__annotations__}
 
 
 def metric_class(folder: Path) -> type[Metric]:
-    """Return the class of the metric in a folder; the same as long as no file of the folder changes."""
+    """Return the class of the metric in a folder, cached until a file of the folder changes."""
     folder = folder.absolute()
     settings, code = read_settings(folder), _digest(folder)[:12]
-    if before := _made.get(folder):
-        if before[0] == code:
-            return before[1]
-        before[2].close()
+    if cached := _made.get(folder):
+        if cached[0] == code:
+            return cached[1]
+        cached[2].close()
     name, command = folder.name, settings.command
     if settings.python:
         name, target = entry_point(folder)
@@ -117,7 +117,7 @@ def _class(process: Process, settings: Settings, code: str) -> type[Metric]:
     described = _describe(process)
     card, fields, packages = described
     if settings.python and card.name != process.name:
-        raise BrokenPlugin(f"its card is named {card.name!r}, and its entry point {process.name!r}")
+        raise BrokenPlugin(f"its card is named {card.name!r}, but its entry point {process.name!r}")
     if reserved := [name for name, _, _ in fields if name in RESERVED]:
         raise BrokenPlugin(f"option {reserved[0]}: the name is reserved; choose another")
     process.name = card.name
@@ -125,37 +125,37 @@ def _class(process: Process, settings: Settings, code: str) -> type[Metric]:
     try:
         return as_metric(variant(Isolated, fields, __doc__=card.title, card=card, process=process, described=described,
                                  timeout=settings.timeout, identity={"code": code, "environment": installed[:12]}))
-    except TypeError as error:  # a name that no field of a dataclass can have
+    except TypeError as error:  # not a valid name of a dataclass field
         raise BrokenPlugin(f"its options: {error}") from error
 
 
 def read_settings(folder: Path) -> Settings:
-    """Read the settings of a folder; BrokenPlugin where one is impossible."""
+    """Read the settings of a folder; raise BrokenPlugin if they are invalid."""
     where = f"{folder / 'pyproject.toml'}: [tool.harness]"
     with records.refused_as(BrokenPlugin):
         settings: Settings = records.value_of(Settings, _project(folder).get("tool", {}).get("harness", {}), where)
     if settings.python and settings.command:
-        raise BrokenPlugin(f"{where} names python and command; remove one")
+        raise BrokenPlugin(f"{where} has both python and command; remove one")
     if not settings.python:
         return settings
     python = folder / Path(settings.python).expanduser()
     if not python.is_file():
-        raise BrokenPlugin(f"{where} python: there is no {python}; make it, as docs/protocol.md says")
-    return dataclasses.replace(settings, python=str(python))  # not resolved: a link is what makes an environment one
+        raise BrokenPlugin(f"{where} python: {python} does not exist; create it as described in docs/protocol.md")
+    return dataclasses.replace(settings, python=str(python))  # unresolved: an environment is found by its symlink
 
 
 def entry_point(folder: Path) -> tuple[str, str]:
-    """Return name and `module:Class` of the metric in a folder, the only entry point of its pyproject.toml."""
+    """Return name and `module:Class` of the metric in a folder, from the only entry point in its pyproject.toml."""
     points = _project(folder).get("project", {}).get("entry-points", {}).get(GROUP, {})
     if len(points) != 1 or ":" not in str(next(iter(points.values()))):
-        raise BrokenPlugin(f'{folder / "pyproject.toml"}: [project.entry-points."{GROUP}"] should hold one line, '
-                           f'NAME = "MODULE:CLASS", and names {", ".join(points) or "none"}')
+        raise BrokenPlugin(f'{folder / "pyproject.toml"}: [project.entry-points."{GROUP}"]: expected one line '
+                           f'NAME = "MODULE:CLASS", found {", ".join(points) or "none"}')
     [(name, target)] = points.items()
     return name, str(target).strip()
 
 
 def _digest(folder: Path) -> str:
-    """Return the sha256 over name and content of every file of a folder, without the folders in SKIPPED."""
+    """Return the sha256 of the names and contents of all files in a folder, except the folders in SKIPPED."""
     paths: list[Path] = []
     for root, folders, names in os.walk(folder):
         folders[:] = [name for name in folders if not (name in SKIPPED or name.startswith(".")

@@ -1,8 +1,8 @@
-"""A process that answers questions, each a line of JSON.
+"""A process that answers questions, one line of JSON each.
 
-It leads a session of its own, so that Ctrl-C in a terminal reaches only the harness, and everything it starts can be
-ended with it. A process that dies, hangs or answers with garbage is killed, and the question raises WorkerFailed with
-the end of its standard error. The next question starts a new process.
+It leads its own session, so that Ctrl-C in a terminal reaches only the harness, and its descendants can be killed with
+it. A process that dies, hangs or sends an invalid answer is killed, and the question raises WorkerFailed with the end
+of its standard error. The next question starts a new process.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from metrics.errors import BrokenPlugin, CannotScore, MissingResource, WorkerFai
 from metrics.external.isolation.serving import LONGEST, decoded, encoded
 
 PATIENCE = 2.0
-"""Seconds for a process to end by itself once its input is closed."""
+"""Seconds that a process has to exit once its input is closed."""
 LAST_WORDS = 300
 """Characters of standard error quoted in a message."""
 SKIPS = {"CannotScore": CannotScore, "MissingResource": MissingResource}
@@ -33,7 +33,7 @@ Answer = TypeVar("Answer")
 
 
 class Process:
-    """A command in a folder, started by the first question; errors bear its name."""
+    """A command in a folder, started by the first question; its errors start with `name`."""
 
     def __init__(self, name: str, command: Sequence[str], folder: Path, env: Mapping[str, str]) -> None:
         self.name, self._command, self._folder, self._env = name, command, folder, env
@@ -46,7 +46,7 @@ class Process:
         return self._child is not None and self._child.poll() is None
 
     def ask(self, question: Mapping[str, Any], seconds: float, read: Callable[[dict[str, Any]], Answer]) -> Answer:
-        """Return the answer as `read`; an error in it is raised as CannotScore, MissingResource or WorkerFailed."""
+        """Return the answer parsed by `read`; raise an error in it as CannotScore, MissingResource or WorkerFailed."""
         if not self.alive:
             self.kill()
             self._start()
@@ -55,13 +55,13 @@ class Process:
             answer = decoded(self._exchange(encoded({**question, "id": self._questions}), seconds), self._questions)
             if not answer.get("error"):
                 return read(answer)
-        except BaseException as error:  # Ctrl-C among them
+        except BaseException as error:  # including Ctrl-C
             words = self._last_words()
             self.kill()
             if not isinstance(error, Refused | EOFError):
                 raise
-            garbage = "answered with garbage: " if isinstance(error, Refused) else ""
-            raise WorkerFailed(f"{self.name}: its process {garbage}{error}{words}") from error
+            invalid = "sent an invalid answer: " if isinstance(error, Refused) else ""
+            raise WorkerFailed(f"{self.name}: its process {invalid}{error}{words}") from error
         kind, message = str(answer["error"]), " ".join(str(answer.get("message", "")).split())[:1000]
         raise SKIPS[kind](message) if kind in SKIPS else WorkerFailed(f"{self.name}: {kind:.80}: {message}")
 
@@ -73,7 +73,7 @@ class Process:
         self.kill()
 
     def kill(self) -> None:
-        """Kill it with everything it started."""
+        """Kill the process and everything it started."""
         child, self._child = self._child, None
         if child is not None:
             with self._errors, contextlib.suppress(OSError), child:  # an unread question is still in the buffer
@@ -82,7 +82,7 @@ class Process:
     def _start(self) -> None:
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115
         try:
-            self._child = subprocess.Popen(  # noqa: S603  (a metric is code of the user's own choice)
+            self._child = subprocess.Popen(  # noqa: S603  (code that the user chose)
                 self._command, cwd=self._folder, env=self._env, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                 stderr=self._errors, start_new_session=True)
         except OSError as error:
@@ -112,28 +112,28 @@ class Process:
             status = child.wait(PATIENCE)
         except subprocess.TimeoutExpired:
             raise EOFError("closed its pipes before it answered") from None
-        raise EOFError(f"was ended by signal {-status} ({signal.strsignal(-status)})" if status < 0 else
+        raise EOFError(f"was killed by signal {-status} ({signal.strsignal(-status)})" if status < 0 else
                        f"ended with exit status {status} before it answered")
 
     def _write(self, question: bytes) -> None:
-        with contextlib.suppress(OSError, ValueError):  # it ended; what it wrote before is still to be read
+        with contextlib.suppress(OSError, ValueError):  # it ended; its earlier output is still to be read
             self._stdin.write(question)
             self._stdin.flush()
 
     def _last_words(self) -> str:
-        """Quote the end of its standard error, or the beginning of Python's report of a crash."""
+        """Quote the end of standard error, or the start of Python's crash report."""
         size = self._errors.seek(0, os.SEEK_END)
         self._errors.seek(max(0, size - (1 << 16)))
         text = " ".join(self._errors.read().decode(errors="replace").split())
-        text = "".join(sign if sign.isprintable() else "?" for sign in text)
+        text = "".join(character if character.isprintable() else "?" for character in text)
         crash = text.rfind("Fatal Python error")
         words = text[crash:][:LAST_WORDS] if crash >= 0 else text[-LAST_WORDS:]
-        return f"; it last said: {words}" if words else ""
+        return f"; its last output: {words}" if words else ""
 
 
 def _kill_family(leader: int) -> None:
     """Kill the session of a process and its descendants."""
-    import psutil  # which the environments of metrics lack
+    import psutil  # not available in the environments of metrics
 
     with contextlib.suppress(psutil.NoSuchProcess):
         for child in psutil.Process(leader).children(recursive=True):

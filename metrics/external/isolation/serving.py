@@ -1,7 +1,7 @@
-"""The messages between the harness and a metric in a process of its own, and the metric's side of the pipe in Python.
+"""The messages between the harness and a metric in its own process, and the Python implementation of the metric's side.
 
 Messages are lines of JSON in UTF-8 (docs/protocol.md); one that breaks the protocol raises records.Refused. This module
-runs in an environment that holds the metric's packages and not ours, so nothing is imported here beyond numpy.
+runs in the metric's environment, which lacks our dependencies: numpy is the only third-party import.
 """
 
 from __future__ import annotations
@@ -33,49 +33,49 @@ PROTOCOL = 2
 LONGEST = 1 << 30
 """Maximum bytes of a message."""
 TYPES: dict[str, type] = {"int": int, "float": float, "str": str, "bool": bool, "file": File}
-"""The types of an option without `choices`."""
+"""Types of options without `choices`."""
 
 Description = tuple[MetricCard, tuple[tuple[str, Any, Any], ...], tuple[str, ...]]
 """A card, options (name, type, default), and the environment."""
 
 
 def encoded(message: Mapping[str, Any]) -> bytes:
-    """Write a message as a line; ValueError for NaN and infinity."""
+    """Encode a message as a line; raise ValueError for NaN and infinity."""
     return SURROGATE.sub("\ufffd", json.dumps(message, ensure_ascii=False, allow_nan=False)).encode() + b"\n"
 
 
 def decoded(line: bytes, number: int | None = None) -> dict[str, Any]:
-    """Read a message; with a number, the answer to that question."""
+    """Decode a message; with `number`, check that it answers that question."""
     where = repr(line[:40])
     message = records.mapping(where, records.load(where, line))
     if number is not None and message.get("id") != number:
-        raise Refused(f"the id is {message.get('id')!r:.40}, and that of the question {number}")
+        raise Refused(f"the answer has the id {message.get('id')!r:.40}; expected {number}")
     return message
 
 
 def columns_record(columns: Mapping[str, Column]) -> dict[str, list[float | None]]:
-    """Return columns for a message, with null for a missing score."""
+    """Return columns for a message, with None for missing scores."""
     for name, column in columns.items():
         if np.isinf(column).any():
-            raise ValueError(f"column {name:.80} holds an infinite score")
+            raise ValueError(f"column {name:.80} has an infinite score")
     return {name: [None if value != value else value for value in column.tolist()] for name, column in columns.items()}
 
 
 def columns_of(columns: Any) -> dict[str, Column]:
-    """Read the columns of an answer; their names and lengths are checked elsewhere."""
+    """Parse the columns of an answer; their names and lengths are checked elsewhere."""
     numbers = value_of(Mapping[str, tuple[float, ...]], columns, "columns")
     return {name: np.array(values, dtype=np.float64) for name, values in numbers.items()}
 
 
 def scores(answer: Mapping[str, Any]) -> tuple[dict[str, Column], set[tuple[str, str]]]:
-    """Read the answer to `score`: columns, and the kinds and names of the models that were used."""
+    """Parse the answer to `score`: columns, and the kinds and names of the models that were used."""
     used = value_of(tuple[tuple[str, str], ...], answer.get("asked", []), "asked")
     return columns_of(answer.get("columns")), set(used)
 
 
 def description(answer: Mapping[str, Any]) -> Description:
     if answer.get("protocol") != PROTOCOL:
-        raise Refused(f"it speaks protocol {answer.get('protocol')!r:.40}, and this is {PROTOCOL}")
+        raise Refused(f"protocol {answer.get('protocol')!r:.40} is not supported; expected {PROTOCOL}")
     listed = value_of(tuple[Mapping[str, Any], ...], answer.get("options", []), "its options")
     return (value_of(MetricCard, answer.get("card"), "its card"), tuple(map(_option_of, listed)),
             value_of(tuple[str, ...], answer.get("environment", []), "its environment"))
@@ -88,31 +88,31 @@ def _option_of(entry: Mapping[str, Any]) -> tuple[str, Any, Any]:
         kind: Any = Literal[tuple(choices)]
         return name, kind, value_of(kind, default, f"option {name}, default")
     if choices is not None or str(entry.get("type")) not in TYPES:
-        raise Refused(f"option {name}: needs a type ({', '.join(TYPES)}), or choices (texts or whole numbers)")
+        raise Refused(f"option {name}: needs a type ({', '.join(TYPES)}) or choices (strings or integers)")
     kind = TYPES[entry["type"]]
     return name, kind, kind(value_of(str if kind is File else kind, default, f"option {name}, default"))
 
 
 def serve_metric(target: str) -> None:
-    """Describe the metric at `module:Class` and score with it; it is loaded when it is first needed."""
+    """Describe the metric at `module:Class` and score with it; it is loaded when first needed."""
     kind = functools.cache(lambda: _loaded(target))
     serve(lambda question: _described(kind()) if question["ask"] == "describe" else _scored(kind(), question))
 
 
 def serve(answer: Callable[[Mapping[str, Any]], dict[str, Any]]) -> None:
-    """Answer each question until the input is closed; an exception is an answer too.
+    """Answer questions until the input is closed; exceptions are sent back as answers.
 
-    Input and output are taken away from the standard streams: whatever prints, in C too, prints to the standard error.
+    Messages keep the original stdin and stdout; anything the metric prints, even from C code, goes to stderr.
     """
     source, sink = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
-    with open(os.devnull, "rb") as nothing:  # noqa: PTH123
-        os.dup2(nothing.fileno(), 0)
+    with open(os.devnull, "rb") as empty:  # noqa: PTH123
+        os.dup2(empty.fileno(), 0)
     os.dup2(2, 1)
     sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]
     for question in map(decoded, source):
         try:
             line = encoded({**answer(question), "id": question["id"]})
-        except BaseException as error:  # a metric is foreign code
+        except BaseException as error:  # third-party code can raise anything
             traceback.print_exc()
             line = encoded({"error": type(error).__name__, "message": _message(error), "id": question["id"]})
         sink.write(line)
@@ -122,7 +122,7 @@ def serve(answer: Callable[[Mapping[str, Any]], dict[str, Any]]) -> None:
 def _loaded(target: str) -> type[Metric]:
     metric = as_metric(EntryPoint("", target, GROUP).load())
     if hasattr(metric, "made_of"):
-        raise BrokenPlugin(f"{target} is a composition; remove `python` from [tool.harness], and give it to its inputs")
+        raise BrokenPlugin(f"{target} is a composite; remove `python` from [tool.harness] and set it for its inputs")
     return metric
 
 
@@ -141,8 +141,8 @@ def _option(field: dataclasses.Field[Any], hint: Any) -> dict[str, Any]:
     for name, kind in TYPES.items():
         if hint is kind:
             return {**option, "type": name}
-    raise BrokenPlugin(f"option {field.name}: the type should be {', '.join(TYPES)} or Literal, for a metric in an "
-                       "environment of its own")
+    raise BrokenPlugin(f"option {field.name}: the type must be {', '.join(TYPES)} or Literal, for a metric in its own "
+                       "environment")
 
 
 def _scored(kind: type[Metric], question: Mapping[str, Any]) -> dict[str, Any]:
@@ -162,7 +162,7 @@ def _models(home: str, choice: Choice) -> Models:
 
 
 def _message(error: BaseException) -> str:
-    """Return the message with the last line of the metric's own code."""
+    """Return the error message with the last traceback line in the metric's own code."""
     root = str(Path(__file__).parent)
     lines = [f"{Path(frame.filename).name} line {frame.lineno}" for frame in traceback.extract_tb(error.__traceback__)
              if not frame.filename.startswith((root, "<", sys.base_prefix))]

@@ -1,7 +1,7 @@
-"""The script that a metric's own Python runs: PYTHON -P worker.py FOLDER MODULE:CLASS
+"""The script that a metric's own interpreter runs: PYTHON -P worker.py FOLDER MODULE:CLASS
 
-The interpreter sees only the three packages of this project, and nothing installed next to them: everything else that
-the metric imports, including numpy, comes from its own environment.
+The interpreter sees this project's packages but nothing installed next to them: everything else that the metric
+imports, including numpy, comes from its own environment.
 """
 
 import faulthandler
@@ -19,7 +19,7 @@ ROOT = str(Path(__file__).absolute().parents[3])
 
 
 class ProjectFinder:
-    """Finds the packages of this project."""
+    """Finds this project's packages."""
 
     @staticmethod
     def find_spec(name: str, _path: Any = None, _target: Any = None) -> ModuleSpec | None:
@@ -27,7 +27,7 @@ class ProjectFinder:
 
 
 def end_with(parent: int) -> None:
-    """End this process group once the harness is gone, even in the middle of a question."""
+    """Kill this process group once the harness has exited, even in the middle of a question."""
     while os.getppid() == parent:
         time.sleep(1)
     os.killpg(0, signal.SIGKILL)

@@ -1,11 +1,11 @@
 """`evaluate:PATH-or-ID[:FIELD]`: a module of Hugging Face evaluate as a metric, item by item.
 
-The library loads a script or its folder, and an id of the hub only from its cache, since a module is code: fetch it
-once with `evaluate.load`. It runs a copy of the script and the files it imports; the digest is of that copy. The module
-gets one response and its references as its features describe them; its own arguments are options.
+The library loads a script or its folder, or an id of the hub, but this only from its cache, since a module is code:
+fetch it once with `evaluate.load`. It runs a copy of the script and the files that it imports, and the digest is that
+of the copy. The module gets one response and its references, as its features describe them; its arguments are options.
 
-Where a module raises an error the item is missing if the response is blank, or if the error is a ValueError or an
-ArithmeticError. Any other error, and one for every item, is a crash.
+If a module raises an error, the item has no score if the response is blank or the error is a ValueError or an
+ArithmeticError. Any other error, or an error for every item, fails the metric.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ from metrics.paths import label
 from metrics.text.words import Aggregation, over_references, reply, sharing, unscored
 
 EXCUSED = (ValueError, ArithmeticError)
-"""Errors of a module for an item without a score."""
+"""Errors of a module that leave an item without a score."""
 
 RESPONSES = ("predictions", "data")
-"""Names of the scored text: of measurements it is the data."""
+"""Names of the scored text; measurements call it data."""
 
 TRIAL = "Green tea, please.", ("Green tea, please.",)
 
@@ -47,28 +47,28 @@ PLAIN = (bool, int, float, str, type(None))
 
 @dataclass(frozen=True, slots=True)
 class EvaluateModule:
-    """The number of compute() for each response; `negated` if lower is better.
+    """The number that compute() returns for each response; set `negated` if lower is better.
 
-    `standard` passes all references as a list, or takes the best where the module accepts one reference.
+    `standard` passes all references as a list, or uses the best if the module accepts one reference.
     """
 
     card: ClassVar[MetricCard]
     module: ClassVar[Any]
-    """Returns the module with its own downloads, which are loaded once."""
+    """Returns the module; the first call loads its downloads."""
     digest: ClassVar[str]
     response: ClassVar[str]
     takes_lists: ClassVar[bool | None]
-    """True if it takes references as lists; None if it takes no references."""
+    """Whether it takes references as lists; None if it takes no references."""
     arguments: ClassVar[Mapping[str, Any]]
     """Its own arguments and their defaults."""
     field: ClassVar[str]
     names: ClassVar[tuple[str, ...]]
-    """Names of the module; a number with such a name is taken if no field is named."""
+    """Names of the module; if no field is requested, a number with such a name is used."""
     references: Aggregation = "standard"
     negated: bool = False
 
     def score(self, items: Sequence[Item], models: Models) -> Columns:
-        """Return the module's number per item; NaN if it needs a reference and none holds text."""
+        """Return the module's number per item; NaN if it needs a reference and all are blank."""
         column = unscored(1, len(items))[0]
         refused: list[MetricError] = []
         for row, response, references in self._texts(items):
@@ -87,12 +87,12 @@ class EvaluateModule:
         return {self.card.name: column}
 
     def check_field(self) -> None:
-        """Raise BadOption if the module's result for a trial text has no number of the requested name."""
+        """Raise BadOption if the module's result for a trial text lacks the requested field."""
         try:
             self._computed(*TRIAL)
         except BadOption:
             raise
-        except Exception:  # the module may need other texts; a run names the items
+        except Exception:  # the module may need other texts; a run reports the items
             return
 
     def depends(self, models: Models) -> Mapping[str, str]:
@@ -117,7 +117,7 @@ class EvaluateModule:
 
     def _computed(self, response: str, references: Iterable[str]) -> float:
         response, *references = (text.encode("utf-8", "replace").decode() for text in (response, *references))
-        inputs: dict[str, Any] = {self.response: [response]}  # Arrow holds no lone surrogates
+        inputs: dict[str, Any] = {self.response: [response]}  # without lone surrogates, which Arrow rejects
         if self.takes_lists is not None:
             inputs["references"] = [references if self.takes_lists else references[0]]
         options = {name: value for name, default in self.arguments.items()
@@ -125,34 +125,34 @@ class EvaluateModule:
         return self._picked(self.module().compute(**inputs, **options))
 
     def _picked(self, result: Any) -> float:
-        """Return the named field; else the only number, or the number with the module's name."""
+        """Return the requested field, else the only number or the number with the module's name."""
         fields = result if isinstance(result, Mapping) else {"": result}
         numbers = {str(key): number for key, value in fields.items() if (number := _as_number(value)) is not None}
         if not numbers:
-            raise BadOption(f"{self.card.name}: gives no number, but {result!r:.80}")
+            raise BadOption(f"{self.card.name}: returns no number but {result!r:.80}")
         for name in [self.field] if self.field else list(numbers) if len(numbers) == 1 else self.names:
             if name in numbers:
                 return numbers[name]
-        why = f"has no number {self.field!r}" if self.field else "gives several numbers, so say which as NAME:FIELD"
+        why = f"returns no number {self.field!r}" if self.field else "returns several numbers; choose one as NAME:FIELD"
         raise BadOption(f"{self.card.name}: {why}; {nearest(self.field, numbers)}")
 
 
 def metric_class(name: str) -> type[Metric]:
-    """Return the metric of one module, with an option for each of its arguments with a plain default."""
-    requested, field = _parted(name)
+    """Return the metric of one module, with an option for each argument whose default is a plain value."""
+    requested, field = _split(name)
     module = _instance(requested)
-    response, takes_lists = _taken(requested, module.features)
+    response, takes_lists = _inputs(requested, module.features)
     stem, full_name = Path(requested).stem, label("evaluate", name)
-    folder = Path(inspect.getfile(type(module))).parent  # the copy of the script and its imports, which runs
+    folder = Path(inspect.getfile(type(module))).parent  # the copy of the script and its imports that is run
     card = MetricCard(
         name=full_name, title=f"{stem} of Hugging Face evaluate", columns=(full_name,), family="evaluate",
         needs=() if takes_lists is None else ("references",),
-        notes="Called item by item; what its code loads by itself is not in the signature.")
-    taken = {*dir(EvaluateModule), *EvaluateModule.__annotations__, *RESPONSES}
+        notes="Called item by item; data that its code loads by itself are not in the signature.")
+    fixed = {*dir(EvaluateModule), *EvaluateModule.__annotations__, *RESPONSES}
     parameters = [
         (parameter.name, None if parameter.default is parameter.empty else parameter.default)
         for parameter in inspect.signature(module._compute).parameters.values()
-        if parameter.kind in {parameter.KEYWORD_ONLY, parameter.POSITIONAL_OR_KEYWORD} and parameter.name not in taken]
+        if parameter.kind in {parameter.KEYWORD_ONLY, parameter.POSITIONAL_OR_KEYWORD} and parameter.name not in fixed]
     arguments = {name: default for name, default in parameters if isinstance(default, PLAIN)}
     return variant(
         EvaluateModule, [(name, Any if default is None else type(default), default)
@@ -169,14 +169,14 @@ def _ready(module: Any) -> Any:
 
 
 def _as_number(value: Any) -> float | None:
-    """Return a number, or the only number of a list; None for another value."""
+    """Return a number, or the only number in a list; None for any other value."""
     plain = value.tolist() if hasattr(value, "tolist") else value
     if isinstance(plain, list | tuple) and len(plain) == 1:
         return _as_number(plain[0])
     return float(plain) if isinstance(plain, bool | int | float) else None
 
 
-def _parted(name: str) -> tuple[str, str]:
+def _split(name: str) -> tuple[str, str]:
     """Split `PATH`, `ID`, `PATH:FIELD` or `ID:FIELD` into module and field; a path may hold colons."""
     head, _, last = name.rpartition(":")
     return (head, last) if head and last and not set(last) & set("/\\") and not _exists(name) else (name, "")
@@ -192,7 +192,7 @@ def _exists(name: str) -> bool:
 def _instance(requested: str) -> Any:
     """Load a module, seeded so that it returns the same in every process."""
     if importlib.util.find_spec("evaluate") is None:
-        raise MissingResource("evaluate is not installed; the extra [all] brings it")
+        raise MissingResource("evaluate is not installed: pip install 'dialogue-harness[all]'")
     is_file = _exists(requested)
     try:
         with _offline(), contextlib.redirect_stdout(sys.stderr):
@@ -204,19 +204,19 @@ def _instance(requested: str) -> Any:
     except (Exception, SystemExit) as error:
         raise _refusal(requested, is_file, error) from error
     if module is None:
-        raise BrokenPlugin(f"evaluate:{requested:.80}: holds no class that is an evaluate.Metric")
+        raise BrokenPlugin(f"evaluate:{requested:.80}: has no subclass of evaluate.Metric")
     module.seed = 0
     return module
 
 
 def _refusal(requested: str, is_file: bool, error: BaseException) -> MetricError:
-    """Return why a module could not be loaded: foreign code can raise anything."""
+    """Return the error for a module that could not be loaded; third-party code can raise anything."""
     message = in_one_line(error, 300)
     if isinstance(error, ImportError):
         return MissingResource(f"evaluate:{requested:.80}: {message}")
     if isinstance(error, OSError) and not is_file:
-        return MissingResource(f"evaluate:{requested:.80}: no such script, and the cache of evaluate has no module of "
-                               "that id; it is code that runs on this machine, so fetch it yourself: evaluate.load(ID)")
+        return MissingResource(f"evaluate:{requested:.80}: no such script, and no module of that id in evaluate's "
+                               "cache; it is code that runs on this machine, so fetch it yourself: evaluate.load(ID)")
     return BrokenPlugin(f"evaluate:{requested:.80}: cannot be loaded: {message}")
 
 
@@ -237,19 +237,19 @@ def _offline() -> Iterator[None]:
         evaluate.logging.set_verbosity(level)
 
 
-def _taken(requested: str, features: Any) -> tuple[str, bool | None]:
-    """Return the name of the response, and True if references are taken as lists; None if none are taken."""
+def _inputs(requested: str, features: Any) -> tuple[str, bool | None]:
+    """Return the name of the response, and whether references are passed as lists, None if there are none."""
     offered = features if isinstance(features, list) else [features]
-    forms = [form for described in offered if (form := _form(described))]
-    if not forms:
+    formats = [inputs for described in offered if (inputs := _inputs_of(described))]
+    if not formats:
         wanted = "; or ".join(" ".join(str(described).split()) for described in offered)
-        raise BrokenPlugin(f"evaluate:{requested:.80}: takes {wanted:.300}; it should take a response and its "
-                           "references, as texts")
-    return max(forms, key=lambda form: form[1] is True)
+        raise BrokenPlugin(f"evaluate:{requested:.80}: takes {wanted:.300}; expected a response and references, as "
+                           "strings")
+    return max(formats, key=lambda inputs: inputs[1] is True)
 
 
-def _form(features: Any) -> tuple[str, bool | None] | None:
-    """Return one way in which a module takes texts; None if it takes something else."""
+def _inputs_of(features: Any) -> tuple[str, bool | None] | None:
+    """Return the inputs of one alternative, as `_inputs` does; None if it takes anything else."""
     response = next((name for name in RESPONSES if name in features), "")
     if not response or set(features) - {response, "references"} or not _is_text(features[response]):
         return None

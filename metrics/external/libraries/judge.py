@@ -1,12 +1,12 @@
-"""`judge:PROMPT[model=NAME]`: a language model behind an OpenAI-compatible endpoint, asked by a prompt;
-`judge:PROMPT[lm=NAME]` a language model on this machine (metrics/judges/local.py).
+"""`judge:PROMPT[model=NAME]`: a language model behind an OpenAI-compatible endpoint, asked with a prompt;
+`judge:PROMPT[lm=NAME]`: a language model on this machine (metrics/judges/local.py).
 
-PROMPT is shipped (`llm-eval`, `g-eval`, `relevance`) or a file (`./my_judge.toml`, see metrics/judges/prompt.py).
-Each quality of the prompt is a column on its own scale; the plain column is their mean, with each scale mapped to 0 to
-1. A score is the mean over the samples. Items with the same texts are one question.
+PROMPT is shipped (`llm-eval`, `g-eval`, `quality`, `relevance`) or a file (`./my_judge.toml`, see
+metrics/judges/prompt.py). Each quality of the prompt is a column on its own scale; the plain column is their mean, with
+each scale mapped to 0..1. A score is the mean over the samples. Items with the same texts are asked about once.
 
-The scores depend on the prompt, the model, its sampling and the server, which are in the signature; the server as a
-digest of its address. The number of concurrent requests does not change them: such options are `unsigned`.
+The scores depend on the prompt, the model, its sampling and the server, which are all in the signature, the server as a
+digest of its address. Options that do not affect them, such as the number of concurrent requests, are `unsigned`.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from metrics.models.service import Models
 from metrics.paths import label
 
 ALTERNATIVES = 20
-"""Alternative tokens with probabilities per token; the maximum of endpoints."""
+"""Alternatives requested per token; the maximum that endpoints allow."""
 BOUNDS = {"samples": (1, 1000), "tries": (1, 100), "concurrency": (1, 256), "max_tokens": (0, 1e6), "seed": (0, 1e12),
           "temperature": (0, 10), "timeout": (0.01, 3600)}
 
@@ -61,24 +61,24 @@ class Judge(Prompted):
     timeout: float = 60.0
 
     def __post_init__(self) -> None:
-        """Refuse impossible values before anything is sent."""
+        """Reject invalid values before anything is sent."""
         for name, (low, high) in BOUNDS.items():
             if not low <= getattr(self, name) <= high:
-                raise BadOption(f"{self.card.name}: {name} should be {low:g} to {high:g}, not {getattr(self, name)}")
+                raise BadOption(f"{self.card.name}: {name} must be {low:g} to {high:g}, not {getattr(self, name)}")
         if self.url:
             endpoint.address(self.url)
         if self.key_from and not self.key_from.isidentifier():
-            raise BadOption(f"{self.card.name}: key_from is the name of an environment variable, never the key itself")
+            raise BadOption(f"{self.card.name}: key_from must name an environment variable, not be the key itself")
 
     @classmethod
     def for_options(cls, values: Mapping[str, Any]) -> type[Metric]:
-        """Return the judge on this machine if `lm` is set."""
+        """Return the class of local judges if `lm` is set."""
         if not values.get("lm"):
             return cast("type[Metric]", cls)
         if others := values.keys() - {"lm"}:
-            raise BadOption(f"{cls.card.name}: lm is a model on this machine; {min(others)} is for an endpoint's")
-        card = dataclasses.replace(cls.card, models=("lm",), revision=2, unsigned=(), notes="A language model on this "
-                                   "machine is asked; the score is read off the probabilities of its answer.")
+            raise BadOption(f"{cls.card.name}: lm is a model on this machine; {min(others)} applies only to endpoints")
+        card = dataclasses.replace(cls.card, models=("lm",), revision=2, unsigned=(), notes="Asks a language model on "
+                                   "this machine; the score is computed from the probabilities of its answers.")
         return variant(LocalJudge, card=card, prompt=cls.prompt)
 
     def score(self, items: Sequence[Item], models: Models) -> Columns:
@@ -94,7 +94,7 @@ class Judge(Prompted):
         return prompt.columns(self.prompt, table)
 
     def questions(self, items: Sequence[Item]) -> dict[int, tuple[Question, ...]]:
-        """Return the questions about each item that has what the prompt needs, by its position."""
+        """Return the questions about each item that has what the prompt needs, by the item's position."""
         return {row: prompt.questions(self.prompt, item) for row, item in enumerate(items) if self.takes(item)}
 
     def estimate(self, items: Sequence[Item], models: Models) -> Estimate:
@@ -104,7 +104,7 @@ class Judge(Prompted):
         return self._sampler(models).stored(question)
 
     def read(self, questions: Sequence[Question], models: Models) -> list[list[Reading]]:
-        """Return the scores of every sample of every question; the usage is printed."""
+        """Return the scores of every sample of every question, and print the usage."""
         sampler = self._sampler(models)
         usage = sampler.usage
         try:
@@ -124,8 +124,8 @@ class Judge(Prompted):
     def depends(self, models: Models) -> Mapping[str, str]:
         """Return the prompt with its digest, and the digest of the server's address."""
         if not self.model:
-            raise MissingResource(f"{self.card.name}: say which model is the judge: {self.card.name}[lm=NAME] "
-                                  "for one on this machine, [model=NAME] for one behind an endpoint")
+            raise MissingResource(f"{self.card.name}: no model: use {self.card.name}[lm=NAME] for one on this machine, "
+                                  "or [model=NAME] for one behind an endpoint")
         server = hashlib.sha256(endpoint.url_of(self.url).encode()).hexdigest()[:6]
         return {"prompt": f"{self.prompt.name}@{self.prompt.digest}", "server": server}
 
@@ -141,7 +141,7 @@ class Judge(Prompted):
         return body
 
     def _schema(self) -> dict[str, Any]:
-        """Return the form of an answer: an object with a number per quality."""
+        """Return the JSON schema of an answer: an object with a number per quality."""
         names = [quality.name for quality in self.prompt.qualities]
         schema = {"type": "object", "properties": {name: {"type": "number"} for name in names}, "required": names,
                   "additionalProperties": False}
@@ -149,12 +149,12 @@ class Judge(Prompted):
 
 
 def metric_class(name: str) -> type[Metric]:
-    """Return the metric of a prompt, whose options have the prompt's defaults."""
+    """Return the metric of a prompt, with the prompt's defaults for its options."""
     chosen = prompt.find(name)
     card = MetricCard(
         name=label("judge", name), title=f"{chosen.title}, a language model as judge", columns=chosen.columns,
         family="judge", levels=chosen.levels, needs=chosen.needs, paper=chosen.paper,
-        notes="Asked over the network: the dialogues are sent to the endpoint that is named.",
+        notes="Asks over the network: the dialogues are sent to the given endpoint.",
         unsigned=("lm", "url", "key_from", "concurrency", "timeout"))
     defaults = (("samples", int), ("temperature", float), ("max_tokens", int), ("logprobs", bool))
     options = [(name, type_, getattr(chosen, name)) for name, type_ in defaults]

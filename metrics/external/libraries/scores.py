@@ -1,10 +1,10 @@
-"""`scores:FILE`: scores that were made elsewhere, as CSV or TSV (benchmarks/formats/scorefile).
+"""`scores:FILE`: scores that were computed elsewhere, as CSV or TSV (benchmarks/formats/scorefile).
 
-`scores:DATASET.NAME` are scores that a dataset's source publishes beside its items (`scores:mtrag.rl_f`).
+`scores:DATASET.NAME` are scores that a dataset's source publishes with its items (`scores:mtrag.rl_f`).
 
-The row on the board has the name of the file without its folder. The file is read once, when the metric is chosen, and
-its digest is in the signature. A file with a repeated id or a score that is not a finite number is refused; an item
-without a row has no score. `ID|quality` precedes `ID` for that quality.
+The row on the board has the file's name without its folder. The file is read once, when the metric is chosen, and its
+digest is in the signature. A file with a repeated id or a score that is not a finite number is rejected; an item
+without a row has no score. For its quality, `ID|quality` takes precedence over `ID`.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ from metrics.models.service import Models
 from metrics.paths import label
 
 ROWS = 2_000_000
-"""Maximum rows of a file; all qualities of all items are a quarter of a million."""
+"""Maximum rows of a file; all qualities of all items make 250,000."""
 
 
 @dataclass(frozen=True, slots=True)
 class ScoresOfFile:
-    """The number in the file, higher is better; NaN for an item without one."""
+    """The score in the file, higher is better; NaN for an item without one."""
 
     card: ClassVar[MetricCard]
     digest: ClassVar[str]
@@ -49,7 +49,7 @@ class ScoresOfFile:
             if any(item in scores for item in ids):
                 columns[of_quality(name, dimension)] = self._column(ids, {**self.scores, **scores})
         if not any(np.isfinite(column).any() for column in columns.values()):
-            raise CannotScore("the file has no score of its items")
+            raise CannotScore("the file has no scores for its items")
         return columns
 
     def depends(self, models: Models) -> Mapping[str, str]:
@@ -60,7 +60,7 @@ class ScoresOfFile:
 
 
 def metric_class(name: str) -> type[Metric]:
-    """Return the metric of one file; MetricError if it cannot be used."""
+    """Return the metric of one file; raise MetricError if the file is invalid."""
     published = registry.published_scores()
     path = published.get(name) or Path(name).expanduser()
     metric = label("scores", name)
@@ -76,13 +76,13 @@ def metric_class(name: str) -> type[Metric]:
     _check(metric, rows)
     scores = {item: value for item, value in zip(rows.ids, rows.numbers, strict=True) if not math.isnan(value)}
     card = MetricCard(name=metric, title=f"Scores of the file {path.name}", columns=(metric,), family="scores",
-                      levels=("turn", "dialogue"), notes="Made elsewhere: the harness has the numbers alone.")
+                      levels=("turn", "dialogue"), notes="Computed elsewhere: the harness has only the numbers.")
     return variant(ScoresOfFile, card=card, digest=hashlib.sha256(content).hexdigest(), scores=scores,
                    by_quality=_by_quality(scores))
 
 
 def _check(metric: str, rows: scorefile.ScoreRows) -> None:
-    """Refuse scores that are not numbers, and repeated ids."""
+    """Raise MetricError for a score that is not a number, or a repeated id."""
     for row, (kind, text) in rows.wrong.items():
         if kind != "missing":
             raise MetricError(f"{metric}: line {rows.lines[row]}: {scorefile.printable(rows.ids[row])}: {text}; "

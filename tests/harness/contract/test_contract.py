@@ -101,7 +101,7 @@ BROKEN: list[tuple[str, Metric, str]] = [
     ("card", of_each(lambda item: 1.0, title=""), "no title"),
     ("card", of_each(lambda item: 1.0, notes=""), "neither a paper nor notes"),
     ("card", of_each(lambda item: 1.0, name="Odd One"), "lower-case letters"),
-    ("card", of_each(lambda item: 1.0, levels=("dialog",)), "turn and dialogue, one or both, not 'dialog'"),
+    ("card", of_each(lambda item: 1.0, levels=("dialog",)), "must be turn, dialogue or both, not 'dialog'"),
     ("sample", made(lambda items: {"odd": np.ones(1)}), "has 1 number for"),
     ("sample", of_each(lambda item: np.nan), "scores no item"),
     ("speed", crashes_on(lambda item: True), "raises ValueError"),

@@ -88,18 +88,18 @@ def score(metric: Metric) -> list[float]:
 
 
 @pytest.mark.parametrize(("how", "message"), [
-    ("segmentation", "was ended by signal 11"),
+    ("segmentation", "was killed by signal 11"),
     ("truncated", "ended with exit status 0 before it answered"),
-    ("garbage", "answered with garbage: b"),
+    ("garbage", "sent an invalid answer: b"),
     ("no-object", "should be an object"),
-    ("other-id", "the id is 1, and that of the question 2"),
+    ("other-id", "the answer has the id 1; expected 2"),
     ("no-columns", "columns: should be an object"),
     ("raises", "KeyError: two lines"),
     ("leaves-the-pipe-to-another", "ended with exit status 4 before it answered"),
     ("closes", "closed its pipes before it answered"),
-    ("hangs", "gave no answer in 0.4 s; it last said: about to misbehave"),
-    ("chatters", "gave no answer in 0.4 s; it last said: "),
-    ("starts-another-session", "gave no answer in 0.4 s; it last said: "),
+    ("hangs", "gave no answer in 0.4 s; its last output: about to misbehave"),
+    ("chatters", "gave no answer in 0.4 s; its last output: "),
+    ("starts-another-session", "gave no answer in 0.4 s; its last output: "),
 ])
 def test_a_failure_fails_one_dataset(how: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(process, "PATIENCE", 0.2)
@@ -133,13 +133,13 @@ def test_ctrl_c_ends_the_process(tmp_path: Path) -> None:
 
 def test_a_metric_without_a_description_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for command, message in (("['./nothing']", r"\./nothing cannot be started in .*: No such file"),
-                             ("['echo', 'hello world']", "answered with garbage.*hello world")):
+                             ("['echo', 'hello world']", "sent an invalid answer.*hello world")):
         (tmp_path / "pyproject.toml").write_text(f"[tool.harness]\ncommand = {command}")
         with pytest.raises(BrokenPlugin, match=message):
             isolation.metric_class(tmp_path)
     for head, fields, message in (
         ("import no_such_package", "", "ModuleNotFoundError: No module named 'no_such_package'"),
-        ("", "texts: tuple[str, ...] = ()", "option texts: the type should be int, float"),
+        ("", "texts: tuple[str, ...] = ()", "option texts: the type must be int, float"),
         ("", "timeout: int = 1", "option timeout: the name is reserved"),
     ):
         with pytest.raises(BrokenPlugin, match=message):
@@ -180,10 +180,10 @@ RAISED = {
     "sys.exit('enough')": (WorkerFailed, "words: SystemExit: enough"),
     "return {'words': ['x']}": (WorkerFailed, "words: ValueError: could not convert"),
     "return {'words': np.zeros((3, 2))}": (WorkerFailed, "columns, words: should be a finite number, not "),
-    "return {'words': [np.inf] * 3}": (WorkerFailed, "column words holds an infinite score"),
+    "return {'words': [np.inf] * 3}": (WorkerFailed, "column words has an infinite score"),
     "return 5": (WorkerFailed, "words: AttributeError: 'int' object"),
-    "import ctypes; ctypes.string_at(0)": (WorkerFailed, "it last said: Fatal Python error: Segmentation"),
-    "os.write(4, b'x' * 99)": (WorkerFailed, "its process answered with garbage: b'xxx"),
+    "import ctypes; ctypes.string_at(0)": (WorkerFailed, "its last output: Fatal Python error: Segmentation"),
+    "os.write(4, b'x' * 99)": (WorkerFailed, "its process sent an invalid answer: b'xxx"),
     "return {'words': np.zeros(3)}": (None, ""),
 }
 
@@ -249,7 +249,7 @@ def test_a_process_with_another_description_is_refused(tmp_path: Path) -> None:
         score(metric)
     script = tmp_path / "misbehaving.py"
     script.write_text(script.read_text().replace("made-up==1", "made-up==2"))
-    with pytest.raises(WorkerFailed, match="its description has changed"):
+    with pytest.raises(WorkerFailed, match="its description changed"):
         score(metric)
 
 
@@ -304,7 +304,7 @@ CARD = {"name": "words", "title": "Words", "columns": ["words"], "family": "cont
 
 
 @pytest.mark.parametrize(("change", "message"), [
-    ({"protocol": 1}, "speaks protocol 1, and this is 2"),
+    ({"protocol": 1}, "protocol 1 is not supported; expected 2"),
     ({"card": None}, "its card: should be an object"),
     ({"options": 1}, "its options: should be a list"),
     ({"options": [{"type": "int", "default": 1}]}, "option, name"),

@@ -131,7 +131,7 @@ NO_METRIC = (
     ("1 / 0", "marks.py, line 1: ZeroDivisionError: division by zero"),
     ("import sys\n\nsys.exit(3)", "line 3: SystemExit: 3"),
     ("import no_such_module", "line 1: ModuleNotFoundError"), ("x = (", "line 1: SyntaxError"),
-    ("def deep():\n    raise ValueError('a\\nb')\ndeep()", "line 2: ValueError: a"), ("x = 1", "holds no metric"),
+    ("def deep():\n    raise ValueError('a\\nb')\ndeep()", "line 2: ValueError: a"), ("x = 1", "has no metric"),
     ("\x00", "Error"), (TWO, "2 metrics, Marks in line 10 and Others in line"),
     (source().replace("def score", "def scare"), "marks.py, line 10: "), (source(name="Marks!"), "lower-case letters"),
     (source().replace("mark:", "code:"), "'code'"), (source().replace("family=", "familly="), "did you mean 'family'?"),
@@ -139,9 +139,9 @@ NO_METRIC = (
     (source(name="bleu"), "marks.py: a built-in metric is named 'bleu'; give the card another name"),
 )
 NO_FOLDER = (
-    ("", "should hold one line"), ('a = "a:A"\nb = "b:B"', "should hold one line"), ('marks = "of"', "should hold"),
-    ("marks = 3", "should hold one line"), ('marks = "marks_of:Gone"', "has no 'Gone'"), ("[", "pyproject.toml"),
-    ('other = "marks_of:Marks"', "names 'other', its card 'marks'"), ('marks = "json:Marks"', "'json' has the name of"),
+    ("", "expected one line"), ('a = "a:A"\nb = "b:B"', "expected one line"), ('marks = "of"', "expected one line"),
+    ("marks = 3", "expected one line"), ('marks = "marks_of:Gone"', "has no 'Gone'"), ("[", "pyproject.toml"),
+    ('other = "marks_of:Marks"', "but 'marks' in its card"), ('marks = "json:Marks"', "'json' has the name of"),
     ('marks = "metrics.x:Marks"', "'metrics' has the name"), ('marks = "numpy:Marks"', "'numpy' has the name"),
     ('marks = "gone_of:Marks"', "No module named 'gone_of'"), ('marks = "marks_of:np"', "is not a class"),
 )
@@ -208,7 +208,7 @@ def test_scores_for_a_quality_are_used_for_that_quality(tmp_path: Path) -> None:
 
 
 def test_a_broken_score_file_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(CannotScore, match="no score of its items"):
+    with pytest.raises(CannotScore, match="no scores for its items"):
         score.score(registry.choose(written(tmp_path, "other_0,1", "toy_1,")).metric, DATASET, SERVICE)
     for rows, why in (
         (("toy_0,x",), "line 2: toy_0: its score 'x' is not a number"),
