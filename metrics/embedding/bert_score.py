@@ -109,9 +109,9 @@ class _Reader:
         from transformers import GPT2Tokenizer, RobertaTokenizer
 
         self._encoder = encoder
-        whole = encoder.tokenizer.wrapped
-        self._before = " " if isinstance(whole, (GPT2Tokenizer, RobertaTokenizer)) else ""
-        self._weights: dict[int | None, float] = {whole.cls_token_id: 0.0, whole.sep_token_id: 0.0}
+        wrapped = encoder.tokenizer.wrapped
+        self._before = " " if isinstance(wrapped, (GPT2Tokenizer, RobertaTokenizer)) else ""
+        self._weights: dict[int | None, float] = {wrapped.cls_token_id: 0.0, wrapped.sep_token_id: 0.0}
         self._other = 1.0
         if idf_of is not None:
             self._weigh(idf_of)

@@ -71,9 +71,9 @@ class Cosine:
                     yield row, [(text, reference.text) for reference in shared]
         else:
             for row, item in enumerate(items):
-                said = " ".join(turn.text for turn in item.context[-self.turns :])
-                if said.strip():
-                    yield row, [(reply(item), said)]
+                context = " ".join(turn.text for turn in item.context[-self.turns :])
+                if context.strip():
+                    yield row, [(reply(item), context)]
 
 
 def between(pairs: Iterable[Pair], encoder: Encoder, pooling: Pooling = "mean") -> dict[Pair, float]:

@@ -157,7 +157,7 @@ class SideBySide:
 @functools.lru_cache
 def _unicode_word(*, runs: bool = False) -> re.Pattern[str]:
     """Return the pattern of a word outside English; with `runs`, characters without spaces form one match."""
-    marks = "".join(sign for sign in map(chr, range(0x20000)) if unicodedata.category(sign)[0] == "M")
+    marks = "".join(char for char in map(chr, range(0x20000)) if unicodedata.category(char)[0] == "M")
     marks += "\u200c\u200d"
     character = rf"(?:[{SPACELESS}](?<=\w)[{marks}]*){'+' * runs}"
     letters = rf"(?:[^\W{SPACELESS}][{marks}]*)+"
