@@ -1,8 +1,8 @@
-/* The interactive front page: the answer, the picture, the board, details of a row, two columns compared.
+/* The interactive front page: the answer, the plot, the board, details of a row, and the comparison of two columns.
 
    Address, behind the #:  q=BOARD  ratings=1  models=MILLIONS  stat=NAME  without=DATASET (several)  find=TEXT
                            sort=COLUMN.ascending | descending  open=LABEL  one=LABEL  other=LABEL  y=PIXELS
-   A fragment without "=" is an anchor in the page and selects nothing. Columns are named by their positions in Numbers.
+   A fragment without "=" is an anchor in the page and selects nothing. Elsewhere, columns are indices into Numbers.
 */
 "use strict";
 
@@ -15,7 +15,7 @@ document.addEventListener("DOMContentLoaded", () => {
   const [body] = table.tBodies;
   const lines = [...table.querySelectorAll("tbody [data-row]")]
     .map((cell) => ({ row: cell.parentElement, column: Number(cell.dataset.row) }));
-  const cellOf = Object.assign(Object.create(null), // the position of a cell in its row, by the key of its heading
+  const cellOf = Object.assign(Object.create(null), // the index of a cell in its row, by the key of its heading
     Object.fromEntries(headings.map((heading, position) => [heading.dataset.key, position])));
   const { initial, columns } = Numbers;
   const DEFAULTS = { q: initial, ratings: "", models: "", stat: "", without: new Set(), find: "", sort: "", open: "",
@@ -56,7 +56,7 @@ document.addEventListener("DOMContentLoaded", () => {
     draw();
   }
 
-  const asked = () => Numbers.questions.find((question) => question.board === choice.q);
+  const chosenQuestion = () => Numbers.questions.find((question) => question.board === choice.q);
   const link = (column) => make("a", { href: columns[column].path, title: columns[column].name }, columns[column].label);
   const capitalised = (name) =>
     (name.charAt(0).toUpperCase() + name.slice(1).replaceAll(/[-_]/g, " ")).replace("Roc auc", "ROC-AUC");
@@ -74,7 +74,7 @@ document.addEventListener("DOMContentLoaded", () => {
     const positive = best === undefined || ranks[best][3] > 0;
     const untestedVerdict = positive ? control && "no metric with values on all targets beats" : "no metric with values on all targets agrees with people; the best is";
     const verdict = answer ? answer.verdict : untestedVerdict;
-    const untested = best === undefined ? "" : "For this selection intervals are not available and no lead is tested.";
+    const untested = best === undefined ? "" : "For this selection, there are no intervals and the lead is not tested.";
     const name = box.querySelector(".best");
     const about = box.querySelector(".about") ?? name.parentElement.appendChild(make("span", { className: "about" }));
     box.querySelector(".asked").textContent = `For ${question.subject}, ${limits}:${verdict ? ` ${verdict}` : ""}`;
@@ -84,7 +84,7 @@ document.addEventListener("DOMContentLoaded", () => {
     box.querySelector(".people").textContent = question.people;
   }
 
-  /* The picture */
+  /* The plot */
 
   const BANDS = { length: "length of the reply", random: "random numbers", rater: "one rater against the others",
     limit: "limit from rater noise" };
@@ -98,9 +98,9 @@ document.addEventListener("DOMContentLoaded", () => {
     return element;
   }
 
-  /* Draw the best metrics as dots with intervals, beside controls and raters. Names and values are text beside one SVG
-     that is stretched to the available width; its rows are as high as the lines of text. A dot is a stroke of zero
-     length. */
+  /* Draw the best metrics as dots with intervals, over bands for controls and raters. Names and values are text beside
+     an SVG that is stretched to the available width; its rows are as high as the lines of text. A dot is a stroke of
+     zero length. */
   function drawPicture(question, shown, ranks) {
     const first = shown.slice(0, ROWS);
     const valueOf = (column) => ranks[column][3].toFixed(2);
@@ -141,7 +141,7 @@ document.addEventListener("DOMContentLoaded", () => {
     return step ? `${value > 0 ? "p" : "n"}${step}` : "z";
   }
 
-  /* Return the two highest values above 0 as texts. */
+  /* Return the two highest distinct values above 0 as strings. */
   function leaders(values) {
     const distinct = [...new Set(values.filter((value) => value >= 0.0005))];
     return distinct.sort((first, second) => second - first).slice(0, 2).map(three);
@@ -162,7 +162,7 @@ document.addEventListener("DOMContentLoaded", () => {
     cell.append(String(rank), make("small", {}, low === null ? unknown : `${low}–${high}`));
   }
 
-  /* Update rank, score and the means on the qualities in every row. */
+  /* Update the rank, the score and the means on the qualities in every row. */
   function drawNumbers(question, ranks) {
     const valueOf = (ranked) => ranked && ranked[3];
     const best = leaders(ranks.map(valueOf));
@@ -190,7 +190,7 @@ document.addEventListener("DOMContentLoaded", () => {
     }
   }
 
-  /* Show and order the rows, open the details of one, and state the question in the caption. */
+  /* Show and sort the rows, open the details of the selected one, and state the question in the caption. */
   function arrange(question, shown) {
     for (const drawer of table.querySelectorAll(".drawer")) drawer.remove();
     for (const group of [...table.tBodies].slice(1)) group.remove();
@@ -231,7 +231,7 @@ document.addEventListener("DOMContentLoaded", () => {
       .filter(([, metric, other]) => other !== column && metric === columns[column].metric)
       .map(([label, , other]) => `${label} ${three(ranks[other] && ranks[other][3])}`);
     const terms = [
-      ["Against the next", next === undefined ? "this is the last" : Compare.sentence(question, column, next)],
+      ["Against the next", next === undefined ? "this is the last column" : Compare.sentence(question, column, next)],
       ["On each dataset", values.join(" · ")], ["Its other columns", others.join(" · ")],
       ["To run it", `harness run --metric "${columns[column].metric}"`]];
     const list = make("dl", {}, ...terms.filter(([, text]) => text)
@@ -242,7 +242,7 @@ document.addEventListener("DOMContentLoaded", () => {
     return make("tr", { className: "drawer" }, make("td", { colSpan: headings.length }, make("div", {}, list, page)));
   }
 
-  /* Add the reply with the largest error of a metric; worst.js is loaded when the first row is opened. */
+  /* Add the reply with a metric's largest error; worst.js is loaded when the first row is opened. */
   let worstLoaded = null;
 
   function addWorstReply(metric, list) {
@@ -262,11 +262,11 @@ document.addEventListener("DOMContentLoaded", () => {
     });
   }
 
-  /* The page is as served until the address or a control selects something. */
+  /* True until the address or a control selects something; the page then still is as served. */
   let asServed = true;
 
   function draw() {
-    const question = asked();
+    const question = chosenQuestion();
     const shown = Ranking.best(question, choice);
     const ranks = Ranking.ranks(question, choice);
     asServed = asServed && !address(choice);
@@ -284,7 +284,7 @@ document.addEventListener("DOMContentLoaded", () => {
 
   /* Controls */
 
-  /* Return a labelled list of options for a part of the choice, and a function that shows the present choice. */
+  /* Return a labelled list of options for a part of the choice, and a function that updates it to the current choice. */
   function select(text, key, options, className = "field") {
     const list = make("select", { name: key, autocomplete: "off" },
       ...options.map(([value, words]) => make("option", { value }, words)));
@@ -314,7 +314,7 @@ document.addEventListener("DOMContentLoaded", () => {
     const link = `${location.href.split("#")[0]}#${address(choice) || "q="}&y=${Math.round(scrollY)}`;
     history.replaceState(null, "", link);
     navigator.clipboard?.writeText(link).catch(() => {});
-    element.textContent = "In the address";
+    element.textContent = "Link is in the address bar";
   }
 
   /* Fill the form with the choices of the question, and make the controls above the board. */

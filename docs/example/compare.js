@@ -1,4 +1,4 @@
-/* The comparison of two columns on every dataset and quality of a question, with the tests of each target. */
+/* The comparison of two columns on every target of a question, with its tests. */
 "use strict";
 
 const Compare = (() => {
@@ -21,12 +21,12 @@ const Compare = (() => {
     return code === BETTER ? WORSE : BETTER;
   }
 
-  /* State on how many targets the first is above, by how much, and on how many a test confirms it. */
+  /* State on how many targets the better column is above the other, by how much, and what each test finds. */
   function sentence(question, first, second) {
     const gaps = question.targets
       .map((target) => [Ranking.value("", first, target), Ranking.value("", second, target), target])
       .filter((gap) => !gap.includes(null));
-    if (!gaps.length) return "No quality has a value for both.";
+    if (!gaps.length) return "No quality has values for both.";
     const mean = gaps.reduce((sum, [one, other]) => sum + one - other, 0) / gaps.length;
     if (mean < 0) return sentence(question, second, first);
     const [firstName, secondName] = [first, second].map((column) => Numbers.columns[column].label);

@@ -1,14 +1,14 @@
 /* The ranks of columns on a question: those of the run or, for another statistic or fewer datasets, computed here.
 
-   The numbers are in numbers.js, described in leaderboard/model/numbers.py. A column that lacks a target of the
-   question has no rank. The mean is over the targets of a dataset, then over the datasets (rule dev), or over all
-   targets (rule test). Columns and targets are named by their positions in Numbers. */
+   The numbers are in numbers.js, described in leaderboard/model/numbers.py. A column without a value on some target of
+   the question has no rank. The mean is over the targets of a dataset, then over the datasets (rule dev), or over all
+   targets (rule test). Columns and targets are indices into Numbers. */
 "use strict";
 
 const Ranking = (() => {
-  const TOLERANCE = 1e-9; // for sums in another order
+  const TOLERANCE = 1e-9; // for sums in a different order
 
-  /* Return true if the numbers are those of the run: only then are there intervals and a tested lead. */
+  /* Return true if the numbers are those of the run; only these have intervals and a tested lead. */
   function ofRun(choice) {
     return !choice.stat && choice.without.size === 0;
   }
@@ -35,19 +35,19 @@ const Ranking = (() => {
     const datasetOf = (target) => Numbers.targets[target].dataset;
     const targets = question.targets.filter((target) => !choice.without.has(Numbers.datasets[datasetOf(target)])
       && (choice.stat !== "corrected" || Numbers.targets[target].limit));
-    const over = (some) => average(some.map((target) => (
+    const over = (subset) => average(subset.map((target) => (
       isFitted(column, target) ? null : value(choice.stat, column, target))));
     if (question.rule === "test") return over(targets);
     const datasets = [...new Set(targets.map(datasetOf))];
     return average(datasets.map((dataset) => over(targets.filter((target) => datasetOf(target) === dataset))));
   }
 
-  /* Return for every column [rank, low, high, value, half its interval], or null. */
+  /* Return [rank, low, high, value, half-width of its interval] or null for every column. */
   function ranks(question, choice) {
     if (ofRun(choice)) return question.ranks;
     const means = Numbers.columns.map((_, column) => mean(question, choice, column));
-    const rank = (own) => 1 + means.filter((other) => other !== null && other > own + TOLERANCE).length;
-    return means.map((own) => (own === null ? null : [rank(own), null, null, own, 0]));
+    const rank = (score) => 1 + means.filter((other) => other !== null && other > score + TOLERANCE).length;
+    return means.map((score) => (score === null ? null : [rank(score), null, null, score, 0]));
   }
 
   function isAllowed(choice, column) {
@@ -56,18 +56,18 @@ const Ranking = (() => {
     return small && (choice.ratings || !fitted);
   }
 
-  /* Return the allowed columns, best first: the best of each metric and the first of equal ones. */
+  /* Return the best allowed column of each metric, best first; of columns with identical scores, only the first. */
   function best(question, choice) {
     const ranked = ranks(question, choice);
     const metrics = new Set();
-    const taken = new Set();
+    const kept = new Set();
     return [...ranked.keys()].filter((column) => ranked[column] !== null && isAllowed(choice, column))
       .sort((first, second) => ranked[first][0] - ranked[second][0] || first - second)
       .filter((column) => {
         const { metric, equals } = Numbers.columns[column];
-        if (metrics.has(metric) || equals.some((other) => taken.has(other))) return false;
+        if (metrics.has(metric) || equals.some((other) => kept.has(other))) return false;
         metrics.add(metric);
-        taken.add(column);
+        kept.add(column);
         return true;
       });
   }

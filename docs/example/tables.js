@@ -1,4 +1,4 @@
-/* Sorting by a click on a heading, CSV downloads, and a filter for long tables. board.js keeps the order of a board in the
+/* Sorting by clicks on headings, CSV downloads, and a filter for long tables. board.js keeps a board's order in the
    address. */
 "use strict";
 
@@ -50,14 +50,14 @@ const Tables = (() => {
     heading.setAttribute("aria-sort", direction);
   }
 
-  /* Return the direction of the next click: numbers begin with the highest, names and ranks with the first. */
+  /* Return the sort direction of the next click: at first, numbers are descending, names and ranks ascending. */
   function nextDirection(heading) {
     const current = heading.getAttribute("aria-sort");
     if (current) return current === "ascending" ? "descending" : "ascending";
     return heading.classList.contains("number") ? "descending" : "ascending";
   }
 
-  /* Return the visible rows and columns as CSV; small lines get a column of their own. */
+  /* Return the visible rows and columns as CSV; small lines get a separate column. */
   function csv(table) {
     const columns = headings(table).map((heading, column) => [heading, column]).filter(([heading]) => !heading.hidden);
     const rows = [...table.querySelectorAll("tbody tr:not(.group, .drawer)")].filter((row) => !row.hidden);
@@ -87,13 +87,13 @@ const Tables = (() => {
       button.addEventListener("click", () => onSort(column, nextDirection(heading)));
       heading.append(button);
     });
-    const title = "Download what this table shows";
+    const title = "Download this table as shown";
     const button = make("button", { type: "button", className: "csv", title }, "CSV");
     button.addEventListener("click", () => download(table));
     table.caption?.firstElementChild.after(button);
   }
 
-  /* Put a field above a long table that hides the rows without the typed text. */
+  /* Add a search field above a long table that hides rows without the entered text. */
   function addFilter(table) {
     const rows = [...table.querySelectorAll("tbody tr:not(.group)")];
     const fits = rows.length <= LONG && table.offsetHeight <= innerHeight;

@@ -1,12 +1,12 @@
-/* Light or dark as the system, until the button changes it. Runs before the page is drawn.
+/* Follow the system's light or dark mode until the button is used. Runs before the page is drawn.
 
-   The choice is stored in localStorage under "theme"; without storage it lasts as long as the page. */
+   The choice is stored in localStorage under "theme"; without storage it lasts until the page is left. */
 "use strict";
 
 (() => {
   const root = document.documentElement;
 
-  /* Return the stored theme, after storing a new one; browsers may refuse storage to a page opened as a file. */
+  /* Store a theme, if given, and return the stored one; browsers may deny storage to pages opened as files. */
   function storedTheme(theme) {
     try {
       if (theme) localStorage.setItem("theme", theme);
