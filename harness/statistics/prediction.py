@@ -107,9 +107,11 @@ def means(human: Vector, scores: Vector | None, system: Codes, unit: Codes,
         sloped = (b * share != 0) * n / n.sum()
         freedom = np.maximum(unsloped - sloped, np.minimum(unsloped, 1))
         wider = scipy.special.stdtrit(freedom, 0.975) / scipy.special.stdtrit(unsloped, 0.975)
-        helps = wider**2 * ((rating_part + b * share * score_part) ** 2).sum(axis=0) <= (rating_part**2).sum(axis=0)
-        share, sloped, freedom = share * helps, sloped * helps, np.where(helps, freedom, unsloped)
         corrected = (rating_part + b_without[:, None] * share * score_part) / (1 - n_unit / n) ** ((1 + sloped) / 2)
+        unscored = rating_part / np.sqrt(1 - n_unit / n)
+        helps = wider**2 * (corrected**2).sum(axis=0) <= (unscored**2).sum(axis=0)
+        corrected = np.where(helps, corrected, unscored)
+        share, freedom = share * helps, np.where(helps, freedom, unsloped)
     weight = b * share
     return Means(centre + mean + weight * (g_mean - f_mean), weight, rating_part + weight * score_part, corrected,
                  np.where(freedom > 0, freedom, np.nan), ends if rated.sum() >= FEW else None)
