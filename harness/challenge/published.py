@@ -30,7 +30,8 @@ def results(rules: Rulebook) -> tuple[Results, Exhibit]:
         run=environment.facts(0, "none", {"published": rules.published}, command),
         datasets=tuple(DatasetEntry(
             name=name, title=card.title, split=card.split, level=card.level, origin="printed", fingerprint="",
-            items=size[name].turns, ratings=size[name].annotations, licence=card.licence, citation=card.citation,
+            items=size[name].turns, ratings=size[name].turns * size[name].qualities,
+            votes=size[name].annotations, licence=card.licence, citation=card.citation,
             qualities=(QualityEntry(AVERAGE, AVERAGE, None, None, size[name].turns),), notes=NOTE)
             for name in dict.fromkeys(row.dataset for row in numbers) for card in [registry.card(name)]),
         metrics=tuple(MetricEntry(

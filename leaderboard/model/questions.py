@@ -41,7 +41,8 @@ DEFAULT_CHOICE: Choice = (False, math.inf)
 class Question(Board):
     """A Spearman board with the targets that it averages; `dimension` is "" for all qualities.
 
-    `systems` names the rated systems, "" for the sample and challenges. `one_rater` is the correlation of one rater
+    `systems` names the rated systems, "" for the sample and challenges. If the numbers are `published`, nothing is known
+    about fitting on ratings. `one_rater` is the correlation of one rater
     with the mean of the others, averaged like the board; `limit` is the limit from rater noise. Both come with the
     number of datasets on which they are known.
     """
@@ -49,6 +50,7 @@ class Question(Board):
     dimension: str
     title: str
     systems: str
+    published: bool
     targets: tuple[Target, ...]
     one_rater: tuple[float, int]
     limit: tuple[float, int]
@@ -79,10 +81,14 @@ class Answer:
 
 @once
 def questions(results: Results) -> tuple[Question, ...]:
-    """Return the questions: for each split all qualities, then single ones, those with the most datasets first."""
+    """Return the questions: for each split all qualities, then single ones, those with the most datasets first.
+
+    The test datasets of published results come first, since they decided the challenge.
+    """
     listed = (_question(make_index(results), board) for board in all_boards(results) if board.statistic == STATISTIC)
     return tuple(sorted((question for question in listed if question.targets), key=lambda question: (
-        split_order(question.id.group), bool(question.dimension), -question.datasets, question.dimension)))
+        question.published and question.id.split != "test", split_order(question.id.group), bool(question.dimension),
+        -question.datasets, question.dimension)))
 
 
 def default(listed: Sequence[Question]) -> Question | None:
@@ -161,7 +167,7 @@ def _question(index: Index, board: Board) -> Question:
     title = (dimension or ALL) + part + SPLITS.get(index.split(split), f", {index.split(split)}")
     unnamed = "challenge" in index.results.run.options or all(entry.kind == "sample" for entry in index.datasets)
     return Question(board.name, board.statistic, board.ranking, dimension, title,
-                    "" if unnamed else era_of(split).systems, targets,
+                    "" if unnamed else era_of(split).systems, "published" in index.results.run.options, targets,
                     *(_mean(index, targets, board, method) for method in (ONE_RATER, LIMIT)))
 
 

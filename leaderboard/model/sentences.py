@@ -58,8 +58,10 @@ def no_metric(question: Question) -> str:
 def question_text(question: Question, choice: Choice, verdict: str = "") -> str:
     """State the question and the verdict; the name of the best column follows."""
     ratings, size = choice
-    limits = ", ".join(filter(None, ("" if ratings else "without fitting on ratings", SIZES[size][1])))
-    return f"For {question.subject}, {limits or 'with no restrictions'}:{f' {verdict}' if verdict else ''}"
+    fitting = "" if ratings or question.published else "without fitting on ratings"
+    limits = ", ".join(filter(None, (fitting, SIZES[size][1])))
+    restrictions = limits or ("" if question.published else "with no restrictions")
+    return f"For {', '.join(filter(None, (question.subject, restrictions)))}:{f' {verdict}' if verdict else ''}"
 
 
 def recommendation(index: Index, question: Question) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import chain
 
 from harness.results.rows import Results
 from leaderboard.blocks.boards import QUALITIES, ranked_table
@@ -77,7 +78,7 @@ def _board(index: Index, all_questions: Sequence[Question], first: Question, sho
 
 
 def _answers(index: Index, all_questions: Sequence[Question]) -> Table:
-    """Answer every question, with and without fitting on ratings."""
+    """Answer every question, with and without fitting on ratings if that is known."""
     all_answers = answers(index.results)
 
     def cells(question: Question, choice: Choice) -> tuple[object, ...]:
@@ -97,10 +98,13 @@ def _answers(index: Index, all_questions: Sequence[Question]) -> Table:
         return (column_cell(index, answer.best)._replace(small=remark), score,
                 Cell(lead, small=f"tied with {sentences.abbreviated(tied)}" if tied else "", title=", ".join(tied)))
 
-    rows = [(question.title, question.datasets, *cells(question, DEFAULT_CHOICE), *cells(question, (True, math.inf)))
-            for question in all_questions]
+    choices = {"Without ratings": DEFAULT_CHOICE, "With ratings": (True, math.inf)}
+    if all_questions[0].published:
+        choices = {"Best": DEFAULT_CHOICE}
+    rows = [(question.title, question.datasets, *chain.from_iterable(
+        cells(question, choice) for choice in choices.values())) for question in all_questions]
     headings = ("Quality", "Datasets", *(
-        heading for words in ("Without ratings", "With ratings")
+        heading for words in choices
         for heading in (Heading(words, "words"), Heading("Score", "number"), Heading("Lead", "words"))))
     return Table.of("answers-table", "The best metric for each quality", headings, rows, index.data(),
                     folded=f"Answers to all {plural(len(rows), 'question')}")

@@ -68,6 +68,9 @@ def test_the_shipped_challenge_has_boards_of_published_numbers(tmp_path: Path, m
     assert (first["test", "dev"][0], first["dev", "dev"][0]) == ("Team 1", "Team 7")
     page = (tmp_path / "dstc10-track5" / "site" / "challenge.html").read_text()
     assert "0.1111" in page, "the value recomputed for Team 4, published as 0.1029"
+    summary = (tmp_path / "dstc10-track5" / "site" / "LEADERBOARD.md").read_text()
+    assert "For chatbots up to 2021, all qualities, test datasets: **Team 5**" in summary
+    assert [(entry.ratings, entry.votes) for entry in report.datasets if entry.name == "convai2-grade"] == [(600, 3000)]
     invoke("challenge", "validate", "dstc10-track5")
 
 
