@@ -41,10 +41,9 @@ DEFAULT_CHOICE: Choice = (False, math.inf)
 class Question(Board):
     """A Spearman board with the targets that it averages; `dimension` is "" for all qualities.
 
-    `systems` names the rated systems, "" for the sample and challenges. If the numbers are `published`, nothing is known
-    about fitting on ratings. `one_rater` is the correlation of one rater
-    with the mean of the others, averaged like the board; `limit` is the limit from rater noise. Both come with the
-    number of datasets on which they are known.
+    `systems` names the rated systems, "" for the sample and challenges. Nothing is known about fitting on ratings if
+    the numbers are `published`. `one_rater` is the correlation of one rater with the mean of the others, averaged like
+    the board; `limit` is the limit from rater noise. Both come with the number of datasets on which they are known.
     """
 
     dimension: str
