@@ -170,7 +170,7 @@ def test_bad_private_ratings_are_named(tmp_path: Path) -> None:
         ("r.csv", "item,vote\na,4\n", rated, "no column quality"), ("r.csv", head, rated, "no votes"),
         ("r.csv", "item,dialogue_id,quality,vote\na,b,overall,1\n", rated, "a duplicate column"),
         ("r.csv", f"{head}c,overall,4\na,overall,9\n", rated, "line 2: .*'c'.*1 more record is invalid"),
-        ("r.csv", f"{head}b,overall,4\n", rated, "line 2: .*b of toy already has votes on 'overall'"),
+        ("r.csv", f"{head}b,overall,4\n", rated, "line 2: .*item of toy already has votes on 'overall'"),
         ("r.csv", f"{head}\udcff,overall,4\n", rated, "line 2: is not UTF-8: the byte 0xff"),
         ("r.json", json.dumps(no_votes), rated, "field 'annotations': is missing"),
         ("r.json", json.dumps(stranger), rated, r"r\.json: record c, field 'item'"),

@@ -166,6 +166,13 @@ def test_validate_checks_rules_data_and_ratings(tmp_path: Path, invoke: Invoke) 
         assert [word for word in words if word not in printed] == [], printed
     ratings.write_text(before)
     rows = json.loads(data.read_text())
+    data.write_text(json.dumps([row | {"annotations": {"overall": [3]}} for row in rows]))
+    assert "already has votes on 'overall'; delete them from its data, or from this file; and 79 more like it" in (
+        " ".join(invoke("challenge", "validate", root, "--phase", "two", status=2).out.split()))
+    rules = root / "challenge.toml"
+    rules.write_text("blind = true\n" + rules.read_text())
+    assert "data/second.json: contains ratings, which participants" in (
+        " ".join(invoke("challenge", "validate", root, "--phase", "two", status=2).out.split()))
     data.write_text(json.dumps([row | {"context": "你有茶嗎", "response": "有綠茶和紅茶"} for row in rows]))
     assert "note: second: 40 items are mostly in non-Latin letters, but the language is en" in (
         invoke("challenge", "validate", root, "--phase", "two").out)
