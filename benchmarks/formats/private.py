@@ -52,8 +52,8 @@ class Owners:
             known = nearest(rating.quality, (entry.name for entry in card.qualities))
             return "quality", f"{rating.quality!r:.60} is not a quality of {card.name}; {known}"
         if (rating.item, rating.quality) in self.rated:
-            return "quality", (f"this item of {card.name} already has votes on {rating.quality!r}; delete them from its "
-                               "data, or from this file")
+            return "quality", (f"this item of {card.name} already has votes on {rating.quality!r}; delete them from "
+                               "its data, or from this file")
         wrong = next(filter(None, map(quality.off_scale, rating.votes)), "")
         return ("vote", wrong) if wrong else None
 
