@@ -66,11 +66,9 @@ def correlations(
 
 
 def comparisons(target: TargetData, request: Request, test: str, fitted_here: Collection[str] = ()) -> Comparisons:
-    """Compare every pair of columns of a target by the requested statistic and test.
-
-    PERM-BOTH of a statistic in QUICK leaves out metrics that were fitted on the ratings.
-    """
-    human, scores = target.judged.means, target.scores
+    """Compare every pair of columns of a target, without metrics that were fitted on its ratings."""
+    seen = [metric in fitted_here for metric, _ in target.names]
+    human, scores = target.judged.means, np.where(np.array(seen)[:, None], np.nan, target.scores)
     rng, permutations = generator(request.seed, *target.key), 0
     if test == "perm-both" and isinstance(request.resampled, str):
         parts = contributions(target, request.seed, request.draws, fitted_here, request.statistic)

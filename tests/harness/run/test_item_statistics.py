@@ -79,6 +79,16 @@ def test_comparisons_by_other_tests(suite_run: SuiteRun, invoke: Invoke) -> None
                                         "--test", "meng", status=2).err
 
 
+def test_no_test_compares_metrics_fitted_on_the_ratings(suite_run: SuiteRun) -> None:
+    target = next(iter(item_statistics._targets(suite_run.results, lambda dataset, quality: dataset == "jsalt")))
+    fitted = target.names[0][0]
+    for test in ("perm-both", "perm-both-scores", "williams", "williams-contexts", "bootstrap"):
+        made = item_statistics.comparisons(target, Request("spearman", draws=20), test, {fitted})
+        compared = {target.names[column][0] for column in np.concatenate([made.better, made.worse]).tolist()}
+        assert compared, test
+        assert fitted not in compared
+
+
 def test_a_column_for_one_quality_counts_there() -> None:
     points = ItemScores("toy", tuple("abcd"), ("",) * 4, np.arange(4), np.arange(4), {"fluent": np.arange(4.0)},
                         {("m", "x"): np.arange(4.0), ("m", "x@fluency"): -np.arange(4.0)})
