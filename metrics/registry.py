@@ -91,6 +91,11 @@ def is_path(name: str) -> bool:
     return name.endswith(".py") or "\\" in name or ("/" in name and name.partition("/")[0] not in names())
 
 
+def holder(column: str) -> str:
+    """Return the built-in metric with a column of this name; "" if there is none or a metric has the name."""
+    return "" if column in names() else next((metric for metric in _built_in() if column in card(metric).columns), "")
+
+
 def origin(name: str) -> str:
     """Return the package of a plug-in; empty for a built-in metric."""
     return _package(_plugged_in()[name]).strip(" ,") if name in _plugged_in() else ""
@@ -214,8 +219,8 @@ def metric_class(name: str) -> type[Metric]:
     for path in (f"./{name}", f"./{name}.py"):
         if Path(path).exists():
             raise UnknownMetric(f"no metric {name!r}; for the path write {path}")
-    holder = next((metric for metric in _built_in() if name in card(metric).columns), "")
-    hint = f"it is a column of {holder!r}" if holder else nearest(name, names())
+    metric = holder(name)
+    hint = f"it is a column of {metric!r}: use --metric {metric}" if metric else nearest(name, names())
     raise UnknownMetric(f"no metric {name!r}; {hint}")
 
 

@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import argparse
 import math
+import shlex
 import sys
 import textwrap
 from collections.abc import Iterator, Sequence
-from itertools import groupby
+from itertools import combinations, groupby
 from typing import get_args
 
 from benchmarks.errors import plural
+from harness import own
 from harness.commands._arguments import MODELS, add
 from harness.commands._output import table
 from harness.errors import BadConfig
@@ -24,6 +26,7 @@ from harness.run.settings import settings
 from harness.run.system_means import ALL, By, SystemMean, system_means
 from leaderboard.render.templates import BANNER
 from leaderboard.render.text import width, wrapped
+from metrics import registry
 
 HEADS = ("system", "items", "rated", "mean", "95 %", "ratings alone", "95 %")
 
@@ -38,6 +41,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    for name in args.metric:
+        if holder := registry.holder(name):
+            raise BadConfig(f"no metric {name!r}; it is a column of {holder!r}: use --metric {holder} --column {name}")
     rows = system_means(*prepare(settings(args)), args.column, args.by)
     if not any(row.rated for row in rows):
         raise BadConfig(f"{rows[0].dataset}: no item has a rating; an estimate needs some")
@@ -47,11 +53,11 @@ def run(args: argparse.Namespace) -> int:
         if any(row.origin == "sample" for row in rows):
             print(BANNER)
         for _, group in groupby(rows, key=lambda row: (row.dataset, row.quality)):
-            print("\n".join(_lines(sorted(group, key=lambda row: -row.mean))))
+            print("\n".join(_lines(sorted(group, key=lambda row: -row.mean), args.dataset)))
     return 0
 
 
-def _lines(rows: Sequence[SystemMean]) -> Iterator[str]:
+def _lines(rows: Sequence[SystemMean], requested: Sequence[str]) -> Iterator[str]:
     """Describe the estimates on a quality: a table, its notes, the worth of the scores, and the systems that differ."""
     first, all_rated = rows[0], all(row.rated == row.items for row in rows)
     source = "ratings alone" if all_rated else f"{first.column} and ratings"
@@ -75,8 +81,14 @@ def _lines(rows: Sequence[SystemMean]) -> Iterator[str]:
         yield ("one system: no difference to test" if len(rows) == 1 else
                f"systems that differ (5 %, adjusted over all pairs):{'' if pairs else ' none'}")
         yield from (textwrap.fill(pair, width(), initial_indent="  ", subsequent_indent="    ") for pair in pairs)
-        if len(rows) > 1 and sum(len(row.better_than) for row in rows) < math.comb(len(rows), 2):
-            yield "ratings needed to separate the others: `harness run`, then `harness power --between systems`"
+        undecided = (pair for pair in combinations((row for row in rows if math.isfinite(row.low)), 2)
+                     if pair[1].system not in pair[0].better_than)
+        if pair := next(undecided, None):
+            names = [row.system for row in pair]
+            dataset = next((name for name in requested if own.name_of(name) == first.dataset), first.dataset)
+            after = f"`harness run {shlex.join(('--dataset', dataset))}`"
+            yield f"ratings needed to separate {' and '.join(names)}, after {after}:"
+            yield f"  harness power {shlex.join(('--dataset', dataset, '--between', 'systems', '--pair', *names))}"
 
 
 def _number(value: float) -> str:

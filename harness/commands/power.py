@@ -21,14 +21,14 @@ from harness.errors import BadConfig
 from harness.results import files
 from harness.results.pooled import Pool
 from harness.results.power import Between, Power, power
-from harness.statistics.power import MOST
+from harness.statistics.power import MOST, shows
 from leaderboard.render.text import wrapped
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     add(parser, RESULTS)
-    add(parser, "dataset: dataset of the run, or the path of its table; default: one line per quality of every "
-                "dataset; repeatable", "quality")
+    add(parser, "dataset: dataset of the run, or the path of its table; default: all, one line per quality unless "
+                "--pair, --contexts or --raters is given; repeatable", "quality")
     add(parser, "between: columns: differences of correlations (default); systems: of mean ratings",
         default="columns", choices=get_args(Between))
     parser.add_argument("--pair", nargs="+", action="extend", type=separated, default=[], metavar="NAME",
@@ -44,34 +44,37 @@ def run(args: argparse.Namespace) -> int:
     if any(count < 2 for count in args.contexts):
         raise BadConfig("--contexts should be 2 or more")
     pair = [name for names in args.pair for name in names]
-    if len(pair) not in (0, 2):
-        raise BadConfig(f"--pair takes two names, not {len(pair)}")
+    if pair and (len(pair), len(set(pair))) != (2, 2):
+        raise BadConfig(f"--pair takes two different names, not {', '.join(pair)}")
     results = files.read(args.out)
     pool = Pool.of(results)
     wanted = targets(results, tuple(map(own.name_of, args.dataset)), args.quality, args.out)
     chosen = [target for target in pool.targets() if target in wanted]
     if not chosen:
         raise BadConfig("no quality of this selection has three ratings that are not all equal")
+    full = args.dataset or pair or args.contexts or args.raters or len(results.datasets) == 1
+    errors: list[BadConfig] = []
     for target in chosen:
         try:
             rows = list(power(results, target, args.between, pair, args.contexts, args.raters, pool))
         except BadConfig as error:
-            if args.dataset:
+            errors.append(error)
+            if args.dataset or (pair and len(errors) == len(chosen)):
                 raise
-            print(error, file=sys.stderr)
             continue
         if args.json:
             sys.stdout.writelines(map(files.json_line, rows))
         else:
             summary = f"{rows[0].dataset}, {rows[0].quality}: {rows[0]}"
-            print("\n".join(_lines(rows, pair)) if args.dataset else summary)
+            print("\n".join(_lines(rows, pair)) if full else summary)
+    print(*errors, sep="\n", end="\n" * bool(errors), file=sys.stderr)
     return 0
 
 
 def _lines(rows: Sequence[Power], pair: Sequence[str]) -> Iterator[str]:
     """Describe the power on a target, also for other numbers of contexts and raters, and the contexts needed."""
     first = rows[0]
-    yield wrapped(f"{first.dataset}, {first.quality}: {first}")
+    yield wrapped(f"{first.dataset}, {first.quality}: {_shows(first) if pair else first}")
     groups = {count: list(group) for count, group in groupby(rows, key=lambda row: row.raters)}
     known = {count: {row.contexts: row for row in group} for count, group in groups.items()
              if math.isfinite(group[0].detectable)}
@@ -88,9 +91,17 @@ def _lines(rows: Sequence[Power], pair: Sequence[str]) -> Iterator[str]:
     needs = [f"{f'{contexts:,.0f}' if contexts <= MOST else f'more than {MOST:,}'} with {_raters(count)}"
              for count, contexts in needed.items()]
     needs += ["unknown with other numbers of raters"] * (len(needed) < len(known))
+    if len(needed) == len(groups) > 1 and min(needed.values()) > MOST:
+        needs = [f"more than {MOST:,}, however many raters"]
     leading = "" if pair else "The leading pair: "
     yield wrapped(f"{leading}{first.first} and {first.second} differ by {abs(first.difference):.3f}; these data find "
                   f"that with a power of {100 * first.power:.0f} %. Contexts for 80 %: {', '.join(needs)}")
+
+
+def _shows(row: Power) -> str:
+    """State the difference that the data can show for a named pair."""
+    of = "correlations" if row.between == "columns" else "mean ratings"
+    return f"{shows(row.items, row.contexts, row.detectable, of)} for {row.first} and {row.second}"
 
 
 def _difference(row: Power) -> str:

@@ -69,7 +69,8 @@ def power(results: Results, target: Target, between: Between = "columns", pair: 
                         f"{len(names)} and {size}")
     contrasts = make()
     if unknown := next((name for name in pair if name not in names), None):
-        raise BadConfig(f"{target[0]}, {target[1]} has no {between[:-1]} {unknown!r}; {nearest(unknown, names)}")
+        hint = _other_side(pool, target, between, unknown) or nearest(unknown, names)
+        raise BadConfig(f"{target[0]}, {target[1]} has no {between[:-1]} {unknown!r}; {hint}")
     order = np.argsort(-contrasts.values, kind="stable").tolist()
     leaders = (order[0], next((other for other in order if groups[other] != groups[order[0]]), order[1]))
     first, second = map(names.index, pair) if pair else leaders
@@ -113,6 +114,13 @@ def _systems(pool: Pool, target: Target, reliability: float) -> Sides:
     names = [points.systems[row] for row in np.flatnonzero(rows)]
     systems = list(dict.fromkeys(names))
     return systems, systems, unit, lambda: of_systems(human[rows], codes(names), unit, reliability)
+
+
+def _other_side(pool: Pool, target: Target, between: Between, name: str) -> str:
+    """Say what to do about a name if it is a system among columns, or a column among systems; else ""."""
+    if between == "columns":
+        return f"{name!r} is a system: add --between systems" if name in pool.points[target[0]].systems else ""
+    return f"{name!r} is a column: use --between columns" if name in labels(list(pool.columns)) else ""
 
 
 def _typical(spread: Array, groups: Sequence[str]) -> tuple[int, int]:

@@ -54,7 +54,7 @@ def test_refusals_name_the_option_the_choices_or_the_nearest_name() -> None:
         ("bleu[references=max", BadOption, "NAME[option=value"), ("turns[x=1]", BadOption, "it takes no options"),
         ("judge:a\x1b[31m", BadOption, "printable"),
         ("rouge", UnknownMetric, "did you mean 'rouge-l'"),
-        ("bleu-4", UnknownMetric, "'bleu-4'; it is a column of 'bleu'"),
+        ("bleu-4", UnknownMetric, "'bleu-4'; it is a column of 'bleu': use --metric bleu"),
     ):
         with refused(error, part):
             registry.choose(requested)

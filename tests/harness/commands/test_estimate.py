@@ -55,6 +55,12 @@ def test_systems_have_means_and_a_worth(tmp_path: Path, invoke: Invoke) -> None:
     assert "every score is the same: ratings alone" in constant.splitlines()
 
 
+def test_an_undecided_pair_is_named_in_the_next_command(tmp_path: Path, invoke: Invoke) -> None:
+    path = table(tmp_path / "mine.csv", lambda context, system, words: (context % 2) + 3 * (system == "a") + 1)
+    printed = invoke("estimate", "--dataset", path, "--metric", "length").out
+    assert f"harness power --dataset {path} --between systems --pair b c\n" in printed
+
+
 @pytest.mark.parametrize(("rating", "systems", "line"), [
     (lambda context, system, words: words, SYSTEMS, "every item is rated, so scores have nothing to add"),
     (lambda context, system, words: words if system == "a" else "", SYSTEMS, "b, c: no interval: no item has a rating"),
@@ -78,7 +84,8 @@ def test_systems_without_interval_are_not_compared(tmp_path: Path, invoke: Invok
 
 @pytest.mark.parametrize(("flags", "part"), [
     (("--metric", "lenth"), "did you mean 'length'"), (("--metric", "length", "--metric", "turns"), "one metric"),
-    (("--metric", "bleu"), "bleu has no scores"), (("--metric", "length", "--column", "lenght"), "'length'")])
+    (("--metric", "bleu"), "bleu has no scores"), (("--metric", "usl-h-mlm"), "--metric usl-h --column usl-h-mlm"),
+    (("--metric", "length", "--column", "lenght"), "'length'")])
 def test_wrong_metrics_are_refused(flags: tuple[str, ...], part: str, tmp_path: Path, invoke: Invoke) -> None:
     path = table(tmp_path / "mine.csv", rated)
     assert part in invoke("estimate", "--dataset", path, *flags, status=2).err.splitlines()[-1]

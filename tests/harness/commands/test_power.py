@@ -33,17 +33,38 @@ def test_named_pair_contexts_and_raters_are_taken(suite_run: SuiteRun, invoke: I
     assert {(row["contexts"], row["raters"]) for row in rows} >= {(77, 9)}
     printed = invoke("power", "--out", suite_run.out, "--dataset", "persona-usr", "--between", "systems").out
     assert "can tell mean ratings" in printed
-    assert len(invoke("power", "--out", suite_run.out).out.splitlines()) > 5
+    summary = invoke("power", "--out", suite_run.out).out
+    assert len(summary.splitlines()) > 5
+    assert "\ncontexts  " not in summary
+    for flags in (("--contexts", 77), ("--raters", 9), ("--pair", "length", "distinct-2")):
+        assert "\ncontexts  " in invoke("power", "--out", suite_run.out, "--quality", "Overall", *flags).out
 
 
 @pytest.mark.parametrize(("flags", "part"), [
     ("--dataset persona-usrr", "did you mean 'persona-usr'"), ("--quality tastee", "no quality 'tastee'"),
     ("--contexts 1", "--contexts"), ("--raters 0", "--raters"),
+    ("--pair length length", "two different names"),
     ("--dataset persona-usr --pair length lenght", "no column 'lenght'"),
+    ("--pair length lenght", "no column 'lenght'"),
+    ("--dataset persona-usr --between systems --pair length cosine", "'length' is a column: use --between columns"),
     ("--dataset persona-usr --between systems --pair a x", "no system")])
 def test_wrong_selections_are_refused(flags: str, part: str, suite_run: SuiteRun, invoke: Invoke) -> None:
     (line,) = invoke("power", "--out", suite_run.out, *flags.split(), status=2).err.splitlines()
     assert part in line
+
+
+def test_pairs_of_a_single_dataset_are_described(tmp_path: Path, invoke: Invoke) -> None:
+    rows = "".join(f"question {row // 2},{'word ' * (row % 7 + 1)},{'ab'[row % 2]},{score},{score}\n"
+                   for row, score in enumerate((3, 4, 2, 1, 5, 5, 4, 4) * 5))
+    (tmp_path / "mine.csv").write_text("context,response,system,rater_1,rater_2\n" + rows)
+    out = ("--out", tmp_path / "out")
+    invoke("run", "--dataset", tmp_path / "mine.csv", "--metric", "length", "--metric", "distinct", *out)
+    assert "The leading pair" in invoke("power", *out).out
+    assert "apart for length and distinct-1\n" in invoke("power", *out, "--pair", "length", "distinct-1").out
+    equal = " ".join(invoke("power", *out, "--between", "systems", "--pair", "a", "b").out.split())
+    assert equal.endswith("Contexts for 80 %: more than 1,000,000, however many raters")
+    error = invoke("power", *out, "--pair", "a", "b", status=2).err
+    assert "'a' is a system: add --between systems" in error
 
 
 def test_a_run_whose_only_column_is_constant_has_pages(tmp_path: Path, invoke: Invoke) -> None:
