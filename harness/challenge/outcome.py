@@ -1,7 +1,7 @@
 """Rank a challenge: the values behind the tables, the audit log, the report and the pages.
 
-The interval of a rank comes from a joint bootstrap over datasets and items (statistics/rank_intervals.py). Submissions
-that share a letter are not significantly different by PERM-BOTH over whole contexts.
+The interval of a rank comes from a joint bootstrap over datasets and contexts (statistics/rank_intervals.py).
+Submissions that share a letter are not significantly different by PERM-BOTH over whole contexts.
 """
 
 from __future__ import annotations
@@ -224,11 +224,10 @@ def _custom_weights(rules: Rulebook, ground: Ground) -> Vector:
 
 
 def _drawn(rules: Rulebook, targets: Sequence[TargetData]) -> Drawn:
-    """Resample datasets and their items; for statistics other than Spearman on items, whole contexts."""
+    """Resample datasets and their contexts."""
     rng, request = np.random.default_rng(rules.seed), Request(rules.statistic, rules.level)
     if (rules.statistic, rules.level) == ("spearman", "items"):
-        items = [replace(target.scored(), context=np.arange(len(target.system))) for target in targets]
-        return rank_intervals.drawn(items, rng, rules.draws)
+        return rank_intervals.drawn([target.scored() for target in targets], rng, rules.draws)
     groups: dict[str, list[Array]] = {}
     for target in targets:
         groups.setdefault(target.dataset, []).append(resampled_by_context(

@@ -18,6 +18,7 @@ from harness.results.exhibits import number
 from harness.results.rows import Exhibit, Grid, HeatMap
 from harness.statistics import statistic_title
 from harness.statistics.estimates import full_name
+from harness.statistics.pooled import ALPHA, TOO_FEW
 from harness.statistics.rank_intervals import Rank
 
 RULES = {"dev": "by dataset: mean over datasets of the mean over their qualities",
@@ -138,7 +139,10 @@ def winner(outcome: Outcome) -> str:
     text = f"{first[0]} is first" if len(first) == 1 else f"{' and '.join(first)} share first place"
     if len(first) == 1 < len(teams) and ranks[0].letters:
         established = "not established" if set(ranks[0].letters) & set(ranks[1].letters) else "established"
-        text += f"; its lead over {teams[1]}, the second, is {established} ({test_of(outcome.rules).partition(';')[0]})"
+        tests = outcome.tests.get(outcome.rules.rule)
+        few = f"; {TOO_FEW}" if tests and tests.least[0, 1] >= ALPHA else ""
+        text += (f"; its lead over {teams[1]}, the second, is {established} "
+                 f"({test_of(outcome.rules).partition(';')[0]}{few})")
     baselines = [baseline for baseline in outcome.baselines if math.isfinite(baseline.value)]
     if baselines:
         best = max(baselines, key=lambda baseline: baseline.value)
@@ -164,10 +168,11 @@ def _maps(outcome: Outcome) -> Iterator[HeatMap]:
 
 def _remarks(outcome: Outcome) -> Iterator[str]:
     if outcome.rules.draws:
-        yield (f"The 95 % interval of a rank comes from {outcome.rules.draws} resamples of datasets and their items. "
-               f"Submissions that share a letter do not differ significantly by {test_of(outcome.rules)}. The "
-               "intervals show how ranks would vary with other datasets and items; the test compares two submissions "
-               "on these items. A team can therefore be first in every resample without a significant lead.")
+        yield (f"The 95 % interval of a rank comes from {outcome.rules.draws} resamples of datasets and their "
+               f"contexts. Submissions that share a letter do not differ significantly by {test_of(outcome.rules)}."
+               + (" The intervals show how ranks would vary with other datasets and contexts; the test generalises to "
+                  "other contexts of these datasets. A team can therefore be first in every resample without a "
+                  "significant lead." if outcome.tests else ""))
         yield from _undecided(outcome.ranks[outcome.rules.rule])
     if outcome.similar:
         yield f"{'; '.join(outcome.similar)}."

@@ -35,6 +35,9 @@ from harness.statistics.significance import Better, benjamini_hochberg, over_pai
 from harness.statistics.williams import PairTests
 
 ALPHA = 0.05
+MIN_CONTEXTS = 6
+"""Number of contexts below which the two-sided p is never below ALPHA."""
+TOO_FEW = "no lead can be established on so few contexts"
 DRAWS = 1000
 
 

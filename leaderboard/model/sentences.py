@@ -11,7 +11,7 @@ from harness.results.decision_rows import Firmness
 from harness.results.exhibits import number
 from harness.results.pooled import AT_ODDS, Pool
 from harness.results.rows import RankingRow, Results, Skip
-from harness.statistics.pooled import weights
+from harness.statistics.pooled import MIN_CONTEXTS, TOO_FEW, weights
 from harness.statistics.power import shows
 from leaderboard.model.cost import Cost, cost_of
 from leaderboard.model.index import STATISTIC, Column, Index, plural
@@ -118,7 +118,7 @@ def evidence(index: Index, question: Question, answer: Answer) -> str:
 
 def score_and_lead(index: Index, question: Question, answer: Answer) -> str:
     """State the score and the test of the lead; only the score if no metric agrees with people."""
-    tested = f"; {_lead(index, answer)}" if agrees(question, answer.best) else ""
+    tested = f"; {_lead(index, question, answer)}" if agrees(question, answer.best) else ""
     return f"{score(question, answer.best)}{tested}"
 
 
@@ -216,7 +216,7 @@ def abbreviated(columns: Sequence[str]) -> str:
     return ", ".join(columns[:TIED]) + (f" and {len(columns) - TIED} more" if len(columns) > TIED else "")
 
 
-def _lead(index: Index, answer: Answer) -> str:
+def _lead(index: Index, question: Question, answer: Answer) -> str:
     if answer.following is None:
         return "no other metric has all values" if len(index.metrics) > 1 else "there is no other metric"
     name, lead = index.labels[answer.following], answer.lead.difference if answer.lead else None
@@ -224,10 +224,12 @@ def _lead(index: Index, answer: Answer) -> str:
         return f"its lead over {name}, the next metric, {'is not' if lead is None else 'cannot be'} tested"
     if lead.none:
         return f"{name}, the next metric, ranks the items identically"
+    datasets = {dataset for dataset, _ in question.targets}
+    few = 0 < sum(entry.contexts for entry in index.datasets if entry.name in datasets) < MIN_CONTEXTS
     p = "adjusted p < 0.001" if lead.p < 0.001 else f"adjusted p = {lead.p:.3f}"
     interval = f"95 % interval {number(lead.low, 3)} to {number(lead.high, 3)}, " if math.isfinite(lead.low) else ""
     return (f"its lead of {lead.value:.3f} over {name} is {'' if lead.established else 'not '}established "
-            f"({interval}{p}{f'; {AT_ODDS}' if lead.at_odds else ''})")
+            f"({interval}{p}{f'; {AT_ODDS}' if lead.at_odds else ''}{f'; {TOO_FEW}' if few else ''})")
 
 
 def without_value(results: Results) -> list[tuple[str, list[Skip]]]:

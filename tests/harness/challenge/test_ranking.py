@@ -83,6 +83,16 @@ def test_undecided_tables_say_so_and_many_letters_are_hidden(root: Path, home: P
     assert ",a,1," in (root / "ranking" / "official.csv").read_text()
 
 
+def test_lead_cannot_be_established_on_few_contexts(root: Path, home: Path) -> None:
+    assert tables.TOO_FEW not in tables.winner(outcome.read(root, home))
+    for path in (root / "data").iterdir():
+        rows = json.loads(path.read_text())
+        path.write_text(json.dumps([row | {"context": f"Context {index % 2}?"} for index, row in enumerate(rows)]))
+    sentence = tables.winner(outcome.read(root, home))
+    assert "is not established (PERM-BOTH" in sentence
+    assert f"; {tables.TOO_FEW})" in sentence
+
+
 def test_weights_primary_submissions_and_outlier_systems(root: Path, home: Path) -> None:
     """If all weight is on one target, its values are the totals; each target has separate clusters."""
     submit(root, "beta", 2, scores(9, 19), "primary = true\n")
