@@ -25,8 +25,7 @@ from metrics.errors import MetricError, MissingResource
 from metrics.models.resources import sha256
 
 SHIPPED = Path(__file__).parent.parent / "checkpoints"
-PACKAGE = "dialogue-harness-weights"
-"""The package that installs the shipped checkpoints; built from weights/."""
+"""The shipped checkpoints: part of a checkout, elsewhere installed by the package built from weights/."""
 WEIGHTS, CONFIG, CARD, CURVE = "model.safetensors", "config.json", "card.json", "curve.svg"
 NO_ENCODER = "no-encoder"
 
@@ -121,9 +120,11 @@ def find(name: str, encoder: str, home: Path) -> Checkpoint:
         if identity is None or _digest_of(identity) == _digest_of(encoder):
             return read(name, folder)
         encoders.append(identity)
+    if not encoders and not SHIPPED.is_dir():  # the same words for every metric, so that they are printed once
+        raise MissingResource("the project's trained weights are not installed: from a checkout, run `pip install "
+                              "./weights` (terms: docs/licences.md), or `pip install -e .` to use the checkout itself")
     if not encoders:
-        raise MissingResource(f"weights {name} are not on this machine: install the project's with `pip install "
-                              f"{PACKAGE}` (terms: docs/licences.md), or train your own with `{command(name)}`")
+        raise MissingResource(f"weights {name} are not on this machine: train your own with `{command(name)}`")
     known, base = ", ".join(dict.fromkeys(encoders)), encoder.rpartition("@")[0]
     adapted = next((known.rpartition("@")[0] for known in encoders if base and known.startswith(f"{base}+")), "")
     raise MissingResource(f"weights {name} belong to encoder {known}, but the run uses {encoder or 'none'}: "

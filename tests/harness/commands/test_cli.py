@@ -143,7 +143,7 @@ def test_lists_name_what_doctor_finds_lacking(invoke: Invoke, tmp_path: Path, mo
     assert needs == ["context, encoder, lm", "lm", "references, encoder"]
     assert re.search(r"dialogue-lm .* this package\n", invoke("list", "models").out)
     monkeypatch.setattr(checkpoint, "SHIPPED", tmp_path / "shipped")
-    missing = "weights lm are not on this machine"
+    missing = "the project's trained weights are not installed: .*pip install ./weights"
     assert re.search(rf"dialogue-lm .*{missing}", invoke("list", "models").out)
     printed = invoke("doctor").out
     assert re.search(rf"perplexity +unavailable: {missing}", printed)

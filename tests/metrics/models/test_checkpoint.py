@@ -72,7 +72,7 @@ def test_the_checkpoint_of_the_encoder_is_preferred(home: Path, shipped: Path) -
     assert models.trained("any", torch.nn.Linear).out_features == 2
 
 
-def test_weights_of_another_encoder_are_refused_with_a_hint(home: Path, kept: Path) -> None:
+def test_weights_of_another_encoder_are_refused_with_a_hint(home: Path, kept: Path, shipped: Path) -> None:
     with pytest.raises(MissingResource, match=r"weights toy belong to encoder mine@a+\.a+, but the run uses other"
                                               r"@b+\.b+: train your own with `harness train toy --encoder other`$"):
         checkpoint.find("toy", OTHER, home)
@@ -81,8 +81,11 @@ def test_weights_of_another_encoder_are_refused_with_a_hint(home: Path, kept: Pa
         checkpoint.find("toy", OTHER, home)
     with pytest.raises(MissingResource, match="the run uses none"):
         checkpoint.find("toy", "", home)
-    with pytest.raises(MissingResource, match="train your own with `harness train not-here --recipe paper`"):
-        checkpoint.find("not-here-paper-part", "", home)
+    for others, part in ((False, "run `pip install ./weights`"), (True, "`harness train not-here --recipe paper`")):
+        if others:
+            shipped.mkdir()
+        with pytest.raises(MissingResource, match=part):
+            checkpoint.find("not-here-paper-part", "", home)
 
 
 def spoiled(path: Path, change: Any) -> None:

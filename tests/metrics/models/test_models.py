@@ -36,7 +36,7 @@ def test_the_bundled_models_are_the_default(home: Path, monkeypatch: pytest.Monk
     monkeypatch.setattr(checkpoint, "SHIPPED", home / "nowhere")
     bare = Models(home, Choice(device="cpu"))
     for request in (bare.lm, lambda: bare.identity("lm")):
-        with pytest.raises(MissingResource, match=r"harness train lm.*; or choose another language model with --lm"):
+        with pytest.raises(MissingResource, match=r"pip install \./weights.*; or choose another .* --lm"):
             request()
     assert bare.display_name("lm") == ""
 
