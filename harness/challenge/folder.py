@@ -27,8 +27,9 @@ from benchmarks.storage.files import sweep, write_atomically
 from benchmarks.storage.store import ratings_fingerprint
 from harness.challenge.outcome import Outcome
 from harness.challenge.report import report
-from harness.challenge.rulebook import FILE, SEED_FILE
-from harness.challenge.tables import Row, command, exhibit, for_csv, official, part_of, refused_table, winner
+from harness.challenge.rulebook import FILE
+from harness.challenge.submissions import counted
+from harness.challenge.tables import Row, command, exhibit, for_csv, official, part_of, refused_table, required, winner
 from harness.results import exhibits
 from harness.results import files as reports
 from harness.results.rows import Exhibit, Grid, Results
@@ -131,16 +132,15 @@ def announcement(outcome: Outcome) -> bytes:
     digest = hashlib.sha256((rules.folder / FILE).read_bytes()).hexdigest()
     ranked = Grid(table.name, "Ranking", table.head[:COLUMNS], tuple(row[:COLUMNS] for row in table.rows), table.data)
     thanks = ", ".join(sorted({entry.team for entry in outcome.entries.entries}))
-    secret = f" and the secret {SEED_FILE}" if rules.public and rules.secret else ""
     return exhibits.markdown(Exhibit(
         name="announcement", kind="challenge", command="", grids=(ranked,),
         title=f"{rules.name}: {'results' if rules.final else 'provisional results'}", lead=f"{winner(outcome)}.",
         remarks=(
             "## Thanks", f"We thank the raters and all teams that took part: {thanks}.", "## How to reproduce it",
             (f"The ranking was made by dialogue-harness {facts.version}, commit {facts.commit or 'unknown'}, from "
-             f"{FILE} with the sha256 {digest}. Anyone with the ratings{secret} can reproduce it:"),
+             f"{FILE} with the sha256 {digest}. {required(rules)}"),
             f"    {command(rules)}",
-            "Teams can compare the sha256 of their files with the receipts.")))
+            "Teams can compare the sha256 of their files with the receipts; for a .gz file, that of the file in it.")))
 
 
 def receipts(outcome: Outcome) -> tuple[Results, Exhibit]:
@@ -152,9 +152,11 @@ def receipts(outcome: Outcome) -> tuple[Results, Exhibit]:
         datasets=tuple(entries.dataset_entry(field.dataset, field.judged) for field in outcome.ground.fields))
     rows = tuple((entry.team, str(entry.number), str(entry.about.date or ""), entry.sha256)
                  for entry in outcome.entries.entries)
-    grids = (Grid("receipts", "Accepted submissions", ("team", "submission", "date", "sha256"), rows),
+    grids = (Grid("receipts", "Accepted submissions, with the sha256 of the unpacked files",
+                  ("team", "submission", "date", "sha256"), rows),
              refused_table(outcome))
     return report, Exhibit(
         name="challenge", kind="challenge", title=rules.name, command=command(rules),
-        lead=f"{plural(len(rows), 'submission')} accepted. Scores and ranks are published after the phase is frozen.",
-        grids=tuple(grid for grid in grids if grid.rows))
+        lead=f"{plural(len(rows), 'submission')} accepted, {counted(outcome.refused, outcome.at_receipt)}. Scores and "
+             "ranks are published after the phase is frozen.",
+        grids=tuple(grid for grid in grids if grid.rows), remarks=(required(rules),))

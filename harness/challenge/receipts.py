@@ -1,9 +1,9 @@
 """Receive submissions and freeze phases, with a log of both.
 
-`receipts.jsonl` has a line for each received file (time in UTC by the local clock, sha256 of the file, outcome) and a
-line for each frozen phase. Lines are only appended, and each holds the sha256 of the line before, so that changed or
-missing lines are detected. If a phase has receipts, only received files are ranked; if it is frozen, only those
-received before the freeze, under the same rules, ratings and data.
+`receipts.jsonl` has a line for each received file (time in UTC by the local clock, sha256 of the unpacked file,
+outcome) and a line for each frozen phase. Lines are only appended, and each holds the sha256 of the line before, so
+that changed or missing lines are detected. If a phase has receipts, only received files are ranked; if it is frozen,
+only those received before the freeze, under the same rules, ratings and data.
 """
 
 from __future__ import annotations
@@ -153,6 +153,9 @@ def receive(folder: Path, home: Path, file: Path, team: str, *, phase: str = "",
             staged = folder / STAGING / team / str(number)
             try:
                 digest, reasons, remarks = _checked(staged, file, column, rules, home, now)
+                same = [line for line in log.of("received", rules.phase)
+                        if line["sha256"] == digest and line["team"] != team]
+                remarks += tuple(f"the file is identical to {line['team']}/{line['number']}" for line in same)
                 if not reasons and not dry:
                     (rules.inbox / team).mkdir(parents=True, exist_ok=True)
                     staged.rename(rules.inbox / team / str(number))
@@ -213,6 +216,7 @@ def _checked(staged: Path, file: Path, column: str, rules: Rulebook, home: Path,
     except scorefile.Unreadable as error:
         return "", (error.text,), ()
     digest = hashlib.sha256(content).hexdigest()
+    unpacked = ["the recorded sha256 is that of the unpacked file"] if file.suffix.casefold() == ".gz" else []
     staged.mkdir(parents=True)
     write_atomically(staged / f"scores{ending}", content)
     if column:
@@ -220,4 +224,4 @@ def _checked(staged: Path, file: Path, column: str, rules: Rulebook, home: Path,
     submission = submissions.submission(staged.parent, int(staged.name), rules, Receipt(now, digest))
     accepted, refused = entries.accepted([submission], ground.prepared(rules, home, rated=False), rules)
     return (digest, tuple(reason for submission in refused for reason in submission.reasons),
-            tuple(line for entry in accepted.entries for line in entry.remarks))
+            tuple(line for entry in accepted.entries for line in (*entry.remarks, *unpacked)))

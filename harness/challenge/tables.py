@@ -6,12 +6,16 @@ In the CSV files numbers are plain, an empty cell is a missing value, and column
 from __future__ import annotations
 
 import math
+import os
 import shlex
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 from benchmarks.errors import plural
-from harness.challenge.outcome import DIGITS, Outcome
-from harness.challenge.rulebook import Rulebook
+from harness.challenge import receipts
+from harness.challenge.outcome import BASELINES, DIGITS, Outcome
+from harness.challenge.rulebook import FILE, FOLDER, SEED_FILE, Rulebook
 from harness.challenge.submissions import counted
 from harness.published.exhibit import printed
 from harness.results.exhibits import number
@@ -53,6 +57,18 @@ def command(rules: Rulebook) -> str:
     """Return the command that publishes the challenge."""
     phase = f" --phase {rules.phase}" if rules.phase else ""
     return f"harness challenge publish {shlex.quote(rules.folder.resolve().name)}{phase}"
+
+
+def required(rules: Rulebook) -> str:
+    """List the files that `command` needs, those that are not public last."""
+    files = [FILE, "its data", f"{FOLDER}/", *(
+        shown for name, shown in ((BASELINES, f"{BASELINES}/"), (receipts.FILE, receipts.FILE))
+        if (rules.folder / name).exists())]
+    private = [Path(os.path.relpath(rules.ratings, rules.folder)).as_posix()] if rules.ratings else []
+    if rules.secret and (rules.public or rules.final):
+        private.append(SEED_FILE)
+    return f"The command needs {', '.join(files)}" + (
+        f" and, from the organisers, {' and '.join(private)}." if private else ".")
 
 
 def for_csv(outcome: Outcome) -> dict[str, list[Row]]:
@@ -136,7 +152,7 @@ def winner(outcome: Outcome) -> str:
     """State the winner, the test of its lead, and the value of the best baseline."""
     ranks, teams = outcome.ranks[outcome.rules.rule], outcome.teams
     first = [team for team, standing in zip(teams, ranks, strict=True) if standing.rank == 1]
-    text = f"{first[0]} is first" if len(first) == 1 else f"{' and '.join(first)} share first place"
+    text = f"{first[0]} is first" if len(first) == 1 else f"{' and '.join(first)} share first place{_same(outcome)}"
     if len(first) == 1 < len(teams) and ranks[0].letters:
         established = "not established" if set(ranks[0].letters) & set(ranks[1].letters) else "established"
         tests = outcome.tests.get(outcome.rules.rule)
@@ -150,6 +166,15 @@ def winner(outcome: Outcome) -> str:
                  f"{'above' if ranks[0].value > best.value else 'not above'} that of the best baseline, "
                  f"{best.name} ({number(best.value, DECIMALS)}); baselines are not tested")
     return text
+
+
+def _same(outcome: Outcome) -> str:
+    """Name the teams in first place whose files are identical, if any."""
+    teams: dict[str, list[str]] = defaultdict(list)
+    for entry, standing in outcome.ranked(outcome.rules.rule):
+        if standing.rank == 1:
+            teams[entry.sha256].append(entry.team)
+    return "".join(f"; the files of {' and '.join(same)} are identical" for same in teams.values() if len(same) > 1)
 
 
 def rule_of(rules: Rulebook) -> str:
@@ -182,6 +207,7 @@ def _remarks(outcome: Outcome) -> Iterator[str]:
            "left out before anything is computed, so they do not affect other ranks.")
     if outcome.ground.ratings:
         yield "The ratings are private: only correlations and counts are shown."
+    yield required(outcome.rules)
 
 
 def _undecided(ranks: Sequence[Rank]) -> Iterator[str]:

@@ -213,11 +213,10 @@ def _rank(folder: Path, phase: str, args: argparse.Namespace) -> int:
         out = args.out or Path(folder.name)
         report, exhibit = published.results(rules)
         written.write_published(report, exhibit, out / "ranking")
-    elif rules.blind and not receipts.read(folder).of("frozen", rules.phase):
-        report, exhibit = written.receipts(outcome.read(folder, args.home, phase))
+    elif (ranked := outcome.read(folder, args.home, phase)).rules.blind and not ranked.rules.final:
+        report, exhibit = written.receipts(ranked)
         written.write_published(report, exhibit, out / "ranking" / phase)
     else:
-        ranked = outcome.read(folder, args.home, phase)
         if ranked.rules.changed and not args.allow_refused:
             raise BadConfig(f"{rules.name}: changed since the freeze: {', '.join(ranked.rules.changed)}; restore it, "
                             "or rank anyway with --allow-refused; the page will say so")

@@ -32,7 +32,10 @@ def test_the_walk_through_of_the_tutorial_ends_in_pages(tmp_path: Path, monkeypa
     assert "team-e/refused-6" in page
     assert "refused   team-e/refused-6\n         - when received" in printed
     assert ["private/seed" in (root / "ranking" / phase / "announcement.md").read_text()
-            for phase in ("development", "test")] == [False, True]
+            for phase in ("development", "test")] == [True, True], "both are frozen"
+    required = "its data, submissions/, receipts.jsonl and, from the organisers, private/ratings.csv and private/seed."
+    assert required in page
+    assert required in (root / "ranking" / "test" / "announcement.md").read_text()
     methods = (site / "methods.html").read_text()
     assert "harness challenge publish my-challenge --phase development" in methods
     assert "then over the datasets" not in methods, "the options state the rule of the challenge"

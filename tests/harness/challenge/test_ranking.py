@@ -67,6 +67,7 @@ def test_equal_scores_share_rank_and_letter(root: Path, home: Path) -> None:
     assert result.pairs["first", "overall"].p[1, 3] == 1
     assert result.similar == ("alpha/2 and delta/1 rank all items identically",
                               "beta/1 and epsilon/1 rank all items almost identically (Spearman 0.9999)")
+    assert "alpha and delta share first place; the files of alpha and delta are identical" in tables.winner(result)
 
 
 def test_undecided_tables_say_so_and_many_letters_are_hidden(root: Path, home: Path, monkeypatch: pytest.MonkeyPatch,

@@ -1,6 +1,7 @@
 """Receiving submissions: acceptance, the log, phases, the freeze, and public and private ratings."""
 
 import datetime
+import gzip
 import json
 import os
 import re
@@ -125,6 +126,15 @@ def test_changed_files_and_logs_are_refused(root: Path, home: Path) -> None:
         outcome.read(root, home, "test")
 
 
+def test_receipts_remark_on_identical_and_compressed_files(root: Path, home: Path, send: Send) -> None:
+    send("alpha", "03-01", "second")
+    file = root.parent / "mine.csv.gz"
+    file.write_bytes(gzip.compress((root.parent / "mine.csv").read_bytes()))
+    _, reasons, remarks = receipts.receive(root, home, file, "beta", now=at("03-02"))
+    assert (reasons, remarks) == ((), (
+        "the recorded sha256 is that of the unpacked file", "the file is identical to alpha/1"))
+
+
 def rated(rules: rulebook.Rulebook, home: Path) -> set[int]:
     (field,) = ground.prepared(rules, home).fields
     return set(np.flatnonzero(np.isfinite(field.judged[0].means)).tolist())
@@ -241,7 +251,10 @@ def test_a_blind_phase_publishes_receipts_without_scores(root: Path, home: Path,
     rules = root / "challenge.toml"
     rules.write_text(rules.read_text().replace("public = 0.25", "public = 0.25\nblind = true"))
     send("alpha", "03-01", "second")
-    invoke("challenge", "publish", root)
+    submit(root, "test/delta", 1, dict(list(scores(1, 9).items())[40:]))
+    assert "refused   delta/1" in invoke("challenge", "publish", root, status=1).out
+    shutil.rmtree(root / "submissions" / "test" / "delta")
+    assert "1 submission accepted, 0 refused" in invoke("challenge", "publish", root).out
     published = [*(root / "ranking" / "test").glob("*.*"), *(root / "site" / "test").glob("*.html")]
     page, receipt = root / "site" / "test" / "challenge.html", json.loads((root / receipts.FILE).read_text())
     assert receipt["sha256"] in page.read_text()
