@@ -250,7 +250,8 @@ def _wrong_files(entries: Sequence[os.DirEntry[str]]) -> Iterator[str]:
         elif not entry.name.isprintable():
             yield f"{shown(entry.name)} has unprintable characters in its name"
         elif entry.name != ABOUT and ending_of(Path(entry.name)) not in FORMS:
-            yield f"{shown(entry.name)} is not a score file ({', '.join(FORMS)})"
+            yield (f"{shown(entry.name)} is not a score file; save it as CSV (expected {' or '.join(FORMS)}, also "
+                   "with .gz)")
         elif status.st_size > MAX_BYTES:
             yield f"{shown(entry.name)} is larger than {MAX_BYTES >> 20} MB"
         else:

@@ -230,6 +230,9 @@ def test_the_workflow_receives_files_of_pull_requests(tmp_path: Path, home: Path
     workflow = (ROOT / "harness/challenge/receive.yml").read_text()
     script = "\n".join((*re.findall("- run: (.*)", workflow), textwrap.dedent(workflow.split("        run: |\n")[1])))
     git(tmp_path, "clone", "--quiet", str(origin), "checkout")
+    unset = subprocess.run(["bash", "-e", "-c", script], cwd=tmp_path / "checkout", check=False, capture_output=True,
+                           text=True, env={**os.environ, "HARNESS": ""})
+    assert "HARNESS: set it in .github/workflows/receive.yml" in unset.stderr
     for number in (1, 2, 3):
         subprocess.run(["bash", "-e", "-c", script], cwd=tmp_path / "checkout", check=True, env={
             **os.environ, "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}", "BASE": "main", "NUMBER": str(number),
