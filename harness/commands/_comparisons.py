@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from itertools import chain, combinations
 
 import numpy as np
+import numpy.typing as npt
 
 from benchmarks.errors import plural
 from harness.commands._output import DATA, table
@@ -180,7 +181,7 @@ def by_wmt25(chosen: Selection) -> Iterator[tuple[str, list[dict[str, object]]]]
 
 
 def comparison_tables(chosen: Selection) -> Iterator[str]:
-    """Yield a table per target of the comparisons of the best column or of the selected columns."""
+    """Yield a table per target of the comparisons of the best column or of the selected columns, its rivals first."""
     best = {target: rows[0].column for target, rows in chosen.correlations().items()}
     draws = _draws(chosen) if chosen.test.startswith("perm-both") else 0
     for target, comparisons in chosen.comparisons().items():
@@ -189,7 +190,8 @@ def comparison_tables(chosen: Selection) -> Iterator[str]:
         rows = comparisons.at(of_selected[comparisons.better] | of_selected[comparisons.worse])
         cells = [(row.better, row.worse, str(row.n), number(row.delta), number(row.value),
                   _p(row.p, draws), _p(row.holm), _p(row.bh), "yes" if row.bh < ALPHA else "no")
-                 for row in sorted(rows, key=lambda row: (row.p, -abs(row.value), row.better, row.worse))]
+                 for row in sorted(rows, key=lambda row: (
+                     row.better != best.get((row.dataset, row.quality)), row.delta, row.better, row.worse))]
         if cells:
             yield (chosen.table(target, f", {_test(chosen)}, two-sided", (
                 "Better", "Worse", "n", "difference", "t", "p", "Holm", "BH", "established"), cells)
@@ -219,7 +221,7 @@ def cluster_tables(chosen: Selection) -> Iterator[str]:
         yield (chosen.table(target, f", clusters by {_test(chosen)}, {adjusted}, 5 %. {_raters(chosen, target)}", (
             "Cluster", "Metric", "value", "95 % interval", "n", "corrected", "Group"), cells)
                + "Columns that share a group letter are not significantly different.\n"
-               + _warning(chosen, target))
+               + _undivided(len(clusters), wins) + _warning(chosen, target))
 
 
 def _warning(chosen: Selection, target: Target) -> str:
@@ -237,6 +239,14 @@ def _warning(chosen: Selection, target: Target) -> str:
     few = (f"{entry.contexts} contexts can be swapped in {2 ** entry.contexts} ways, so no p is below "
            f"{2 / 2 ** entry.contexts:.2g}.\n" if chosen.test == "perm-both" and entry.contexts < FEW else "")
     return f"{shared}analytic intervals treat them as independent.\n{few}"
+
+
+def _undivided(clusters: int, wins: npt.NDArray[np.bool_]) -> str:
+    """Explain a single cluster of several columns."""
+    if clusters > 1 or len(wins) < 2:
+        return ""
+    return ("All columns are in one cluster: no group of columns beats all others.\n" if wins.any() else
+            "All columns are in one cluster: these data separate none of them.\n")
 
 
 def _limit(chosen: Selection, comparisons: Comparisons) -> str:

@@ -41,6 +41,7 @@ class Index:
         self.results = results
         self.datasets = tuple(sorted(results.datasets, key=lambda entry: (split_order(entry.split), entry.name)))
         self.statistics = ordered(row.statistic for row in results.correlations)
+        self.unreferenced = {entry.name for entry in results.datasets if "references" not in entry.has}
         self.metrics = {entry.name: entry for entry in results.metrics}
         self.badges = {entry.name: entry.badge for entry in results.metrics}
         self.dataset_paths = {entry.name: f"dataset/{slug(entry.name)}.html" for entry in results.datasets}
@@ -97,11 +98,17 @@ class Index:
         """Explain why a value is missing."""
         row = self.correlation(target, column, statistic)
         if row is not None:
-            return row.note or "no value; the reason is unknown"
+            return self.note(row) or "no value; the reason is unknown"
         if target in self.unrated:
             return "nobody rated this quality"
         problems = self._problems.get((target[0], column[0]))
         return "; ".join(sorted(problems)) if problems else "not scored in this run"
+
+    def note(self, row: Correlation) -> str:
+        """Return the note of a correlation; if nothing was scored for lack of references, say so."""
+        entry = self.metrics.get(row.metric)
+        lacking = entry is not None and "references" in entry.signature and row.dataset in self.unreferenced
+        return "no item has references" if lacking and row.note.startswith("0 rows ") else row.note
 
     def on(self, board: str = "") -> tuple[DatasetEntry, ...]:
         """Return the datasets of a board, by default all."""

@@ -34,7 +34,7 @@ from leaderboard.escaping import visible
 from leaderboard.model import questions as asking
 from leaderboard.model.cost import cost_of, costs
 from leaderboard.model.index import STATISTIC, Column, Index, Target, has_value, make_index
-from leaderboard.model.sentences import about, evidence, half_width, is_control, rater_agreement, verdict
+from leaderboard.model.sentences import described, evidence, half_width, is_control, rater_agreement, verdict
 
 TURNS = 2
 """Context turns shown with a reply."""
@@ -123,7 +123,7 @@ def _question(index: Index, question: asking.Question, columns: Sequence[Column]
         "ranks": [_rank(question.ranked.get(column)) for column in columns],
         "answers": {f"{int(ratings)}{_size_key(size)}": {
             "column": columns.index(answer.best), "verdict": verdict(index, question, answer.best),
-            "about": about(index, answer.best), "evidence": evidence(index, question, answer)}
+            "about": described(index, question, answer), "evidence": evidence(index, question, answer)}
             for (board, (ratings, size)), answer in asking.answers(index.results).items() if board == question.name},
         "people": rater_agreement(question),
         "marks": {**{name: [round(row.value, 4), round(half_width(row), 4)] if row else None

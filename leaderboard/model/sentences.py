@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from harness.results import power
 from harness.results.decision_rows import Firmness
@@ -14,7 +14,7 @@ from harness.results.rows import RankingRow, Results, Skip
 from harness.statistics.pooled import MIN_CONTEXTS, TOO_FEW, weights
 from harness.statistics.power import shows
 from leaderboard.model.cost import Cost, cost_of
-from leaderboard.model.index import STATISTIC, Column, Index, plural
+from leaderboard.model.index import STATISTIC, Column, Index, Target, make_index, once, plural
 from leaderboard.model.questions import DEFAULT_CHOICE, SIZES, Answer, Choice, Question, answered
 
 SYSTEMS = {"as published": "the paper's own method", "same method, smaller model": "our smaller version of {}",
@@ -77,7 +77,8 @@ def recommendation(index: Index, question: Question) -> str:
                    for quality in entry.qualities if (entry.name, quality.name) in question.targets)
     known = [*map(str, powers)] or [shows(*size) for size in sizes]  # a single column has no standard deviation
     typical = f"On a typical target (the median of {len(known)}), " if known[1:] else ""
-    return (f"{asked} {index.labels[answer.best]}. {score_and_lead(index, question, answer)}. "
+    named = filter(None, (index.labels[answer.best], unbeaten(index, question, answer)))
+    return (f"{asked} {', '.join(named)}. {score_and_lead(index, question, answer)}. "
             f"{rater_agreement(question)} {typical}{known[len(known) // 2]}.")
 
 
@@ -93,6 +94,22 @@ def about(index: Index, column: Column) -> str:
         system.format(entry.title or entry.name),
         f"{size(entry.parameters)} parameters" if entry.parameters else no_model,
         "fitted on ratings" if entry.fitted_on == "ratings" else "")))
+
+
+def described(index: Index, question: Question, answer: Answer) -> str:
+    """Describe the metric of an answer, and name the best control that it is not shown to beat."""
+    return "; ".join(filter(None, (about(index, answer.best), unbeaten(index, question, answer))))
+
+
+def unbeaten(index: Index, question: Question, answer: Answer) -> str:
+    """State that the best column is tied with a control, which costs next to nothing; "" if with none."""
+    if is_control(index, answer.best) or not agrees(question, answer.best):
+        return ""
+    tied = {name for among in ("unfitted", "all") for row in firmness_of(index, question, answer, among)
+            for name in row.tied}
+    control = next((index.labels[column] for column in question.ranked
+                    if is_control(index, column) and index.labels[column] in tied), "")
+    return f"not shown to beat {control}" if control else ""
 
 
 def firmness_of(index: Index, question: Question, answer: Answer, among: str = "unfitted") -> Sequence[Firmness]:
@@ -131,12 +148,39 @@ def _replacement(index: Index, question: Question, column: Column) -> str:
         passed = sum(row.replaces for row in tested)
         where = "the one quality" if len(tested) == 1 else f"{passed or 'any'} of {len(tested)} qualities"
         verb = "may replace" if passed else "does not pass as a replacement for"
-        text = f" It {verb} a rater on {where} with several votes (ε = {tested[0].epsilon:g})."
+        text = f" It {verb} a rater on {where} with several votes (ε = {tested[0].epsilon:g})"
+        other, targets = _other_replacement(index, question, column)
+        if len(targets) > passed:
+            on = str(len(targets)) if targets[2:] else " and ".join(
+                name if question.datasets == 1 else f"{name} of {dataset}" for dataset, name in targets)
+            text += f"; {index.labels[other]} {'may' if passed else 'does'}, on {on}"
+        text += "."
     if known := [row for row in rows if math.isfinite(row.worth)]:
         worth = float(weights([row.dataset for row in known], question.rule) @ [row.worth for row in known])
         text += (f" One rating together with its scores is worth {worth:.2f} ratings; halving the number of ratings "
                  "would take a metric with r = 0.71.")
     return text
+
+
+def _other_replacement(index: Index, question: Question, column: Column) -> tuple[Column, list[Target]]:
+    """Return the other column, not fitted on ratings, that replaces a rater on the most targets, with these targets."""
+    passed: dict[Column, list[Target]] = {column: []}
+    for target in question.targets:
+        for other in replacing(index.results).get(target, ()):
+            if other != column:
+                passed.setdefault(other, []).append(target)
+    return max(passed.items(), key=lambda entry: (len(entry[1]), entry[0]))
+
+
+@once
+def replacing(results: Results) -> Mapping[Target, list[Column]]:
+    """Return, for each target, the columns of metrics not fitted on ratings that may replace a rater."""
+    fitted = {entry.name for entry in results.metrics if entry.fitted_on == "ratings"}
+    columns: dict[Target, list[Column]] = defaultdict(list)
+    for row in results.decisions:
+        if row.replaces and row.metric not in fitted:
+            columns[row.dataset, row.quality].append((row.metric, row.column))
+    return columns
 
 
 def score(question: Question, column: Column) -> str:
@@ -234,10 +278,10 @@ def _lead(index: Index, question: Question, answer: Answer) -> str:
 
 def without_value(results: Results) -> list[tuple[str, list[Skip]]]:
     """Group the columns without a value on any quality of a dataset, by reason."""
-    notes: dict[tuple[str, str], set[str]] = defaultdict(set)
+    index, notes = make_index(results), defaultdict[tuple[str, str], set[str]](set)
     for row in results.correlations:
         if row.statistic == STATISTIC:
-            notes[row.dataset, row.column].add("" if math.isfinite(row.value) else row.note)
+            notes[row.dataset, row.column].add("" if math.isfinite(row.value) else index.note(row))
     return by_reason(Skip(dataset, column, *reasons) for (dataset, column), reasons in notes.items()
                      if len(reasons) == 1 and "" not in reasons)
 

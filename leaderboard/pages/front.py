@@ -65,7 +65,7 @@ def _answer(index: Index, first: Question) -> Ask:
         return Ask(sentences.question_text(first, DEFAULT_CHOICE), Cell("every metric has a missing value"), "", "",
                    sentences.rater_agreement(first))
     return Ask(sentences.question_text(first, DEFAULT_CHOICE, sentences.verdict(index, first, answer.best)),
-               column_cell(index, answer.best), sentences.about(index, answer.best),
+               column_cell(index, answer.best), sentences.described(index, first, answer),
                sentences.evidence(index, first, answer), sentences.rater_agreement(first))
 
 

@@ -50,6 +50,7 @@ def _page(index: Index, points: Mapping[str, ItemScores], entry: MetricEntry) ->
               and (rows := [row for column in columns if (row := first.ranked.get(column))])]
     best = next(((row.metric, row.column) for _, row in firsts), columns[0] if columns else (entry.name, ""))
     of_column = f": {index.labels[best]}" if len(columns) > 1 else ""
+    errors_of = f": {index.labels.get(columns[0], columns[0][1])}" if len(columns) > 1 else ""
     published_of, published = _published(index, columns)
     return Page(
         path=index.metric_paths[entry.name],
@@ -61,7 +62,7 @@ def _page(index: Index, points: Mapping[str, ItemScores], entry: MetricEntry) ->
             Section("columns", "Columns", _columns(index, columns) if len(columns) > 1 else ()),
             Section("paper", f"Published and in this run: {published_of}", published),
             Section("targets", f"All datasets and qualities{of_column}", _targets(index, best) if columns else ()),
-            Section("items", "Largest errors", _items(index, entry)),
+            Section("items", f"Largest errors{errors_of}", _items(index, entry)),
             Section("length", f"Influence of length{of_column}", _lengths(index, points, best)),
             *(Section(f"weights-{slug(weights.name)}-{weights.digest[:8]}", f"Weights: {weights.name}",
                       (_training(weights),))
@@ -200,7 +201,7 @@ def _items(index: Index, entry: MetricEntry) -> tuple[Block, ...]:
                  for too_high in (True, False))
     blocks = [block for title, rows in (("Scored too high", high), ("Scored too low", low)) if rows
               for block in (Prose(title), *itertools.chain(*map(example_blocks, rows)))]
-    return (Prose(TEXT["worst"].format(items=ITEMS)), *blocks) if blocks else ()
+    return (Prose(TEXT["worst"].format(high=len(high), low=len(low))), *blocks) if blocks else ()
 
 
 def _lengths(index: Index, points: Mapping[str, ItemScores], column: Column) -> tuple[Block, ...]:

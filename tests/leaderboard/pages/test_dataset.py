@@ -9,9 +9,9 @@ from leaderboard.blocks.decisions import ROWS
 from leaderboard.blocks.tables import Dots, Picture
 from leaderboard.model.index import make_index
 from leaderboard.model.questions import DEFAULT_CHOICE, answers, default, questions
-from leaderboard.model.sentences import evidence
+from leaderboard.model.sentences import evidence, without_value
 from leaderboard.pages import dataset
-from tests.leaderboard.conftest import CELLS, SCRIPT, table
+from tests.leaderboard.conftest import CELLS, SCRIPT, altered, table
 from tests.suite_run import SuiteRun
 
 
@@ -56,6 +56,21 @@ def test_the_answer_says_where_a_rater_is_replaced_and_the_worth(results: Result
     text = evidence(make_index(made), question, answer)
     assert "replace a rater on 2 of 3 qualities with several votes (ε = 0.2)" in text
     assert "worth 1.40 ratings" in text
+    more = [decision(target, "length", 1.2, metric="length") for target in question.targets]
+    where = " of ".join(reversed(question.targets[0]))
+    for passed, others, part in ((2, more, "(ε = 0.2); length may, on 3."), (2, more[:2], "(ε = 0.2). "), (
+            0, more[:1], f"any of 3 qualities with several votes (ε = 0.2); length does, on {where}.")):
+        rows = [replace(row, replaces=row.replaces and passed > 0) for row in made.decisions]
+        assert part in evidence(make_index(replace(made, decisions=[*rows, *others])), question, answer)
+
+
+def test_missing_references_are_the_cause_of_missing_values(results: Results) -> None:
+    spearman = next(row for row in results.correlations if row.statistic == "spearman")
+    row = replace(spearman, value=math.nan, n=0, note="0 rows have both a rating and a score")
+    for has, note in (((), "no item has references"), (("references",), row.note)):
+        made = altered(replace(results, correlations=(row,)), row.dataset, has=has)
+        assert make_index(made).why((row.dataset, row.quality), (row.metric, row.column)) == note
+        assert [reason for reason, _ in without_value(made)] == [note]
 
 
 def test_dataset_page_draws_its_power_by_contexts(suite_run: SuiteRun) -> None:

@@ -52,15 +52,17 @@ def test_page_and_terminal_say_how_firm_a_lead_is(results: Results) -> None:
     assert question is not None
     removals = {"datasets": None, "contexts": 12, "votes": 1400}
     best = answers(results)[question.name, DEFAULT_CHOICE].best
-    places = [Firmness(board, "real", question.rule, "spearman", among, *best, unit, removed, 9000, "x", (), ("y",))
+    tied = ("y", "length")
+    places = [Firmness(board, "real", question.rule, "spearman", among, *best, unit, removed, 9000, "x", (), tied)
               for board in (question.name, question.id.group) for among in ("all", "unfitted")
               for unit, removed in removals.items()]
     shown = replace(results, firmness=places)
     sentence = ("Another metric would lead without 12 of 9,000 contexts or 1,400 of 9,000 votes; "
                 "fewer contexts or votes may be enough.")
-    assert f"{sentence} Tied with it: y." in " ".join(summary(shown).split())
+    assert f"{sentence} Tied with it: y, length." in " ".join(summary(shown).split())
+    assert f"{make_index(shown).labels[best]}, not shown to beat length. Spearman" in " ".join(summary(shown).split())
     (page, *_) = front.build(shown)
-    assert all(text in str(page) for text in (sentence, "tied with y"))
+    assert all(text in str(page) for text in (sentence, "tied with y", "; not shown to beat length"))
     assert "Another metric would lead" not in str(front.build(results))
 
 

@@ -68,7 +68,10 @@ def test_largest_errors_are_on_the_pages(full: Results) -> None:
     made = replace(full, examples=tuple(
         Example("fed-turn", "Overall", item, "b", ("Hello.",), "Yes", 4.5, people, metrics, (), column)
         for item, people, metrics, column in examples))
-    assert items(section(find_page(metric.build(made), "length"), "items")) == ["higher", "high", "low"]
+    part = section(find_page(metric.build(made), "length"), "items")
+    assert items(part) == ["higher", "high", "low"]
+    assert "2 scored too high and 1 too low are shown" in str(part)
+    assert part.title == "Largest errors"
     page = find_page(dataset.build(made), "fed-turn")
     assert items(section(page, "underrated")) == ["three", "one"]
     assert items(section(page, "overrated")) == ["two"]
