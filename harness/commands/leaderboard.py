@@ -11,6 +11,7 @@ import dataclasses
 import json
 
 from benchmarks.errors import plural
+from benchmarks.formats.scorefile import listed
 from harness.commands._arguments import MODELS, RESULTS, add
 from harness.commands._output import DATA, table
 from harness.errors import BadConfig
@@ -24,7 +25,7 @@ from harness.run.run import run as run_plan
 from harness.run.settings import Settings, home_folder, settings
 from harness.run.workspace import open_workspace
 from leaderboard.blocks.cells import number
-from leaderboard.model.sentences import pairs, without_value
+from leaderboard.model.sentences import by_reason, pairs, without_value
 from leaderboard.render.text import wrapped
 
 EXTREMES = 3  # qualities shown with the best and with the worst ranks
@@ -47,8 +48,8 @@ def run(args: argparse.Namespace) -> int:
     for board in boards:
         print(json.dumps(dataclasses.asdict(board)) if chosen.json else _shown(board))
     if not chosen.json:
-        for skip in results.skips:
-            print(f"not scored: {skip.metric} on {skip.dataset}: {skip.reason}")
+        for reason, rows in by_reason(results.skips):
+            print(f"not scored: {pairs(rows)}: {reason}")
         for failure in results.failures:
             print(f"failed: {failure.metric} on {failure.dataset}: {failure.error}")
         if not boards:
@@ -70,8 +71,12 @@ def _scored(earlier: Results, chosen: Settings, data: str | None) -> Results:
         metrics=chosen.metric, datasets=names, limit=limit, sample=sample,
         seed=earlier.run.seed, data=kind, aggregations=tuple(earlier.run.options.get("aggregations", ("mean",))))
     plan = make(selection, Draws(earlier.run.seed, ranks=0, quick=True), ratings=chosen.ratings)
-    work = open_workspace(plan, home_folder(chosen.home), chosen.out, choice=choice(chosen))
-    return run_plan(plan, work)
+    home = home_folder(chosen.home)
+    results = run_plan(plan, open_workspace(plan, home, chosen.out, choice=choice(chosen)))
+    if not (results.datasets or results.failures):
+        raise BadConfig(f"{chosen.out}: the run's datasets ({listed(names)}) are not in {home}; pass the --home of the "
+                        "run, or import them there")
+    return results
 
 
 def _shown(board: Around) -> str:

@@ -113,6 +113,9 @@ def _reading(folder: Path) -> Iterator[None]:
         yield
     except FileNotFoundError as error:
         name = Path(error.filename).name if error.filename else "a table"
+        if (folder / "scores").is_dir():
+            raise BadReport(f"{folder}: no report yet, only the scores of an unfinished run; repeat its command to "
+                            "resume it, or wait if it is still running") from error
         raise BadReport(f"{folder}: no report here ({name} is missing); "
                         "`harness run --all --out DIR` creates one") from error
     except _BROKEN as error:

@@ -96,6 +96,18 @@ def test_scores_are_stored_and_results_unchanged(out: Path, invoke: Invoke) -> N
     assert before == report_of(out)
 
 
+def test_a_home_without_the_datasets_of_the_run_is_refused(out: Path, tmp_path: Path, invoke: Invoke) -> None:
+    report = files.read(out / "report")
+    real = tuple(dataclasses.replace(entry, origin="imported") for entry in report.datasets)
+    files.write(dataclasses.replace(report, datasets=real), out / "report")
+    err = invoke("leaderboard", "--out", out, "--home", tmp_path / "other", "--with", "length", status=2).err
+    assert "the run's datasets (persona-usr" in err
+    assert f"are not in {tmp_path / 'other'}; pass the --home of the run" in err
+    (tmp_path / "killed" / "scores").mkdir(parents=True)
+    assert "only the scores of an unfinished run" in invoke(
+        "leaderboard", "--out", tmp_path / "killed", "--with", "length", status=2).err
+
+
 def test_other_items_or_names_are_refused(out: Path, invoke: Invoke) -> None:
     report = files.read(out / "report")
     for line, words in (("length --data real", "no real datasets"), ("lenght", "did you mean 'length'"),
