@@ -13,7 +13,7 @@ from benchmarks.formats import records
 from benchmarks.tables import sheet
 from harness import own
 from harness.api.results import Results
-from harness.api.scores import rows_of
+from harness.api.scores import how_to_name, rows_of
 from harness.errors import BadConfig
 from harness.results import files
 from harness.run import unchanged
@@ -59,6 +59,9 @@ def requested_settings(metrics: Sequence[str] | str | None, datasets: Any, out: 
         known = ("metrics", "datasets", "out", "home", *sorted(defaults.keys() - EXCLUDED))
         raise BadConfig(f"unexpected argument {unknown!r}; {nearest(unknown, known)}")
     requested = {"metric": metrics, "out": out, "home": home, **flags}
+    for metric in (*_listed(metrics), *_listed(flags.get("with_"))):
+        if hasattr(metric, "card"):
+            raise BadConfig(f"metrics: expected names, got {type(metric).__name__}; {how_to_name(metric)}")
     with records.refused_as(BadConfig):
         values = records.fields_of(Settings, {name: _as_written(value, listed=defaults[name] == ())
                                               for name, value in requested.items() if value is not None}, "arguments")
@@ -80,6 +83,10 @@ def _as_written(value: Any, *, listed: bool) -> Any:
     if listed and isinstance(value, Iterable):
         return [value] if isinstance(value, str) else list(value)
     return str(value) if isinstance(value, Path) else value
+
+
+def _listed(value: Any) -> Sequence[Any]:
+    return value if isinstance(value, list | tuple) else [value]
 
 
 def _by_name(datasets: Any) -> Mapping[str, Any]:

@@ -55,7 +55,7 @@ def score(
     {'length': array([ 3., nan])}
     """
     if not isinstance(metric, str):
-        raise BadConfig(f"metric: expected one name, got {type(metric).__name__}; call score once per metric")
+        raise BadConfig(f"metric: expected one name, got {type(metric).__name__}; {how_to_name(metric)}")
     chosen = registry.choose(metric, seed=seed).metric
     if isinstance(items, Dataset):
         parsed: Sequence[Item | None] = items.items
@@ -71,6 +71,13 @@ def score(
     scores = np.full((len(chosen.card.columns), len(parsed)), np.nan)
     scores[:, scored] = [columns[name] for name in chosen.card.columns]
     return dict(zip(chosen.card.columns, scores, strict=True))
+
+
+def how_to_name(metric: Any) -> str:
+    """Return how to name a metric that was passed as an object."""
+    if hasattr(metric, "card"):
+        return "save the metric in a file and pass its path, such as './overlap.py'"
+    return "call score once per metric"
 
 
 _models = functools.lru_cache(maxsize=2)(Models)

@@ -9,11 +9,13 @@ import pytest
 from benchmarks import registry as datasets
 from benchmarks.dataset import SYSTEM, USER, Item
 from harness import score
+from harness.api import run
 from harness.api import scores as api
 from harness.cli import main
 from harness.errors import BadConfig
 from harness.scoring import composites
 from harness.scoring.store import ScoreStore
+from metrics.control.length import Length
 from metrics.errors import CannotScore, UnknownMetric
 from metrics.models.service import Choice, Models
 from metrics.registry import choose
@@ -77,6 +79,9 @@ def test_invalid_items_are_refused() -> None:
                           ("length", [{**TEA, "id": "x"}, {**TEA, "id": "x"}])):
         with pytest.raises(BadConfig):
             score(metric, other)  # type: ignore[arg-type]
+    for call in (lambda: score(Length(), [TEA]), lambda: run([Length()])):  # type: ignore[arg-type, list-item]
+        with pytest.raises(BadConfig, match=r"got Length; save the metric in a file and pass its path"):
+            call()
     with pytest.raises(UnknownMetric, match="'length'"):
         score("lenght", [TEA])
 
