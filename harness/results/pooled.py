@@ -27,16 +27,17 @@ from harness.statistics.rank_intervals import TargetScores
 
 STATISTIC, RELIABILITY = "spearman", "split-half"
 AT_ODDS = "p is adjusted over all pairs, the interval is not"
-"""The explanation given where an interval and p disagree."""
+"""The explanation given where an interval and p disagree, if more than one pair was tested."""
 
 
 @dataclass(frozen=True, slots=True)
 class Lead:
-    """The column with the higher mean over targets, and its lead over the other."""
+    """The column with the higher mean over targets, and its lead over the other; whether it is the only pair tested."""
 
     better: ColumnKey
     worse: ColumnKey
     difference: Difference
+    only_pair: bool = False
 
     @property
     def verdict(self) -> str:
@@ -45,7 +46,12 @@ class Lead:
         p = "p < 0.001" if lead.p < 0.001 else f"p = {lead.p:.3f}"
         interval = f" [{lead.low:.3f}, {lead.high:.3f}]" if math.isfinite(lead.low) else ""
         return (f"by {lead.value:.3f}{interval}, {p}: {self.state}"
-                f"{f' ({AT_ODDS})' if lead.at_odds and not lead.none else ''}")
+                f"{f' ({AT_ODDS})' if self.at_odds and not lead.none else ''}")
+
+    @property
+    def at_odds(self) -> bool:
+        """Return True if the adjustment over all pairs may explain why interval and p disagree."""
+        return self.difference.at_odds and not self.only_pair
 
     @property
     def state(self) -> str:
@@ -103,14 +109,14 @@ class Pool:
         rows = [list(self.columns).index(column) for column in ranked]
         parts = [self._swapped(target).take(rows) for target in targets]
         p = adjusted(all_pairs(parts, weight), self.draws) if ranked else np.empty((0, 0))
-        leads = []
+        leads, only_pair = [], len(ranked) == 2
         for first, second in pairs:
             lead = Difference(*(math.nan,) * 4)
             if {first, second} <= set(ranked):
                 row, column = ranked.index(first), ranked.index(second)
                 lead = difference(parts, weight, row, column, float(p[row, column]))
-            leads.append(Lead(second, first, Difference(-lead.value, -lead.high, -lead.low, lead.p))
-                         if lead.value < 0 else Lead(first, second, lead))
+            leads.append(Lead(second, first, Difference(-lead.value, -lead.high, -lead.low, lead.p), only_pair)
+                         if lead.value < 0 else Lead(first, second, lead, only_pair))
         return leads
 
     def _swapped(self, target: Target) -> Swapped:

@@ -272,8 +272,9 @@ def _lead(index: Index, question: Question, answer: Answer) -> str:
     few = 0 < sum(entry.contexts for entry in index.datasets if entry.name in datasets) < MIN_CONTEXTS
     p = "adjusted p < 0.001" if lead.p < 0.001 else f"adjusted p = {lead.p:.3f}"
     interval = f"95 % interval {number(lead.low, 3)} to {number(lead.high, 3)}, " if math.isfinite(lead.low) else ""
+    notes = (f"; {AT_ODDS}" if answer.lead and answer.lead.at_odds else "") + (f"; {TOO_FEW}" if few else "")
     return (f"its lead of {lead.value:.3f} over {name} is {'' if lead.established else 'not '}established "
-            f"({interval}{p}{f'; {AT_ODDS}' if lead.at_odds else ''}{f'; {TOO_FEW}' if few else ''})")
+            f"({interval}{p}{notes})")
 
 
 def without_value(results: Results) -> list[tuple[str, list[Skip]]]:

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from harness.results import differences
-from harness.results.pooled import Pool
+from harness.results.pooled import AT_ODDS, Lead, Pool
+from harness.statistics.pooled import Difference
 from tests.suite_run import SuiteRun
 
 
@@ -30,6 +31,15 @@ def test_means_and_leads_are_those_of_the_boards(suite_run: SuiteRun) -> None:
     assert smallest < 0.05
     assert not pool.targets("dev", "real")
     assert {quality.casefold() for _, quality in pool.targets(dimension="overall")} == {"overall"}
+
+
+def test_an_interval_at_odds_with_p_is_explained_only_among_several_pairs(suite_run: SuiteRun) -> None:
+    lead = Lead(("a", "a"), ("b", "b"), Difference(0.1, 0.01, 0.19, 0.06))
+    assert AT_ODDS in lead.verdict
+    assert AT_ODDS not in dataclasses.replace(lead, only_pair=True).verdict
+    pool, pair = Pool.of(suite_run.results), (("length", "length"), ("random", "random"))
+    alone = dataclasses.replace(pool, columns={column: pool.columns[column] for column in pair}, swapped={})
+    assert [part.leads(part.targets("dev"), [pair])[0].only_pair for part in (pool, alone)] == [False, True]
 
 
 def test_a_column_fitted_on_real_ratings_has_no_value_there(suite_run: SuiteRun) -> None:
