@@ -171,10 +171,14 @@ def _takes_items(score: Any) -> bool:
 
 
 def _check_card(card: MetricCard) -> None:
-    """Raise MetricError for an invalid name, columns, needs or levels."""
+    """Raise MetricError for an invalid name, columns, needs or levels, or a string instead of a tuple."""
     if not is_name(card.name):
         raise MetricError(f"the card's name {card.name!r} must be lower-case letters and digits, with hyphens "
                           "between them, such as green-tea")
+    for field in dataclasses.fields(card):
+        value = getattr(card, field.name)
+        if str(field.type).startswith("tuple") and isinstance(value, str):
+            raise MetricError(f"{card.name!r}: {field.name} is a string; write ({value!r},)")
     if not card.columns:
         raise MetricError(f"{card.name!r}: the card lists no columns")
     if unknown := sorted(set(card.needs) - set(NEEDS)):
@@ -187,8 +191,9 @@ def _check_card(card: MetricCard) -> None:
 def as_metric(kind: Any) -> type[Metric]:
     """Return the class if it is a metric; raise MetricError if a part is missing or invalid."""
     card, name = getattr(kind, "card", None), kind.__qualname__
+    no_card = MetricError(f"{name} has no card: write `card: ClassVar[MetricCard] = MetricCard(...)` in the class")
     if not isinstance(card, MetricCard):
-        raise MetricError(f"{name} has no card: add `card: ClassVar[MetricCard] = MetricCard(...)`")
+        raise no_card
     if not dataclasses.is_dataclass(kind):
         raise MetricError(f"{name} is not a dataclass: add @dataclass(frozen=True, slots=True) above `class {name}`")
     if not _takes_items(getattr(kind, "score", None)):
@@ -200,6 +205,8 @@ def as_metric(kind: Any) -> type[Metric]:
         raise MetricError(f"{card.name!r}: its card has models={card.models!r}, but its options for models are "
                           f"{', '.join(sorted(models)) or 'none'}; the two must agree")
     for field in fields:
+        if field.name == "card":  # annotated without ClassVar
+            raise no_card
         if field.name in RESERVED:
             raise MetricError(f"{card.name!r}: {field.name!r} is reserved for signatures; rename the option")
         if field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING:

@@ -71,9 +71,10 @@ def _in_file(shown: str, path: Path) -> type[Metric]:
 
 def _only(shown: str, module: ModuleType, content: bytes) -> type[Metric]:
     """Return the only metric that a file defines."""
-    kinds = list(dict.fromkeys(
-        kind for kind in vars(module).values() if inspect.isclass(kind) and kind.__module__ == module.__name__
-        and isinstance(vars(kind).get("card"), MetricCard)))
+    defined = [kind for kind in dict.fromkeys(filter(inspect.isclass, vars(module).values()))
+               if kind.__module__ == module.__name__]
+    kinds = [kind for kind in defined if isinstance(vars(kind).get("card"), MetricCard)]
+    kinds = kinds or [kind for kind in defined if hasattr(kind, "score")][:1]  # refused below
     lines = {node.name: node.lineno for node in ast.walk(ast.parse(content)) if isinstance(node, ast.ClassDef)}
     if not kinds:
         raise BrokenPlugin(f"{shown}: has no metric: none of its classes has a card")

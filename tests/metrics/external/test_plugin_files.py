@@ -135,6 +135,10 @@ NO_METRIC = (
     ("\x00", "Error"), (TWO, "2 metrics, Marks in line 10 and Others in line"),
     (source().replace("def score", "def scare"), "marks.py, line 10: "), (source(name="Marks!"), "lower-case letters"),
     (source().replace("mark:", "code:"), "'code'"), (source().replace("family=", "familly="), "did you mean 'family'?"),
+    (source().replace('("marks",)', '("marks")'), "'marks': columns is a string; write ('marks',)"),
+    (source().replace("card: ClassVar[MetricCard]", "card: MetricCard"), "line 10: Marks has no card: write"),
+    (source().replace("card:", "Card:"), "line 10: Marks has no card: write `card: ClassVar[MetricCard]"),
+    (source().replace("ClassVar[MetricCard]", "MetricCard").replace(", slots=True", ""), "Marks has no card: write"),
     ("class Odd(BaseException): pass\nraise Odd", "line 2: Odd"),
     (source(name="bleu"), "marks.py: a built-in metric is named 'bleu'; give the card another name"),
 )
