@@ -269,7 +269,8 @@ def _lead(index: Index, question: Question, answer: Answer) -> str:
     if lead.none:
         return f"{name}, the next metric, ranks the items identically"
     datasets = {dataset for dataset, _ in question.targets}
-    few = 0 < sum(entry.contexts for entry in index.datasets if entry.name in datasets) < MIN_CONTEXTS
+    contexts = sum(entry.contexts for entry in index.datasets if entry.name in datasets)
+    few = not lead.established and 0 < contexts < MIN_CONTEXTS
     p = "adjusted p < 0.001" if lead.p < 0.001 else f"adjusted p = {lead.p:.3f}"
     interval = f"95 % interval {number(lead.low, 3)} to {number(lead.high, 3)}, " if math.isfinite(lead.low) else ""
     notes = (f"; {AT_ODDS}" if answer.lead and answer.lead.at_odds else "") + (f"; {TOO_FEW}" if few else "")

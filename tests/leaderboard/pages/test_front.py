@@ -13,6 +13,7 @@ import pytest
 from harness.results.decision_rows import Firmness
 from harness.results.pooled import Pool
 from harness.results.rows import Correlation, Example, ItemScores, Results, Timing
+from harness.statistics.pooled import TOO_FEW
 from leaderboard.blocks.boards import cost_cell
 from leaderboard.blocks.pictures import cost_picture
 from leaderboard.blocks.tables import Ask
@@ -101,6 +102,14 @@ def test_leads_are_those_of_the_pooled_test(full: Results) -> None:
         assert answer.best == means[0]
         assert answer.following == next(column for column in means if column[0] != means[0][0])
         assert [answer.lead] == pool.leads(question.targets, [(answer.best, answer.following)], rule)
+
+
+def test_leads_on_few_contexts_cannot_be_established(full: Results) -> None:
+    for contexts, few in ((6, False), (1, True)):
+        made = replace(full, datasets=tuple(replace(entry, contexts=contexts) for entry in full.datasets))
+        texts = [evidence(make_index(made), question, answers(made)[question.name, DEFAULT_CHOICE])
+                 for question in questions(made)]
+        assert any(TOO_FEW in text for text in texts) == few
 
 
 def test_scripts_have_every_rank(full: Results) -> None:
