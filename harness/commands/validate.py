@@ -12,7 +12,7 @@ import json
 import textwrap
 from pathlib import Path
 
-from benchmarks.formats.scorefile import ScoreFile, counts, describe, expected, printable, read
+from benchmarks.formats.scorefile import ScoreFile, counts, describe, expected, for_real_data, printable, read
 from harness.commands._arguments import add
 from harness.commands.template import available
 
@@ -55,6 +55,8 @@ def _read(path: Path, home: Path, names: list[str], column: str) -> tuple[ScoreF
 
 def _print(path: Path, file: ScoreFile, origin: str) -> None:
     name = printable(path.name)
+    unknown = [problem for problem in file.problems if problem.kind == "unknown" and problem.line]
+    real = for_real_data(len(unknown), file.rows) if origin == "sample" and file.datasets else ""
     summary = ", ".join(f"{number:,} {kind}" for kind, number in counts(file.problems).items())
     if file.fatal and len(file.problems) == 1:
         print(f"{name}: refused: {next(describe(file.problems))} ({summary})")
@@ -62,7 +64,8 @@ def _print(path: Path, file: ScoreFile, origin: str) -> None:
     if file.datasets:
         sample = ", from the bundled sample" if origin == "sample" else ""
         print(f"{name}: {file.rows:,} scores, for {', '.join(file.datasets)}{sample}; sha256 {file.digest[:12]}")
-    for line in describe(file.problems):
+    lines = describe([problem for problem in file.problems if not (real and problem in unknown)])
+    for line in (*filter(None, [real]), *lines):
         print(textwrap.fill(line, WIDTH, initial_indent="  ", subsequent_indent="      ",
                             break_on_hyphens=False))
     if file.fatal:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import math
 import re
+from pathlib import Path
 
 from benchmarks import registry as datasets
+from benchmarks.errors import BadStore, UnknownDataset
+from benchmarks.formats.scorefile import BAR, for_real_data
 from benchmarks.storage import store
 from benchmarks.storage.files import sweep
 from harness import own
@@ -17,6 +21,7 @@ from harness.run.settings import Settings, additional_statistics, command_line, 
 from harness.run.workspace import Workspace, bytes_of, open_workspace
 from metrics import registry
 from metrics.external.libraries.evaluate import EvaluateModule
+from metrics.external.libraries.scores import ScoresOfFile
 from metrics.judges import spending
 from metrics.models.service import Choice
 
@@ -50,11 +55,31 @@ def prepare(requested: Settings) -> tuple[Plan, Workspace]:
     for pick in prepared.chosen:
         if isinstance(pick.metric, EvaluateModule) and not requested.dry_run:
             pick.metric.check_field()
+    _check_score_files(prepared, home)
     work = open_workspace(prepared, home, requested.out, choice=choice(requested), requested=requested)
     if requested.reuse:
         reused = reuse.take(requested.reuse, prepared.chosen, selection.aggregations, work.models)
         prepared = dataclasses.replace(prepared, reused=reused)
     return prepared, work
+
+
+def _check_score_files(prepared: Plan, home: Path) -> None:
+    """Raise BadConfig for a score file that seems made for real data, some of whose ids the bundled sample shares."""
+    files = {pick.label: pick.metric.scores for pick in prepared.chosen if isinstance(pick.metric, ScoresOfFile)}
+    if not files or prepared.selection.data == "real":
+        return
+    planned, known, sampled = {card.name for card in prepared.cards}, set[str](), set[str]()
+    for name in datasets.names():
+        with contextlib.suppress(UnknownDataset, BadStore):  # not here, or reported when the run reaches it
+            dataset = datasets.load(name, home)
+            ids = {item.id for item in dataset.items}
+            known |= ids
+            sampled |= ids if dataset.origin == "sample" and name in planned else set()
+    for label, scores in files.items():
+        items = [name if name in known else name.rpartition(BAR)[0] for name in scores]
+        unknown = sum(item not in known for item in items)
+        if not sampled.isdisjoint(items) and (problem := for_real_data(unknown, len(items))):
+            raise BadConfig(f"{label}: {problem}, or leave out the sample with --data real")
 
 
 def check(requested: Settings) -> None:

@@ -29,7 +29,8 @@ from benchmarks.formats.scorefile.problems import Problem, counts, describe, lis
 from benchmarks.formats.scorefile.rows import FORMS, ScoreRows, ending_of, opened, rows
 
 __all__ = ["BAR", "EVERY", "FORMS", "Expected", "Problem", "ScoreFile", "ScoreRows", "Unreadable", "counts",
-           "describe", "ending_of", "expected", "listed", "opened", "printable", "read", "rows", "template"]
+           "describe", "ending_of", "expected", "for_real_data", "listed", "opened", "printable", "read", "rows",
+           "template"]
 
 SUGGESTIONS = 20
 """Maximum number of unknown ids for which the nearest known id is suggested."""
@@ -86,6 +87,12 @@ def read(path: Path, wanted: Expected, *, all_datasets: bool = True, column: str
     missing = sorted(_missing(values, wanted, datasets), key=lambda problem: -problem.count)
     problems = (*notes, *sorted(by_line, key=lambda problem: problem.line), *no_scores, *missing, *_constants(scores))
     return ScoreFile(scores, problems, digest, len(table.ids))
+
+
+def for_real_data(unknown: int, rows: int) -> str:
+    """Explain unknown ids in a file that is compared with the bundled sample; empty if most are known."""
+    return (f"{unknown:,} of its {rows:,} rows name no item of the bundled sample: the file seems to be made for the "
+            "real data, which are not installed; import them first (`harness import`)") if 2 * unknown > rows else ""
 
 
 def _unreadable(error: Unreadable) -> Problem:

@@ -36,6 +36,19 @@ def test_filled_template_is_valid_and_ranked(tmp_path: Path, invoke: Invoke) -> 
     assert str(tmp_path).encode() not in written, "results can be published"
 
 
+def test_a_file_for_real_data_is_not_scored_on_the_sample(tmp_path: Path, invoke: Invoke) -> None:
+    """The ids of the sample's items coincide with some of the real ones."""
+    path, part = tmp_path / "mine.csv", "80 of its 81 rows name no item of the bundled sample"
+    path.write_text("dialogue_id,score\n" + "".join(f"{name},1\n" for name in (ID, *(f"{ID}{n}" for n in range(80)))))
+    printed = invoke("validate", path, status=1).out
+    assert part in " ".join(printed.split())
+    assert "did you mean" not in printed
+    for flags in (("--dataset", "jsalt"), ("--all",)):
+        assert part in invoke("run", *flags, "--with", f"scores:{path}", "--out", tmp_path / "out", status=2).err
+    err = invoke("run", "--dataset", "fed-dial", "--metric", f"scores:{path}", "--out", tmp_path / "out", status=1).err
+    assert part not in err
+
+
 def test_missing_scores_are_counted(tmp_path: Path, invoke: Invoke) -> None:
     items = {name: len(registry.sample(registry.card(name)).items) for name in ("fed-dial", "jsalt")}
     invoke("template", *DATASETS, "--out", tmp_path / "template.csv", "--by", "item")
