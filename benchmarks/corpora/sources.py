@@ -24,7 +24,7 @@ EMOTIONS = ("no emotion", "anger", "disgust", "fear", "happiness", "sadness", "s
 CONTROL = re.compile(r"[\x00-\x1f\x7f]+")
 REPLIES = ("positive_responses", "adversarial_negative_responses", "random_negative_responses")
 SOURCES = {name: card.sources for name, card in corpus_files.CARDS.items() if card.sources}
-"""The files of each corpus that can be fetched, by default those of training."""
+"""The source files of each corpus that can be fetched."""
 
 
 def fetch(name: str, home: Path) -> int:

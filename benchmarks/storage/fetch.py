@@ -123,7 +123,7 @@ def mirrored(name: str, folder: Path) -> Path:
     except Exception as error:  # the errors of the library depend on its version and transport
         reason = " ".join(str(error).split()) or type(error).__name__
         raise FetchError(f"{MIRROR}: {reason:.160}") from error
-    raise FetchError(f"{MIRROR}: {name}_eval.json is missing in its archive, or too large")
+    raise FetchError(f"{MIRROR}: {name}_eval.json is missing from its archive, or too large")
 
 
 @contextmanager

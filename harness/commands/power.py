@@ -80,7 +80,7 @@ def _lines(rows: Sequence[Power], pair: Sequence[str]) -> Iterator[str]:
              if math.isfinite(group[0].detectable)}
     known = dict(sorted(known.items()))
     heads = ("contexts", *map(_raters, known))
-    yield table(f"Difference that {'this' if pair else 'a typical'} pair shows with 80 % power, {first.quality} on "
+    yield table(f"Difference detectable with 80 % power for {'this' if pair else 'a typical'} pair, {first.quality} on "
                 f"{first.dataset}", heads, "", (
         (str(count), *(_difference(cells[count]) for cells in known.values()))
         for count in sorted(row.contexts for row in groups[first.raters])))
@@ -94,8 +94,8 @@ def _lines(rows: Sequence[Power], pair: Sequence[str]) -> Iterator[str]:
     if len(needed) == len(groups) > 1 and min(needed.values()) > MOST:
         needs = [f"more than {MOST:,}, however many raters"]
     leading = "" if pair else "The leading pair: "
-    yield wrapped(f"{leading}{first.first} and {first.second} differ by {abs(first.difference):.3f}; these data find "
-                  f"that with a power of {100 * first.power:.0f} %. Contexts for 80 %: {', '.join(needs)}")
+    yield wrapped(f"{leading}{first.first} and {first.second} differ by {abs(first.difference):.3f}; these data detect "
+                  f"that with a power of {100 * first.power:.0f} %. Contexts needed for 80 %: {', '.join(needs)}")
 
 
 def _shows(row: Power) -> str:

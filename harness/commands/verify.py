@@ -30,7 +30,7 @@ SHOWN = 20
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("results", type=Path, nargs="+", metavar="RESULTS",
-                        help="results of a run, which is repeated, or bundles (.zip) of `harness submit`")
+                        help="a results folder, whose run is repeated, or bundles (.zip) made by `harness submit`")
     add(parser, "ratings", default=None)
     add(parser, "out DIR: results: folder for the scores, report and site of the repeated run (default: ./verified)",
         default=Path("verified"))
@@ -103,7 +103,7 @@ def _summary(table: TableDifference) -> str:
         largest = max(table.fields, key=lambda difference: difference.size)
         size = f"{largest.size:.3g}" if math.isfinite(largest.size) else "a missing value"
         text += f"; the largest difference is {size}, in {', '.join(map(str, largest.key))}"
-    return text + f"; {len(table.gone)} are gone, {len(table.new)} are new"
+    return text + f"; {len(table.gone)} gone, {len(table.new)} new"
 
 
 def _differences(table: TableDifference) -> Iterator[str]:

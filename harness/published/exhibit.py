@@ -31,9 +31,9 @@ CAVEAT = ("The means in the first table are over {}, for this run and, from publ
           "dataset on whose ratings its weights were fitted.")
 REMARKS = (
     "recomputed: from the other numbers in the same table, which are rounded.",
-    ("The organisers ranked development datasets by the dev rule and test datasets by the test rule. The "
+    ("The organisers ranked submissions by the dev rule on development and by the test rule on test datasets. The "
      "tables have one average per dataset; under the test rule, each is weighted by the dataset's number of qualities. "
-     "Team 5 is MME-CRS; its own paper reports a different run than the organisers' paper, and names the teams after "
+     "Team 5 is MME-CRS; its own paper reports a different run from the organisers' paper, and names the teams after "
      "it only Top 2 to Top 5."))
 MOST_COLUMNS = 12
 
@@ -95,7 +95,7 @@ def _board(board: PrintedTable) -> Grid:
 
 
 def _development(comparison: PublishedComparison) -> Grid:
-    """Return the best columns of the run, its controls and the challenge, by the mean over turn-level datasets."""
+    """Return the best columns of the run, its controls and the challenge's teams, by mean over turn-level datasets."""
     complete = [row for row in comparison.rows if row.complete]
     best = [row for index, row in enumerate(complete) if index < MOST_COLUMNS or row.column in CONTROLS
             or measured.plain(row.column) == measured.plain("Deep AM-FM")]

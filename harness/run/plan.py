@@ -27,7 +27,7 @@ from metrics.registry import Chosen
 class Selection:
     """Selected datasets, qualities and metrics; empty means all. `beside` lists additional metrics.
 
-    The language "all" selects the split more, unless datasets or a split are named. `limit` keeps the first items of
+    The language "all" selects the split "more", unless datasets or a split are named. `limit` keeps the first items of
     each dataset, `sample` is the number of items to draw with `sampled`.
     """
 

@@ -26,7 +26,7 @@ ALL = "all"
 UNNAMED = "not named"
 NO_INTERVAL = "no interval"
 MIN_CONTEXTS = 3
-"""Minimum number of contexts with ratings for intervals that were measured to cover 95 %."""
+"""Minimum number of rated contexts; from this number on, intervals were measured to cover 95 %."""
 
 By = Literal["system", "all"]
 
@@ -35,9 +35,9 @@ By = Literal["system", "all"]
 class SystemMean:
     """The mean rating of a system with its 95 % interval, from ratings and scores and from ratings alone.
 
-    Numbers are NaN where `note` gives the reason. `worth` is the number of ratings that one rating with the scores
-    replaces, `better_than` lists the systems with a significantly lower mean, adjusted by Holm over all pairs; `origin`
-    is sample or real.
+    Numbers that cannot be computed are NaN, and `note` gives the reason. `worth` is the number of ratings that one
+    rating with the scores replaces, `better_than` lists the systems with a significantly lower mean, adjusted by Holm
+    over all pairs; `origin` is sample or real.
     """
 
     dataset: str

@@ -29,9 +29,9 @@ from harness.statistics.significance import benjamini_yekutieli
 
 ALPHA = 0.05
 LEAST = 10
-"""Fewest items of a rater who is compared with the metric; votes of all raters count among the others'."""
+"""Minimum number of items of a compared rater; votes of all raters count among the others'."""
 VALUES = 21
-"""Most values of a scale; a finer scale is represented by quantiles of its votes."""
+"""Maximum number of values of a scale; a finer scale is represented by quantiles of its votes."""
 TOLERANCE = 1e-9
 
 
@@ -115,7 +115,7 @@ def on_scale(votes: HeldOut, scores: Array, fold: Codes) -> Array:
 
 
 def replacement(votes: HeldOut, values: Array, epsilon: float = 0.1) -> Replacement:
-    """Test values (columns + 1, items) on the rating scale, the last of which are a constant's."""
+    """Test values (columns + 1, items) on the rating scale; the last row is a constant."""
     wins, lost_to = votes.wins(values[:, votes.item])
     (rho, _), (rater_rho, _) = votes.means(wins), votes.means(lost_to)
     means, parts = votes.means(lost_to[:-1] - wins[:-1])

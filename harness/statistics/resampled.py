@@ -24,7 +24,7 @@ EXACT = 150_000
 
 Counts: TypeAlias = npt.NDArray[np.int32]
 Correlate: TypeAlias = Callable[[Array], Array]
-"""Counts (B, n) to values (B, qualities, metrics); NaN where one does not exist."""
+"""A function from counts (B, n) to correlations (B, qualities, metrics); NaN where undefined."""
 
 
 def correlator(human: Array, scores: Array, statistic: str) -> Correlate:

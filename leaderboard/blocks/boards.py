@@ -29,7 +29,7 @@ CONTROL = "length"
 BELOW = ("▽", "no better than counting words")
 QUALITIES = 8
 """Maximum number of qualities with a column on the front page."""
-FITTED = "those on whose ratings it was not fitted, among the columns without missing values"
+FITTED = "those on whose ratings it was not fitted; ranked among the columns without missing values"
 UNRANKED = "Not ranked: a value is missing"
 ExtraColumn: TypeAlias = tuple[Heading, Mapping[Column, Cell]]
 

@@ -81,7 +81,7 @@ def parameters(folder: Path, part: str = "") -> int:
 def find(name: str, home: Path, *, download: bool = False) -> Weights:
     """Return the model with this name, or raise MissingResource with a list of available models."""
     if not name.strip() or not name.isprintable() or len(name) > _LONGEST:
-        raise MissingResource(f"{name[:60]!r} is not a valid name of a model")
+        raise MissingResource(f"{name[:60]!r} is not a valid model name")
     try:
         path = Path(name).expanduser()
         for folder, origin, shown in _folders(name, path, home):

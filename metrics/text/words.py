@@ -1,7 +1,7 @@
 """Text processing for metrics: words, tokens, n-grams, stems, and items grouped by their references.
 
 `tokens` returns sacreBLEU's 13a tokens, by a regular expression, or by sacreBLEU itself for texts whose tokens depend
-on the order of its substitutions (entities, `<skipped>`, a hyphen at a line end, a digit after two stops).
+on the order of its substitutions (entities, `<skipped>`, a hyphen at a line end, a digit after two stops or commas).
 
 Outside English, following Unicode (UAX #29), a word is a run of letters and digits with their combining marks, or a
 single character in scripts without spaces (Han, Hiragana, Thai, Lao, Khmer, Burmese); BLEU uses sacreBLEU's tokenizer
@@ -156,7 +156,7 @@ class SideBySide:
 
 @functools.lru_cache
 def _unicode_word(*, runs: bool = False) -> re.Pattern[str]:
-    """Return the pattern of a word outside English; with `runs`, characters without spaces form one match."""
+    """Return the pattern of a word outside English; with `runs`, a run of spaceless characters is one match."""
     marks = "".join(char for char in map(chr, range(0x20000)) if unicodedata.category(char)[0] == "M")
     marks += "\u200c\u200d"
     character = rf"(?:[{SPACELESS}](?<=\w)[{marks}]*){'+' * runs}"

@@ -4,8 +4,8 @@ The paper trains BERT on 727 million pairs from Reddit (next response and masked
 DailyDialog++ against random or adversarial irrelevant ones, or both; the score is the probability of "valid".
 
 In `small`, a head combines the vectors of the last three utterances and of the response; their cosines before training
-are among its inputs. Both stages are one: every step finds the reply to each context among 256 pairs of five corpora,
-and separates good replies of DailyDialog++ from false ones.
+are among its inputs. The two stages are combined: each step trains the network to find the reply to each context among
+256 pairs of five corpora, and to separate good replies of DailyDialog++ from false ones.
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ INFERENCES = ("entailment", "neutral", "contradiction")
 POSITIVE = frozenset({"happiness", "happy", "joy"})
 """Emotions that count as positive sentiment."""
 EPOCHS, MAX_STEPS = 8, 600
-"""Training epochs of a judge, and the maximum number of steps."""
+"""Training epochs of a classifier, and the maximum number of steps."""
 BLOCK = 4096
 """Number of pairs judged at a time."""
 
@@ -60,7 +60,7 @@ def is_inference(dialogue: Dialogue) -> bool:
 
 
 def inference(data: TrainingData, table: TextTable) -> FittedJudge | None:
-    """Return a judge of P(entailment), P(neutral), P(contradiction): (pairs, 3); None without labelled pairs."""
+    """Return a classifier of P(entailment), P(neutral), P(contradiction): (pairs, 3); None without labelled pairs."""
     training, held = data.split(lambda dialogues: [
         (Pair((dialogue.utterances[0].text,), dialogue.utterances[1].text), INFERENCES.index(dialogue.labels["label"]))
         for dialogue in dialogues if is_inference(dialogue)])
@@ -71,7 +71,7 @@ def inference(data: TrainingData, table: TextTable) -> FittedJudge | None:
 
 
 def sentiment(data: TrainingData, table: TextTable) -> FittedJudge | None:
-    """Return a judge of P(positive); None unless there are both positive and other emotions."""
+    """Return a classifier of positive sentiment; None unless there are both positive and other emotions."""
     training, held = data.split(lambda dialogues: [
         (turn.text, float(emotion in POSITIVE)) for dialogue in dialogues for turn, emotion in zip(
             dialogue.utterances, (str(label.get("emotion", "")).casefold()
@@ -83,7 +83,7 @@ def sentiment(data: TrainingData, table: TextTable) -> FittedJudge | None:
 
 
 def answers(data: TrainingData, table: TextTable, training: Rows, held: Rows) -> FittedJudge | None:
-    """Return a judge of how well replies answer questions, 0 to 1, trained on rows (pairs, 2); None for too few."""
+    """Return a scorer of how well replies answer questions, 0 to 1, trained on rows (pairs, 2); None for too few."""
     if len(training) < 2 or len(held) < 2:
         return None
     texts = table.texts

@@ -62,7 +62,7 @@ def test_pairs_of_a_single_dataset_are_described(tmp_path: Path, invoke: Invoke)
     assert "The leading pair" in invoke("power", *out).out
     assert "apart for length and distinct-1\n" in invoke("power", *out, "--pair", "length", "distinct-1").out
     equal = " ".join(invoke("power", *out, "--between", "systems", "--pair", "a", "b").out.split())
-    assert equal.endswith("Contexts for 80 %: more than 1,000,000, however many raters")
+    assert equal.endswith("Contexts needed for 80 %: more than 1,000,000, however many raters")
     error = invoke("power", *out, "--pair", "a", "b", status=2).err
     assert "'a' is a system: add --between systems" in error
 
