@@ -107,7 +107,8 @@ class MetricEntry:
     `system` compares it to its paper's system, `departures` lists differences, `fitted_on` is "", dialogues or ratings.
     `models` names the models that it uses, `pretrained_on` their corpora as far as known, `parameters` counts the
     parameters of all its networks. `learned_on` names the datasets on whose ratings its weights were fitted, `source`
-    the bundle that its scores are from, if not from this run, `named` the title requested for the run.
+    the bundle that its scores are from, if not from this run, `named` the title requested for the run. `notes` are
+    those of its card.
     """
 
     KEY: ClassVar = ("name",)
@@ -130,6 +131,7 @@ class MetricEntry:
     pretrained_on: tuple[str, ...] = ()
     source: str = ""
     named: str = ""
+    notes: str = ""
 
     @property
     def signed(self) -> str:

@@ -69,7 +69,7 @@ def metric_entry(chosen: Chosen, models: Models) -> MetricEntry:
         trained_on=_trained_on(chosen.metric, models), signature=signed, models=_models(chosen.metric, models),
         learned_on=composites.learned_on(chosen.metric, models), system=card.system, departures=card.departures,
         fitted_on=_fitted_on(chosen.metric), parameters=_parameters(chosen.metric, models),
-        pretrained_on=_pretrained_on(chosen.metric, models), named=chosen.title,
+        pretrained_on=_pretrained_on(chosen.metric, models), named=chosen.title, notes=card.notes,
     )
 
 

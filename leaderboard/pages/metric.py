@@ -88,6 +88,7 @@ def _card(index: Index, entry: MetricEntry, firsts: Sequence[tuple[Question, Ran
 def _facts(index: Index, entry: MetricEntry) -> Iterator[tuple[str, Cell | str]]:
     is_link = entry.paper.startswith(("https://", "http://")) and not any(char.isspace() for char in entry.paper)
     eras, fitted = parts(index.results), ", ".join(sorted(entry.learned_on))
+    yield "Notes", entry.notes
     yield from (("Differences from the paper", line) for line in entry.departures)
     yield "Paper", Cell(entry.paper, link=entry.paper if is_link else "")
     yield "Family", entry.family

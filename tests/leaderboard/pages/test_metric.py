@@ -32,6 +32,7 @@ def items(part: Section) -> list[str]:
 def test_metric_page_begins_with_summary_and_differences(results: Results) -> None:
     card = facts(find_page(metric.build(results), "grade"))
     assert card["Summary"] == ["our own small substitute for GRADE, not the paper's method, fitted on ratings"]
+    assert card["Notes"] == ["Reads <both>."]
     assert card["Differences from the paper"] == ["A <head> on a frozen encoder.", "No graph."]
     low = tuple(replace(entry, value=-0.5) if entry.metric == "bleu" and entry.rank else entry
                 for entry in results.ranking)
