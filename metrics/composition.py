@@ -69,12 +69,12 @@ class Composite:
 
     @property
     def learns(self) -> bool:
-        """Whether weights or scales come from evidence."""
+        """True if weights or scales come from evidence."""
         return True
 
     @property
     def in_sample(self) -> bool:
-        """Whether the weights for a development dataset are learned on that dataset as well."""
+        """True if the weights for a development dataset are learned on that dataset as well."""
         return False
 
     @property

@@ -9,24 +9,21 @@ columns of each quality instead.
 from __future__ import annotations
 
 import re
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from benchmarks.dataset import Level
 from benchmarks.errors import BadRecord, nearest
+from benchmarks.tables.names import NAMES, parsed_names, spelled
 from benchmarks.tables.sheet import Sheet
 from benchmarks.tables.votes import MISSING, NAMED, Scale, elements, likely_order, scale_of
 
-NAMES: dict[str, tuple[str, ...]] = {role: tuple(names) for role, names in NAMED["roles"].items()}
-"""Usual column names for each role, the most specific first."""
 UNRATED = re.compile(r"\b(time(stamp)?|date|duration|seconds?|minutes|latency|cost|price|tokens?|length|words|chars|"
                      r"seed|index|turn|round|batch|hit|assignment|bleu|rouge|meteor|bert ?score|perplexity|ppl|unnamed|"
                      r"column \d+|row|number|age|year|ids?|qid|uuid|rank(ing)?|confidence|comments?|notes?|remarks?)\b")
 """Names of numeric columns that do not hold ratings."""
-USUAL = frozenset(word for group in (NAMED["qualities"], *NAMES.values()) for name in group for word in name.split())
-"""Words that do not name a rater."""
 STATED = "as stated"
 """Reason for leaving out a column that the user told to ignore."""
 FIRST = "first"
@@ -155,7 +152,7 @@ def recognise(sheet: Sheet, stated: Mapping[str, str], scales: Sequence[tuple[st
                                               f"{labels}. Name one by --columns rating=COLUMN")
     left_out |= {name: why for name, why in other.items() if name not in roles.values()}
     context = next((name for name in stated if name != "context" and _role(name) == "context"), roles.get("context"))
-    single = _spelled(context or "") in NAMED["single"]
+    single = spelled(context or "") in NAMED["single"]
     return Recognised(roles, tuple(votes), single, bool(qualities), left_out, tuple(remarks))
 
 
@@ -177,7 +174,7 @@ def _stated(sheet: Sheet, stated: Mapping[str, str]) -> dict[str, tuple[str, ...
 def _role(name: str) -> str | None:
     """Return the role of that name, or the role for which it is a usual column name."""
     return name if name in (*NAMES, "ignore") else next(
-        (role for role, names in NAMES.items() if _spelled(name) in names), None)
+        (role for role, names in NAMES.items() if spelled(name) in names), None)
 
 
 def _of_long_table(file: str, roles: Mapping[str, str], profiles: Mapping[str, _Profile],
@@ -195,7 +192,7 @@ def _of_long_table(file: str, roles: Mapping[str, str], profiles: Mapping[str, _
 
 def _of_card(file: str, profiles: Mapping[str, _Profile], qualities: Mapping[str, StatedQuality]) -> Iterator[Votes]:
     """Yield the columns of votes that a card states; a quality without stated columns may have no votes."""
-    parsed = _parsed(column for stated in qualities.values() for column in stated.columns)
+    parsed = parsed_names(column for stated in qualities.values() for column in stated.columns)
     for quality, stated in qualities.items():
         columns = [column for column in stated.columns if column in profiles or stated.columns != (quality,)]
         if missing := next((column for column in columns if column not in profiles), None):
@@ -226,11 +223,11 @@ def _roles(columns: Sequence[str], profiles: Mapping[str, _Profile], stated: Map
     ignored = stated.get("ignore", ())
     roles = {role: column for role, (column, *_) in stated.items() if role != "ignore"}
     left_out = {name: STATED for name in columns if name in ignored}
-    spelled = {column: _spelled(column) for column in columns}
+    spelling = {column: spelled(column) for column in columns}
     for role, names in NAMES.items():
-        candidates = sorted((column for column in columns if spelled[column] in names and profiles[column].filled
+        candidates = sorted((column for column in columns if spelling[column] in names and profiles[column].filled
                              and column not in (*roles.values(), *ignored)),
-                            key=lambda column: names.index(spelled[column]))
+                            key=lambda column: names.index(spelling[column]))
         candidates = [column for column in candidates if _fits(role, profiles[column])]
         if candidates and role not in roles:
             roles[role] = candidates[0]
@@ -266,9 +263,9 @@ def _votes(columns: Sequence[str], profiles: Mapping[str, _Profile], scales: Seq
         scale = scale_of(profile.values, scales) or (Scale() if name in stated else None)
         if scale is None:
             few = (len(profile.values) <= min(10, profile.filled / 2) and max(map(len, profile.values)) <= LABEL
-                   and not UNRATED.search(_spelled(name)))
+                   and not UNRATED.search(spelled(name)))
             other[name] = _unordered(profile.values) if few and len(profile.values) > 1 else "text without a role"
-        elif name not in stated and UNRATED.search(_spelled(name)):
+        elif name not in stated and UNRATED.search(spelled(name)):
             other[name] = "its name does not suggest a rating"
         elif len(profile.values) > DISTINCT:
             other[name] = f"more than {DISTINCT} distinct values"
@@ -287,7 +284,7 @@ def _unordered(values: Iterable[str]) -> str:
 
 def _grouped(scales: Mapping[str, Scale]) -> Iterable[Votes]:
     """Assign a quality to each column of votes, and a rater where several columns share a quality."""
-    parsed = _parsed(scales)
+    parsed = parsed_names(scales)
     columns_of = Counter(quality for quality, _, _ in parsed.values())
     raters = {rater for quality, rater, certain in parsed.values() if certain or (rater and columns_of[quality] > 1)}
     for column, scale in scales.items():
@@ -297,58 +294,6 @@ def _grouped(scales: Mapping[str, Scale]) -> Iterable[Votes]:
             yield Votes(column, quality, scale, rater or FIRST)
         else:
             yield Votes(column, last if last and not last.isdigit() else column, scale)
-
-
-def _parsed(columns: Iterable[str]) -> dict[str, tuple[str, str, bool]]:
-    """Return the quality and rater of each column of votes by its name, and True if the name mentions the rater."""
-    parsed = {column: _quality_and_rater(column) for column in columns}
-    columns_of = Counter(quality for quality, _, _ in parsed.values())
-    names = Counter(rater for _, rater, _ in parsed.values())
-    parsed |= {column: _quality_and_rater(column, longest=True) for column, (quality, rater, certain) in parsed.items()
-               if certain and columns_of[quality] == names[rater] == 1}  # rater_anna_smith
-    return parsed | _unmarked([column for column, (_, rater, _) in parsed.items() if not rater], len(parsed))
-
-
-def _unmarked(columns: Sequence[str], total: int) -> dict[str, tuple[str, str, bool]]:
-    """Return quality and rater of columns such as `fluency_anna` and `fluency_ben`, without a word such as rater.
-
-    Several names next to a usual quality are raters if another quality has the same names, or if the table has no other
-    columns of votes. Thus `relevance_topic` and `relevance_persona` remain qualities.
-    """
-    for order in (1, -1):
-        split, names = {}, defaultdict(set)
-        for column, (quality, *name) in ((column, _words(column)[::order] or [""]) for column in columns):
-            if name and quality in NAMED["qualities"] and not USUAL.intersection(name):
-                split[column] = quality, " ".join(name[::order])
-                names[quality].add(split[column][1])
-        same_names = Counter(map(frozenset, names.values()))
-        raters = {quality for quality, known in names.items()
-                  if len(known) > 1 and (same_names[frozenset(known)] > 1 or len(known) == total)}
-        if raters:
-            return {column: (quality, name, True) for column, (quality, name) in split.items() if quality in raters}
-    return {}
-
-
-def _quality_and_rater(column: str, *, longest: bool = False) -> tuple[str, str, bool]:
-    """Split a name into quality and rater; the third value is True if the name mentions a rater explicitly.
-
-    With `longest`, all words after that mention are the rater's name, unless the last one names a quality.
-    """
-    if matched := re.fullmatch(r"(.+?)\s*[(\[](.+)[)\]]", column):
-        return matched[1], matched[2], False
-    words = _words(column)
-    for position, word in enumerate(words):
-        if (stem := re.fullmatch(r"([a-z]+?)(\d*)", word)) and stem[1] in NAMED["raters"]:
-            rest = words[position + 1:]
-            if rest and rest[0] in NAMED["qualities"] and not stem[2]:
-                break
-            if longest and len(rest) > 1 and rest[-1] not in NAMED["qualities"] and not stem[2]:
-                rest = [" ".join(rest)]
-            rater, rest = (stem[2], rest) if stem[2] else (rest[0] if rest else "", rest[1:])
-            return " ".join((*words[:position], *rest)) or "rating", rater, bool(rater)
-    if len(words) > 1 and re.fullmatch(r"[a-z]?\d+", words[-1]):
-        return " ".join(words[:-1]), words[-1], False
-    return column, "", False
 
 
 def _by_content(sheet: Sheet, roles: dict[str, str], other: Mapping[str, str], profiles: Mapping[str, _Profile],
@@ -364,15 +309,6 @@ def _by_content(sheet: Sheet, roles: dict[str, str], other: Mapping[str, str], p
     if "context" not in roles and len(texts) > 1:
         roles["context"] = texts[-2]
     remarks.append(f"no column has a usual name for the response; {texts[-1]!r} is used, the last column of long texts")
-
-
-def _spelled(column: str) -> str:
-    return " ".join(_words(column))
-
-
-def _words(column: str) -> list[str]:
-    """Return the lower-case words of a name; `ModelName`, `model_name` and `model.name` have the same words."""
-    return re.sub(r"[_.:-]", " ", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", column).casefold()).split()
 
 
 def listed(names: Sequence[str]) -> str:

@@ -105,18 +105,18 @@ def carry_out(plan: Plan, work: Workspace, requested: Settings) -> Results:
     return results
 
 
-def _early_board(plan: Plan, work: Workspace, requested: Settings, some: Sequence[Chosen], name: str) -> None:
+def _early_board(plan: Plan, work: Workspace, requested: Settings, chosen: Sequence[Chosen], name: str) -> None:
     """Draw a board of some of the metrics before the others are scored."""
-    if not some or len(some) == len(plan.chosen):
+    if not chosen or len(chosen) == len(plan.chosen):
         return
     draws = dataclasses.replace(plan.draws, ranks=0, quick=True)
     in_process = open_workspace(plan, work.home, requested.out, choice=choice(requested),
                                 requested=dataclasses.replace(requested, executor="local"))
     in_process.progress.others = math.inf
-    results = run_plan(dataclasses.replace(plan, chosen=tuple(some), draws=draws, examples=0), in_process)
+    results = run_plan(dataclasses.replace(plan, chosen=tuple(chosen), draws=draws, examples=0), in_process)
     if not results.correlations:
         return
-    note = f"{name}, {len(some)} of {len(plan.chosen)} metrics"
+    note = f"{name}, {len(chosen)} of {len(plan.chosen)} metrics"
     run = dataclasses.replace(results.run, options={**results.run.options, "first": note})
     write_site(site.site(dataclasses.replace(results, run=run)), requested.out / "site")
     work.progress.say(note)

@@ -70,7 +70,7 @@ class Draws:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What to run: every metric on every dataset, and the statistics of their scores.
+    """A run: every metric on every dataset, and the statistics of their scores.
 
     `broken` lists plug-ins that cannot be loaded and were not named in the selection, with the reason. `examples` is
     the number of items per dataset to keep with their texts, `ratings` a file of private ratings, `command` the command

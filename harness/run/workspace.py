@@ -48,7 +48,7 @@ def open_workspace(plan: Plan, home: Path, out: Path, *, choice: Choice | None =
             raise BadConfig(suggestion)
     store = ScoreStore(settings.store or out / "scores")
     earlier = costs.read(home, plan.chosen, models, shipped=not settings.dry_run)
-    others = earlier.get(costs.OTHERS, (math.nan,))[0] * len(plan.chosen) * plan.targets
+    others = earlier.get(costs.OTHERS, costs.Cost(math.nan, 0, 0)).item * len(plan.chosen) * plan.targets
     log = out / LOG if requested else None
     progress = RunProgress(log, earlier=earlier, others=others)  # before the cluster, so that its start is timed
     executor: Cluster | None = None

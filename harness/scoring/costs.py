@@ -13,7 +13,7 @@ import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TypeAlias
+from typing import NamedTuple
 
 import numpy as np
 
@@ -34,12 +34,24 @@ REPEATED = 0.02
 ENOUGH = 5
 """Datasets from which a cost is estimated; with fewer, an earlier or the usual one is scaled."""
 
-Size: TypeAlias = tuple[float, float, float]
-"""Items, characters of reply, and characters of context."""
-Cost: TypeAlias = tuple[float, float, float]
-"""Seconds per unit of each size."""
 
-USUAL: Cost = (0.0, 1.0, 0.25)
+class Size(NamedTuple):
+    """Items, characters of their responses, and characters of their contexts."""
+
+    items: float
+    response: float
+    context: float
+
+
+class Cost(NamedTuple):
+    """Seconds per item, per character of response, and per character of context."""
+
+    item: float
+    response: float
+    context: float
+
+
+USUAL = Cost(0.0, 1.0, 0.25)
 """The cost of a metric that has not been measured, apart from its unit."""
 
 
@@ -56,7 +68,7 @@ def read(home: Path, chosen: Iterable[Chosen], models: Models, *, shipped: bool 
 def note(home: Path, chosen: Iterable[Chosen], models: Models, measured: Mapping[str, Cost]) -> None:
     """Keep the costs of a run by label; a home that cannot be written to keeps none."""
     keys = _keys(chosen, models)
-    stored = _stored(home) | {keys[label]: tuple(float(f"{part:.3g}") for part in cost)
+    stored = _stored(home) | {keys[label]: Cost(*(float(f"{part:.3g}") for part in cost))
                               for label, cost in measured.items() if label in keys}
     with contextlib.suppress(OSError):
         home.mkdir(parents=True, exist_ok=True)
@@ -74,8 +86,7 @@ def size(dataset: Dataset, seen: set[int]) -> Size:
         read = sum(map(len, context))
         total += np.array([1, len(reply) + whole * read, read * (not whole)]) * (REPEATED if text in seen else 1)
         seen.add(text)
-    one, reply, context = (total / max(1, len(items))).tolist()
-    return one, reply, context
+    return Size(*(total / max(1, len(items))).tolist())
 
 
 def estimated(parts: Sequence[tuple[float, Size]], earlier: Cost | None) -> Cost:
@@ -84,17 +95,16 @@ def estimated(parts: Sequence[tuple[float, Size]], earlier: Cost | None) -> Cost
     if len(parts) >= ENOUGH and took.all():
         from scipy.optimize import nnls
 
-        (one, reply, context), _ = nnls(sizes / took[:, None], np.ones(len(parts)))
-        return float(one), float(reply), float(context)
-    one, reply, context = earlier or USUAL
-    pace = took.sum() / max(1e-9, (sizes @ (one, reply, context)).sum())
-    return one * pace, reply * pace, context * pace
+        cost, _ = nnls(sizes / took[:, None], np.ones(len(parts)))
+        return Cost(*cost.tolist())
+    cost = np.array(earlier or USUAL)
+    return Cost(*(cost * took.sum() / max(1e-9, (sizes @ cost).sum())).tolist())
 
 
 def _stored(home: Path) -> dict[str, Cost]:
     """Return the valid entries of the file; none if it is missing or damaged."""
     try:
-        return {key: tuple(cost) for key, cost in json.loads((home / FILE).read_bytes()).items()
+        return {key: Cost(*cost) for key, cost in json.loads((home / FILE).read_bytes()).items()
                 if type(cost) is list and len(cost) == len(USUAL) and 0 < sum(cost) < math.inf and min(cost) >= 0}
     except (OSError, ValueError, AttributeError, TypeError):
         return {}

@@ -15,6 +15,7 @@ import contextlib
 import itertools
 import json
 import math
+import operator
 import shutil
 import sys
 import threading
@@ -131,9 +132,8 @@ class RunProgress:
             if expected:
                 bisect.insort(self.paces, (seconds / expected, expected))
             self.items += last - first
-            earlier, read = self.measured[metric].get(dataset, (0.0, (0.0, 0.0, 0.0)))
-            one, reply, context = self._size(part)
-            self.measured[metric][dataset] = earlier + seconds, (read[0] + one, read[1] + reply, read[2] + context)
+            earlier, read = self.measured[metric].get(dataset, (0.0, Size(0, 0, 0)))
+            self.measured[metric][dataset] = earlier + seconds, Size(*map(operator.add, read, self._size(part)))
         self._log({"event": "part", "worker": worker, "dataset": dataset, "metric": metric, "items": [first, last],
                    "seconds": round(seconds, 6), "outcome": outcome})
 
@@ -149,7 +149,7 @@ class RunProgress:
         other = sum(seconds for name, seconds in self.stages.items() if name != SCORING)
         measured = {metric: costs.estimated([*parts.values()], self.earlier.get(metric))
                     for metric, parts in self.measured.items()}
-        return measured | {costs.OTHERS: (other / max(1, targets), 0.0, 0.0)}
+        return measured | {costs.OTHERS: Cost(other / max(1, targets), 0, 0)}
 
     @contextlib.contextmanager
     def stage(self, name: str, dataset: str = "") -> Iterator[None]:
@@ -225,8 +225,7 @@ class RunProgress:
     def _size(self, part: Part) -> Size:
         """Return the size of a part."""
         dataset, _, (first, last) = part
-        one, reply, context = self.sizes.get(dataset, (1.0, 1.0, 1.0))
-        return (last - first) * one, (last - first) * reply, (last - first) * context
+        return Size(*((last - first) * amount for amount in self.sizes.get(dataset, Size(1, 1, 1))))
 
     def _weight(self, metric: str, size: Size) -> float:
         """Return the seconds in an earlier run, apart from their unit if there is none."""

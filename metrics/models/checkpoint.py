@@ -64,7 +64,7 @@ class Checkpoint:
 
     @property
     def terms(self) -> str:
-        """How the licences of its corpora limit its use; empty if they do not."""
+        """The limits that the licences of its corpora set on its use; empty if there are none."""
         licences = {corpus["licence"] for corpus in self.card.get("corpora", ())}
         limits = {"non-commercial": any(re.search("NC|non-commercial", licence) for licence in licences),
                   "not stated": any(licence in ("", "not stated") for licence in licences)}

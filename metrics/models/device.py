@@ -26,7 +26,7 @@ TOKENS = {"cpu": 2_048, "mps": 8_192, "cuda": 65_536}
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """One or more devices of the same kind on which networks run, and their precision."""
+    """The devices, all of one kind, on which networks run, and their precision."""
 
     devices: tuple[str, ...] = ("cpu",)
     precision: str = "fp32"

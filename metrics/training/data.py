@@ -1,4 +1,4 @@
-"""What a training run is given: a recipe, dialogues and a loss."""
+"""The inputs of a training run: a recipe, dialogues and a loss."""
 
 from __future__ import annotations
 

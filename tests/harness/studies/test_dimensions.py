@@ -77,7 +77,7 @@ def test_every_reason_not_to_select_is_given() -> None:
 
 
 def test_qualities_without_common_items_have_no_correlation() -> None:
-    """Each quality has three items, none shared and none with two votes: no pair has a correlation or agreement."""
+    """Qualities with three items each, none shared and none with two votes, have no correlation and no agreement."""
     card = registry.card("fed-dial")
     items = tuple(make_item(str(number), "hello") for number in range(3 * len(card.qualities)))
     ratings = tuple(Rating(item.id, card.qualities[index // 3].name, (float(index % 3),))
@@ -99,7 +99,7 @@ def test_end_to_end_on_the_sample(tmp_path: Path, invoke: Invoke) -> None:
 
 
 def test_real_ratings_reproduce_the_published_numbers(real_data: Path) -> None:
-    """Each published correlation to its last digit, and the groups of Table 1 except for the name of the first."""
+    """Correlations equal to the last digit; the groups of Table 1 have the same members, the first another name."""
     card = registry.card("fed-dial")
     parsed = official.parse(real_data / "human_evaluation_data" / "fed-dial_eval.json", card)
     result = relate(Dataset(card, parsed.items, parsed.ratings, "imported"), (), 0, 40)

@@ -34,7 +34,7 @@ def folders(tiny_encoder: Path, tiny_bytes: Path) -> dict[str, Path]:
 
 @pytest.fixture(scope="session")
 def made(folders: dict[str, Path]) -> dict[str, tuple[Tokenizer, Any]]:
-    """Each tokenizer and transformers' own."""
+    """Return our tokenizer and that of transformers by name."""
     return {name: (tokenizer(folder), transformers.AutoTokenizer.from_pretrained(str(folder)))
             for name, folder in folders.items()}
 

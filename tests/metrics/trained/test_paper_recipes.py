@@ -53,7 +53,7 @@ def stored(models: Models, name: str, encoder: str) -> tuple[Any, dict[str, Any]
 
 @pytest.mark.parametrize("name", ["fined-eval", "fined-eval-multitask"])
 def test_fined_eval(name: str, trained: Callable[..., Any], tiny_encoder: Path) -> None:
-    """One sequence with </UTT> after each utterance, the mean of the second-to-last layer, a linear layer, sigmoid."""
+    """The dialogue is a sequence with </UTT> after each utterance; its mean state is scored by a linear layer."""
     models, metric, columns = trained(name)
     parts = [columns[column] for column in metric.card.columns[1:]]
     assert np.isfinite(np.array(parts)).T.tolist() == [[True] * 3, [False] * 3, [False] * 3]
