@@ -1,9 +1,9 @@
 """Unpack untrusted zip and tar archives.
 
 Members must be plain files and folders below the target, or the archive is refused: no absolute paths, "..", drive
-letters, backslashes, links, devices, sparse files, encrypted or repeated members. Sizes and compression ratios are
-measured while unpacking, never read from headers. Everything goes to a temporary folder that is renamed at the end, so
-a refused or broken archive leaves nothing behind.
+letters, backslashes, links, devices, sparse files, encrypted or repeated members. An archive may unpack to at most
+GROWTH times its own size: text stays below 50 times, a bomb is near 1000. Everything goes to a temporary folder that is
+renamed at the end, so a refused or broken archive leaves nothing behind.
 """
 
 from __future__ import annotations
@@ -18,8 +18,7 @@ import tarfile
 import tempfile
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
 
@@ -27,8 +26,8 @@ from benchmarks.errors import BadArchive
 
 LIMIT = 4 << 30  # bytes of all members
 MEMBERS = 100_000  # number of members
-FLOOR = 1 << 20  # unpacked bytes below which the compression ratio is not checked
-GROWTH = 200  # maximum compression ratio: text stays below 50, a bomb is near 1000
+FLOOR = 1 << 20  # bytes to which any archive may unpack
+GROWTH = 200
 CHUNK = 1 << 13  # bytes read at once, also by a decompressor
 UNREADABLE = (tarfile.TarError, zipfile.BadZipFile, zlib.error, lzma.LZMAError, gzip.BadGzipFile, EOFError,
               RuntimeError, ValueError)
@@ -42,37 +41,22 @@ class _Refused(Exception):
         super().__init__(f"member {member!r:.100}: {problem}" if member else problem)
 
 
-@dataclass(slots=True)
-class _Meter:
-    """Counts the bytes read and unpacked, and stops at the limits."""
+class _Limited:
+    """The stream of a tar, limited in bytes; this includes headers, since the name of a member can have gigabytes."""
 
-    limit: int
-    packed: int = 0
-    grown: int = 0
-    member: str = ""
+    def __init__(self, stream: IO[bytes], limit: int) -> None:
+        self._stream, self._limit, self._read = stream, limit, 0
 
-    def pack(self, size: int) -> None:
-        self.packed += size
-
-    def grow(self, size: int) -> None:
-        self.grown += size
-        if self.grown > self.limit:
-            raise _Refused(self.member, f"the archive unpacks to more than {self.limit} bytes")
-        if self.grown > FLOOR and self.grown > GROWTH * self.packed:
-            raise _Refused(self.member, f"grows to more than {GROWTH} times its compressed size")
-
-
-class _Counted:
-    """A stream whose bytes are counted as they are read; for a tar this includes headers, which can be bombs too."""
-
-    def __init__(self, stream: IO[bytes], count: Callable[[int], None]) -> None:
-        self._stream, self._count = stream, count
-        self.seek, self.tell, self.seekable = stream.seek, stream.tell, stream.seekable
-
-    def read(self, size: int = -1) -> bytes:
+    def read(self, size: int) -> bytes:
         data = self._stream.read(size)
-        self._count(len(data))
+        self._read += len(data)
+        _check_size(self._read, self._limit)
         return data
+
+
+def _check_size(size: int, limit: int) -> None:
+    if size > limit:
+        raise _Refused("", f"unpacks to more than {limit} bytes, too many for an archive of its size")
 
 
 def unpack(archive: Path, folder: Path, *, limit: int = LIMIT) -> None:
@@ -81,8 +65,9 @@ def unpack(archive: Path, folder: Path, *, limit: int = LIMIT) -> None:
     try:
         part = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}.", suffix=".part"))
         part.chmod(0o755)
-        with archive.open("rb") as stream:
-            _fill(part, _members(archive, stream, _Meter(limit)))
+        limit = min(limit, max(FLOOR, GROWTH * archive.stat().st_size))
+        members = _zip_members if zipfile.is_zipfile(archive) else _tar_members
+        _fill(part, members(archive, limit))
         part.replace(folder)
     except _Refused as error:
         raise BadArchive(f"{archive}: {error}") from error
@@ -96,71 +81,57 @@ def unpack(archive: Path, folder: Path, *, limit: int = LIMIT) -> None:
             shutil.rmtree(part, ignore_errors=True)
 
 
-def _members(archive: Path, stream: IO[bytes], meter: _Meter) -> Iterator[Member]:
-    magic = stream.read(6)
-    stream.seek(0)
-    packed: Any = _Counted(stream, meter.pack)
-    if zipfile.is_zipfile(archive):
-        return _zip_members(packed, meter)
-    if magic.startswith(b"\x1f\x8b"):
-        return _tar_members(gzip.GzipFile(fileobj=packed), meter)
-    if magic.startswith(b"BZh"):
-        return _tar_members(bz2.BZ2File(packed), meter)
-    if tarfile.is_tarfile(archive):
-        return _tar_members(packed, meter)
-    raise _Refused("", "is not a zip or tar archive, or is truncated")
-
-
-def _zip_members(packed: Any, meter: _Meter) -> Iterator[Member]:
-    with zipfile.ZipFile(packed) as opened:
-        meter.packed = 0  # do not count the table of contents
+def _zip_members(archive: Path, limit: int) -> Iterator[Member]:
+    with zipfile.ZipFile(archive) as opened:
+        _check_size(sum(member.file_size for member in opened.infolist()), limit)  # zipfile reads no more than that
         for member in opened.infolist():
-            name = meter.member = member.orig_filename
             if member.flag_bits & 0x1:
-                raise _Refused(name, "is encrypted")
+                raise _Refused(member.orig_filename, "is encrypted")
             if stat.S_IFMT(member.external_attr >> 16) not in {0, stat.S_IFREG, stat.S_IFDIR}:
-                raise _Refused(name, "is a link or a device")
+                raise _Refused(member.orig_filename, "is a link or a device")
             if member.filename.endswith("/"):
-                yield name, None
+                yield member.orig_filename, None
             else:
                 with opened.open(member) as content:
-                    yield name, _Counted(content, meter.grow)
+                    yield member.orig_filename, content
 
 
-def _tar_members(stream: Any, meter: _Meter) -> Iterator[Member]:
-    grown: Any = _Counted(stream, meter.grow)
-    with tarfile.open(fileobj=grown, mode="r|") as opened:
-        for member in opened:
-            name = meter.member = member.name
-            if not (member.isreg() or member.isdir()) or member.issparse():
-                raise _Refused(name, "is a link, a device or a sparse file")
-            yield name, opened.extractfile(member)
-        meter.member = ""
-        while grown.read(CHUNK):  # read on to the checksum after the last member
-            pass
+def _tar_members(archive: Path, limit: int) -> Iterator[Member]:
+    with archive.open("rb") as packed:
+        magic = packed.read(3)
+        packed.seek(0)
+        stream: Any = (gzip.GzipFile(fileobj=packed) if magic.startswith(b"\x1f\x8b") else
+                       bz2.BZ2File(packed) if magic == b"BZh" else packed)
+        if stream is packed and not tarfile.is_tarfile(archive):
+            raise _Refused("", "is not a zip or tar archive, or is truncated")
+        limited: Any = _Limited(stream, limit)
+        with tarfile.open(fileobj=limited, mode="r|") as opened:
+            for member in opened:
+                if not (member.isreg() or member.isdir()) or member.issparse():
+                    raise _Refused(member.name, "is a link, a device or a sparse file")
+                yield member.name, opened.extractfile(member)
+            while limited.read(CHUNK):  # read on to the checksum after the last member
+                pass
 
 
 def _fill(folder: Path, members: Iterator[Member]) -> None:
     """Write the members into a folder; refuse unsafe and repeated names."""
-    names: set[str] = set()
-    for name, content in members:
+    count = 0
+    for count, (name, content) in enumerate(members, 1):
         parts = [part for part in name.split("/") if part not in {"", "."}]
         if not name:
             raise _Refused("", "has a member without a name")
         if ".." in parts or name.startswith("/") or re.search(r"^[A-Za-z]:|\\|\0", name):
             raise _Refused(name, "is not a relative path with forward slashes")
-        if len(names) >= MEMBERS:
+        if count > MEMBERS:
             raise _Refused(name, f"the archive has more than {MEMBERS} members")
         target = folder.joinpath(*parts)
-        if "/".join(parts) in names or (content is not None and target.exists()):
-            raise _Refused(name, "occurs twice")
-        names.add("/".join(parts))
         try:
             (target if content is None else target.parent).mkdir(parents=True, exist_ok=True)
+            if content is not None:
+                with target.open("xb") as stream:
+                    shutil.copyfileobj(content, stream, CHUNK)
         except (FileExistsError, NotADirectoryError) as error:
-            raise _Refused(name, "is both a file and a folder") from error
-        if content is not None:
-            with target.open("xb") as stream:
-                shutil.copyfileobj(content, stream, CHUNK)
-    if not names:
+            raise _Refused(name, "occurs twice, or is both a file and a folder") from error
+    if not count:
         raise _Refused("", "is empty")
