@@ -1,1 +1,1 @@
-"""Readers of the organisers' JSON, of private ratings and of score files."""
+"""Readers of the organisers' JSON and of score files."""

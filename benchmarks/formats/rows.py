@@ -11,14 +11,10 @@ import io
 import json
 import re
 from collections.abc import Iterator
-from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
-from benchmarks.errors import BadRecord, raise_if_any
+from benchmarks.errors import BadRecord
 
-Row: TypeAlias = tuple[str, dict[str, Any]]
-"""Location of a row, for messages, and its values by column."""
-ENDINGS = (".csv", ".tsv", ".jsonl")
 LINE = 1 << 20
 """Maximum characters of a line or field, which bounds the memory of a row."""
 SURROGATE = re.compile("[\ud800-\udfff]")
@@ -113,26 +109,3 @@ def encodes(value: Any) -> bool:
     if isinstance(value, dict):
         return all(encodes(key) and encodes(member) for key, member in value.items())
     return not isinstance(value, list) or all(map(encodes, value))
-
-
-def read(file: Path) -> list[Row]:
-    """Read the rows of a table."""
-    with located(file.name):
-        text, ending = decoded(file.read_bytes()), file.suffix.casefold()
-        rows = json_lines(text) if ending == ".jsonl" else _of_table(file.name, text, ending)
-        return [(f"{file.name}, line {number}", row) for number, row in rows]
-
-
-def _of_table(file: str, text: str, ending: str) -> Iterator[tuple[int, dict[str, Any]]]:
-    table = delimited(text.replace("\r\n", "\n").replace("\r", "\n"), ending)
-    _, names = next(table, (1, []))
-    if twice := next((name for name in names if name and names.count(name) > 1), ""):
-        raise BadRecord(f"{file}, line 1", None, twice, "is the name of two columns")
-    problems = []
-    for number, values in table:
-        if len(values) == len(names):
-            yield number, dict(zip(names, values, strict=True))
-        else:
-            problems.append(BadRecord(f"{file}, line {number}", None, "",
-                                      f"has {len(values)} values for {len(names)} columns"))
-    raise_if_any(problems)

@@ -1,1 +1,1 @@
-"""Users' tables of ratings: the file, its columns, and its conversion to a dataset."""
+"""Users' tables of ratings: the file, its columns, and its conversion to a dataset; private ratings."""

@@ -15,8 +15,8 @@ import numpy as np
 from benchmarks import registry
 from benchmarks.dataset import Dataset, Item, Quality
 from benchmarks.errors import nearest, plural
-from benchmarks.formats import private
 from benchmarks.formats.scorefile import EVERY, Expected, listed
+from benchmarks.tables import private
 from harness.challenge import rulebook
 from harness.challenge.rulebook import FILE, Rulebook
 from harness.errors import BadConfig

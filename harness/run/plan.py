@@ -14,7 +14,7 @@ from typing import Any
 from benchmarks import registry as datasets
 from benchmarks.dataset import Dataset, DatasetCard, Item, Quality, Rating, Split
 from benchmarks.errors import UnknownDataset, nearest
-from benchmarks.formats import private
+from benchmarks.tables import private
 from harness.errors import BadConfig
 from harness.run.reuse import Reused
 from harness.statistics.estimates import full_name

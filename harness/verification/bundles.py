@@ -17,8 +17,8 @@ from pathlib import Path
 from benchmarks import registry as datasets
 from benchmarks.dataset import Dataset
 from benchmarks.errors import BenchmarkError, plural
-from benchmarks.formats import private
 from benchmarks.storage.store import ratings_fingerprint
+from benchmarks.tables import private
 from harness.bundle import Bundle, heading, scores_of
 from harness.results.differences import COMPARED, key_of
 from harness.results.rows import BoardId, Correlation, RankingRow, Results

@@ -22,8 +22,9 @@ import numpy as np
 
 from benchmarks.dataset import SYSTEM, USER, Dataset, Item, Quality, Utterance
 from benchmarks.errors import BenchmarkError
-from benchmarks.formats import official, private, scorefile
+from benchmarks.formats import official, scorefile
 from benchmarks.storage.digested import digest
+from benchmarks.tables import private
 from harness import bundle
 from harness.bundle import reading
 from harness.cli import main

@@ -1,6 +1,6 @@
 """Private ratings of an organiser, joined to the items of real datasets at evaluation.
 
-They are in the organisers' JSON (`dialogue_id` and `annotations`), or in a table (rows.py) with the columns item (or
+They are in the organisers' JSON (`dialogue_id` and `annotations`), or in a table with the columns item (or
 dialogue_id), quality and vote (or score), one row per vote. They are never joined to the bundled sample, whose test
 items have the same ids as the challenge's.
 """
@@ -15,8 +15,9 @@ from pathlib import Path
 
 from benchmarks.dataset import Dataset, DatasetCard, Rating
 from benchmarks.errors import BadRecord, BenchmarkError, nearest, raise_if_any
-from benchmarks.formats import official, rows
+from benchmarks.formats import official
 from benchmarks.formats.scorefile import listed
+from benchmarks.tables import sheet
 
 COLUMNS = {"item": "item", "dialogue_id": "item", "quality": "quality", "vote": "vote", "score": "vote"}
 Located = tuple[Rating, Callable[[str, str], BadRecord]]
@@ -60,16 +61,15 @@ class Owners:
 
 def read(path: Path, owners: Owners) -> dict[str, tuple[Rating, ...]]:
     """Read ratings by dataset; raise BenchmarkError for any that do not fit the datasets of `owners`."""
-    ending = path.suffix.casefold()
-    if ending not in {".json", ".csv", ".tsv"}:
-        raise BenchmarkError(f"{path}: ratings must be .json, .csv or .tsv")
+    if not path.name.casefold().removesuffix(".gz").endswith(sheet.ENDINGS):
+        raise BenchmarkError(f"{path}: ratings must be the organisers' .json or a table ({', '.join(sheet.ENDINGS)})")
     if not path.is_file():
         raise BenchmarkError(f"{path}: no such file")
     if not owners.cards:
         raise BenchmarkError(f"{path}: no dataset of this run was imported or fetched; the sample accepts no ratings")
     votes: dict[tuple[str, str], tuple[float, ...]] = defaultdict(tuple)
     problems: list[BadRecord] = []
-    for rating, error in _from_json(path, owners) if ending == ".json" else _from_table(path, problems):
+    for rating, error in _from_json(path, owners) if path.suffix.casefold() == ".json" else _from_table(path, problems):
         if problem := owners.problem(rating):
             problems.append(error(*problem))
         else:
@@ -107,14 +107,16 @@ def _from_json(path: Path, owners: Owners) -> Iterator[Located]:
 
 def _from_table(path: Path, problems: list[BadRecord]) -> Iterator[Located]:
     """Yield the rating of each row; append rows without a valid vote to `problems`."""
-    for where, row in rows.read(path):
-        values = {COLUMNS.get(name.strip().casefold(), name): value for name, value in row.items()}
-        if len(values) < len(row):
-            raise BadRecord(path.name, None, "", "has a duplicate column")
-        if missing := {"item", "quality", "vote"} - values.keys():
-            raise BadRecord(path.name, None, "", f"has no column {', '.join(sorted(missing))}")
+    table = sheet.read(path)
+    columns = [COLUMNS.get(name.strip().casefold(), name) for name in table.columns]
+    if missing := {"item", "quality", "vote"} - set(columns):
+        raise BadRecord(path.name, None, "", f"has no column {', '.join(sorted(missing))}")
+    if len(set(columns)) < len(columns):
+        raise BadRecord(path.name, None, "", "has a duplicate column")
+    for number, row in table.rows():
+        values, where = dict(zip(columns, row, strict=True)), table.where(number)
         vote = official.number(values["vote"])
         if vote is None or not abs(vote) <= official.LARGEST:
-            problems.append(BadRecord(where, None, "vote", f"{values['vote']!r:.60} is not a finite number"))
+            problems.append(BadRecord(where, None, "vote", f"{values['vote'] or ''!r:.60} is not a finite number"))
         else:
-            yield Rating(values["item"], values["quality"], (vote,)), partial(BadRecord, where, None)
+            yield Rating(str(values["item"]), str(values["quality"]), (vote,)), partial(BadRecord, where, None)
