@@ -8,7 +8,7 @@ STEP   = @printf '\n== %s\n'
 # Each build of torch (CPU, CUDA) has digests of its own, so its version alone is locked.
 TORCH := $(shell sed -n 's/^constraint-dependencies = \["\(torch==[^"]*\)"\].*/\1/p' pyproject.toml)
 
-.PHONY: environment lock leaderboard example test test-all lowest audit faults browser gpu bench docs dist clean
+.PHONY: environment lock leaderboard example test lint suite test-all lowest audit faults browser gpu bench docs dist clean
 
 PIP = $(BIN)/pip install --quiet --disable-pip-version-check
 LOCKED = neural
@@ -16,8 +16,8 @@ $(VENV)/.installed: LOCKED = dev
 $(VENV)/.installed $(VENV)/.neural: pyproject.toml uv.lock
 	$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14) and "the locked environment is for Python 3.11 to 3.13; name one: make PYTHON=python3.13")'
 	$(PYTHON) -m venv $(VENV)
-	$(PIP) --no-deps --require-hashes --requirement requirements/$(LOCKED).txt
-	$(PIP) $(TORCH)
+	$(PIP) --no-deps $(TORCH) & torch=$$!; $(PIP) --no-deps --require-hashes --requirement requirements/$(LOCKED).txt && wait $$torch
+	$(PIP) $(TORCH)  # also what this build of torch needs, such as CUDA
 	$(PIP) --no-deps --editable .
 	touch $@
 
@@ -51,11 +51,15 @@ example: environment  ## docs/example/ and docs/example.zip: real datasets, numb
 	cp results/example.zip docs/example.zip
 
 test: environment  ## before every commit: lint, types, the default suite
-	$(STEP) 'test 1 of 3: lint'
+	@$(MAKE) --no-print-directory --jobs 2 lint suite
+
+lint: environment
+	$(STEP) 'lint and types'
 	$(BIN)/ruff check .
-	$(STEP) 'test 2 of 3: types'
 	$(BIN)/mypy
-	$(STEP) 'test 3 of 3: the default suite, on two processes'
+
+suite: environment
+	$(STEP) 'the default suite, on two processes'
 	$(PYTEST) -m "$(DEFAULT)"
 
 test-all: test faults browser  ## the wheel, real data, studies and fuzzing as well

@@ -40,6 +40,8 @@ if TYPE_CHECKING:
     from metrics.models.vectors import WordVectors
 
 Loaded = TypeVar("Loaded")
+MASKED = "mlm"
+"""The checkpoint of the masked language model."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,16 +125,18 @@ class Models:
         return scorer.Scorer(network, self.encoder(network.encoder_name(encoder, name), network.depth))
 
     def masked(self, encoder: str = "") -> MaskedModel:
-        """Return the masked language model on this encoder, with the weights of the checkpoint `mlm`."""
+        """Return the masked language model on this encoder, or on the embedded one if no weights fit this one."""
         from metrics.models.adapters import Adapted
         from metrics.models.masked import MaskedModel
 
-        body, head = self.encoder(encoder), self.trained("mlm", Adapted, encoder)
-        trained = self.checkpoint("mlm", encoder)
+        self.requested.add(("encoder", encoder))
+        body, head = self._encoder(self._masked_on(encoder)), self.trained(MASKED, Adapted, encoder)
+        trained = self.checkpoint(MASKED, encoder)
         return self.once(("masked", trained.folder),
                           lambda: MaskedModel(body, head.to(self.machine.dtype()), trained.identity, self.memory))
 
     def checkpoint(self, name: str, encoder: str = "") -> Checkpoint:
+        encoder = self._masked_on(encoder) if name == MASKED else encoder
         no_encoder = None
         try:
             identity = self._weights_of("encoder", encoder).identity
@@ -232,6 +236,15 @@ class Models:
 
     def _checkpoint(self, name: str, encoder: str) -> Checkpoint:
         return self.once(("checkpoint", name, encoder), lambda: checkpoint.find(name, encoder, self.home))
+
+    def _masked_on(self, encoder: str) -> str:
+        """Return this encoder if there are weights for a masked language model on it, else the embedded one."""
+        identity = self._weights_of("encoder", encoder).identity
+        try:
+            self._checkpoint(MASKED, identity)
+        except MissingResource:
+            return files.EMBEDDED
+        return encoder
 
     def _small_lm(self) -> Checkpoint:
         self.once(("installed",), _check_installed)

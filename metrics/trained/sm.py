@@ -30,7 +30,7 @@ class Specificity:
         trained_on="dialogues of DailyDialog, EmpatheticDialogues, PersonaChat, Topical-Chat, Wizard of Wikipedia",
         notes="sm-ll and sm-ppl rise with specificity, sm-nce falls.",
         system="same method, smaller model", fitted_on="dialogues", revision=2, departures=(
-            ("The masked model is the encoder with adapters of 0.8 MB, not a SimCSE trained on DailyDialog; "
+            ("The masked model is this or the embedded encoder with adapters, not a SimCSE trained on DailyDialog; "
              "tokens are masked, not words."), BOUNDED))
     encoder: str = ""
     copies: int = BY_LENGTH

@@ -53,7 +53,7 @@ class UslH(Trainable):
                         schedule="constant", encoder="bert-base-uncased", batch=8, architecture="cross-encoder",
                         network={"dropout": 0.2, "pooling": "max"},
                         parts={"vup": {"losses": ("labelled",)}, "nup": {}}, departures=(
-            "Likelihoods are those of the masked model `mlm` over the same encoder, not of a third BERT.",
+            "Likelihoods are those of the masked model `mlm` on this encoder or the embedded one, not of a third BERT.",
             ("Negatives have words reordered, dropped or repeated as in MME-CRS; positives are never reduced to their "
              "nouns, verbs and prepositions; responses are not cut to 25 tokens."),
             "The composite is (U + U·S + U·S·L) / 3, where the released code has 0.33 U + 0.33 S + 0.34 S·L."))}

@@ -57,7 +57,7 @@ class UsrMetric(Trainable):
                         encoder="roberta-base", batch=8, accumulate=2, architecture="cross-encoder",
                         network={"hidden": 768}, parts={"dr-c": {}, "dr-f": {}, "regression": REGRESSION}, departures=(
             "The regression separates true from false replies; the paper fits it to human ratings.",
-            "usr-mlm uses the masked model `mlm` over the same encoder.",
+            "usr-mlm uses the masked model `mlm` on this encoder or the embedded one.",
             "dr-c uses the whole context without the facts.",
             "Text is not lower-cased or pre-tokenised; Topical-Chat's facts are not available."))}
     encoder: str = ""

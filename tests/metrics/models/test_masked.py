@@ -125,9 +125,18 @@ def test_a_batch_masks_its_share_and_at_least_one_token_per_text(home: Path, tin
         assert restored.view(ids.shape)[1, : len(texts[1].ids)].tolist() == texts[1].ids
 
 
-def test_an_encoder_without_weights_or_mask_is_refused(home: Path, tiny_encoder: Path, tmp_path: Path) -> None:
-    with pytest.raises(MissingResource, match="harness train mlm"):
-        Models(home, Choice(encoder=str(tiny_encoder))).masked()
+def test_an_encoder_without_weights_uses_the_embedded_masked_model(home: Path, tiny_encoder: Path) -> None:
+    models, embedded = Models(home, Choice(encoder=str(tiny_encoder))), Models(home)
+    assert models.masked().encoder.weights.identity == embedded.encoder().weights.identity
+    assert models.checkpoint("mlm").digest == embedded.checkpoint("mlm").digest
+
+
+def test_a_missing_encoder_is_not_replaced(home: Path) -> None:
+    with pytest.raises(MissingResource, match="no-such-encoder"):
+        Models(home, Choice(encoder="./no-such-encoder")).masked()
+
+
+def test_an_encoder_without_mask_is_refused(home: Path, tmp_path: Path) -> None:
     folder = tiny.encoder(tmp_path / "maskless")
     settings = folder / "tokenizer_config.json"
     settings.write_text(settings.read_text().replace('"mask_token": "[MASK]"', '"mask_token": null'))
