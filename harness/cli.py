@@ -22,7 +22,7 @@ import sys
 import textwrap
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NoReturn, Protocol, cast
+from typing import Any, NoReturn
 
 import harness
 from benchmarks.errors import BenchmarkError, nearest
@@ -32,9 +32,6 @@ from harness.run.settings import home_folder
 from metrics.errors import MetricError
 
 DISK_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
-EXPECTED = {"integer": "0 or more", "positive_integer": "1 or more", "minutes": "0 or more",
-            "positive": "a number above 0", "float": "a number"}
-"""Expected values, in words, by the name of a flag's type."""
 CONTINUE = "finished work is kept; repeat the command to continue"
 
 
@@ -48,16 +45,6 @@ GROUPS = {
 """The commands of each group in the help; all others are advanced."""
 
 
-class Command(Protocol):
-    """A module in harness/commands; its docstring has its help in the first line, then examples."""
-
-    def configure(self, parser: argparse.ArgumentParser) -> None:
-        """Add the flags of the command."""
-
-    def run(self, args: argparse.Namespace) -> int:
-        """Run the command and return its exit status."""
-
-
 def helps() -> dict[str, tuple[str, str]]:
     """Return help and examples of every command, read from the files without importing them."""
     files = sorted(Path(__file__).with_name("commands").glob("[!_]*.py"))
@@ -65,12 +52,6 @@ def helps() -> dict[str, tuple[str, str]]:
     parts = {name: head.partition("\n\n") for name, head in sorted(heads.items())}
     return {name: (" ".join(first.partition("`: ")[2].split()).rstrip("."), textwrap.dedent(examples).strip())
             for name, (first, _, examples) in parts.items()}
-
-
-def load(name: str) -> Command:
-    """Import the module of a command; import_ and list_ avoid Python's own names."""
-    suffix = "_" if name in ("import", "list") else ""
-    return cast("Command", importlib.import_module(f"harness.commands.{name}{suffix}"))
 
 
 def parser(only: str = "") -> argparse.ArgumentParser:
@@ -88,7 +69,8 @@ def parser(only: str = "") -> argparse.ArgumentParser:
         sub.add_argument("--home", type=Path, metavar="DIR",
                          help="folder of imported data (default: HARNESS_HOME, else the user's data folder)")
         if only in ("", name):
-            command = load(name)
+            suffix = "_" if name in ("import", "list") else ""  # not Python's own names
+            command = importlib.import_module(f"harness.commands.{name}{suffix}")
             command.configure(sub)
             sub.set_defaults(execute=command.run)
     return top
@@ -98,14 +80,10 @@ class _CommandParser(argparse.ArgumentParser):
     """The parser of one command; an error is one line that suggests the nearest flag or value."""
 
     def parse_known_args(self, *args: Any, **kwargs: Any) -> Any:
-        """Parse; report unknown flags, and files given instead of folders, as errors of this command."""
+        """Parse; report unknown flags as errors of this command."""
         parsed, unknown = super().parse_known_args(*args, **kwargs)
         if unknown:
             self.error(f"unrecognized arguments: {' '.join(unknown)}")
-        for action in self._actions:
-            path = getattr(parsed, action.dest, None)
-            if action.metavar == "DIR" and action.option_strings and isinstance(path, Path) and path.is_file():
-                self.error(f"{action.option_strings[0]} {path} is a file; name a folder")
         return parsed, []
 
     def error(self, message: str) -> NoReturn:
@@ -118,10 +96,7 @@ class _CommandParser(argparse.ArgumentParser):
         elif choice := re.fullmatch(r"argument \S+: invalid choice: '(.*)' \(choose from (.*)\)", message):
             known = re.findall(r"[^', ]+", choice[2])
             message = f"unknown {choice[1]!r}; {nearest(choice[1], known)}"
-        elif wrong := re.fullmatch(r"argument (.*): invalid (\w+) value: (.*)", message):
-            message = f"{wrong[1]} should be {EXPECTED.get(wrong[2], wrong[2])}, not {wrong[3]}"
-        elif lacking := re.fullmatch(r"argument (.*): expected (?:one|at least one) argument", message):
-            message = f"{lacking[1]} needs a value"
+        message = message.removeprefix("argument ")
         raise BadConfig(f"{self.prog.removeprefix('harness ')}: {message} (flags: `{self.prog} --help`)")
 
 

@@ -7,7 +7,9 @@ import contextlib
 import dataclasses
 import itertools
 import math
-from collections.abc import Mapping
+import sys
+import tomllib
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import UnionType
 from typing import Any, Literal, get_args, get_origin, get_type_hints
@@ -15,56 +17,7 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 from harness.run.settings import Settings
 from harness.statistics import LEVEL_NAMES, STATISTIC_NAMES
 
-FLAGS = {
-    "all": "all metrics on all datasets",
-    "metric NAME": "metric: NAME[option=value,...], FILE.py, FOLDER/ or evaluate:|judge:|scores:NAME; several "
-                   "separated by commas, or repeated",
-    "with NAME": "additional metric, as for --metric; repeatable",
-    "dataset NAME": "dataset: its name, or the path of a table of ratings or a card (.toml); several separated "
-                    "by commas, or repeated",
-    "columns ROLE=COLUMN": "column of a table of ratings, such as response=answer or ignore=notes; repeatable",
-    "scale LABELS": "order of labels in a table of ratings, such as 'No < To some extent < Yes'; repeatable",
-    "quality NAME": "quality or dimension; repeatable",
-    "split": "only datasets of one split",
-    "language CODE": "only datasets in this language; all: include every translation; repeatable",
-    "data": "auto: imported or fetched data, else the sample (default)",
-    "aggregate": "how to combine the scores of a dialogue's turns; repeatable (default: mean)",
-    "limit N": "only the first N items of each dataset",
-    "sample N": "at most N items of each dataset, drawn with the seed as whole contexts with the replies of all "
-                "systems",
-    "ratings FILE": "private ratings (.json or a table)",
-    "seed N": "random seed (default: 0)",
-    "draws N": "number of resamples for rank intervals (default: 1000; 0: none)",
-    "permutations N": "draws of PERM-BOTH (default: 1000)",
-    "epsilon SHARE": "share of items by which a metric may lose to the rater that it replaces: 0.1 for crowd workers "
-                     "(default), 0.15 for skilled raters, 0.2 for experts",
-    "statistic": "partial: Spearman with the response length held constant; kendall: kendall-b (default: spearman)",
-    "level": "over all items, within contexts or systems, or over the means of systems (default: items)",
-    "examples N": "number of items per dataset, with texts, on which people and metrics disagree most (default: 6; "
-                  "0: no texts in results and pages)",
-    "encoder MODEL": "sentence encoder for metrics that name none: hub id, NAME@REVISION or folder (default: the "
-                     "embedded all-MiniLM-L6-v2)",
-    "lm MODEL": "causal language model: hub id, NAME@REVISION or folder (default: the small shipped model)",
-    "vectors FILE": "word2vec or GloVe vectors, text or binary (default: the encoder's input embeddings)",
-    "device DEVICE": "auto, cpu, cuda, cuda:0,cuda:1 or mps (default: auto)",
-    "precision": "auto: bf16 on CUDA, else fp32, unless the model's card says otherwise (default)",
-    "batch-tokens N": "tokens per batch, including padding (default: depends on the device)",
-    "offline": "do not download models",
-    "executor WHERE": "local: this process; ray or ray:N: N workers of a Ray cluster, by default one per CPU "
-                      "(default: local)",
-    "address ADDRESS": "address of a Ray cluster (default: start one on this machine)",
-    "gpus SHARE": "GPUs per worker of a Ray cluster, such as 1 or 0.25 (default: none)",
-    "timeout SECONDS": "time limit of one part, for --executor ray (default: none)",
-    "memory SIZE": "memory limit of one worker, such as 4GiB or 800MiB, for --executor ray (default: none)",
-    "price IN,OUT": "price of a million tokens of a judge's prompts and answers, such as 0.15,0.6 (default: unknown)",
-    "max-cost AMOUNT": "stop before judges cost more than this, at --price (default: no limit)",
-    "max-requests N": "stop before judges have sent more requests than this (default: no limit)",
-    "store URL": "where to store scores: a folder or s3://... (default: OUT/scores)",
-    "out DIR": "folder for scores, report and site (default: ./results)",
-    "dry-run": "print the plan and exit",
-    "rescore": "ignore stored scores",
-    "reuse BUNDLE": "add the metrics of a bundle from `harness submit`, and use its scores for the same items",
-    "json": "print one JSON object per correlation"}
+FLAGS: dict[str, str] = tomllib.loads(Path(__file__).with_name("flags.toml").read_text(encoding="utf-8"))
 """Help by flag and placeholder of its value."""
 
 
@@ -78,29 +31,27 @@ class Once(argparse.Action):
         setattr(namespace, self.dest, value)
 
 
-def integer(text: str, least: int = 0) -> int:
-    if (number := int(text)) < least:
-        raise ValueError(text)
-    return number
+def number(kind: type[float], expected: str, least: float) -> Callable[[str], float]:
+    """Return the type of a flag whose value is a number from `least` on, described as `expected`."""
+    def parse(text: str) -> float:
+        with contextlib.suppress(ValueError):
+            if least <= (value := kind(text)) < math.inf:
+                return value
+        raise argparse.ArgumentTypeError(f"should be {expected}, not {text!r}")
+
+    return parse
 
 
-def positive_integer(text: str) -> int:
-    return integer(text, 1)
+def folder(text: str) -> Path:
+    if (path := Path(text)).is_file():
+        raise argparse.ArgumentTypeError(f"{text} is a file; name a folder")
+    return path
 
 
-def positive(text: str) -> float:
-    if not 0 < (number := float(text)) < math.inf:
-        raise ValueError(text)
-    return number
-
-
-def minutes(text: str) -> float:
-    if not 0 <= (number := float(text)) < math.inf:
-        raise ValueError(text)
-    return number
-
-
-TYPES: dict[str, Any] = {"N": integer, "M": minutes, "SECONDS": positive, "DIR": Path, "FILE": Path}
+COUNT, POSITIVE_COUNT = number(int, "0 or more", 0), number(int, "1 or more", 1)
+TYPES: dict[str, Any] = {
+    "N": COUNT, "M": number(float, "0 or more", 0), "SECONDS": number(float, "above 0", sys.float_info.min),
+    "DIR": folder, "FILE": Path}
 """Types of values by placeholder; others are strings."""
 COUNTED = ("limit", "sample", "steps", "raters")
 """Flags whose value is 1 or more."""
@@ -129,11 +80,12 @@ def add(parser: argparse._ActionsContainer, *names: str, **changes: Any) -> None
         parts: dict[str, Any] = {"dest": field, "help": text or FLAGS[heads[name]]}
         if head in heads:
             parts |= {"default": [] if defaults[field] == () else defaults[field], **_of_type(types[field])}
+            parts |= {"type": folder} if metavar == "DIR" else {}
             parts |= {"choices": CHOICES[name]} if name in CHOICES else {}
             parts |= {"action": "extend", "type": separated} if name in SEPARATED else {}
         else:
             parts |= _of_metavar(metavar, text, changes)
-        parts |= {"type": positive_integer} if name in COUNTED else {}
+        parts |= {"type": POSITIVE_COUNT} if name in COUNTED else {}
         parts |= {"action": Once} if name == "split" else {}
         parser.add_argument(f"--{name}", **{**parts, **({"metavar": metavar} if metavar else {}), **changes})
 
@@ -168,4 +120,4 @@ def _of_type(hint: Any) -> dict[str, Any]:
         return {"choices": get_args(hint)}
     if isinstance(hint, UnionType) or type(None) in get_args(hint):
         return _of_type(get_args(hint)[0])
-    return {} if hint is str else {"type": integer if hint is int else hint}
+    return {} if hint is str else {"type": COUNT if hint is int else hint}

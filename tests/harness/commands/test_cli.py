@@ -23,7 +23,7 @@ REFUSED = (
     ("rum", "did you mean 'run'"), ("run", "--all"), ("run --metric rogue-l", "did you mean 'rouge-l'"),
     ("run --dataset fed-trun", "did you mean 'fed-turn'"), ("run --quality relevanc", "did you mean 'relevance'"),
     ("run --dataset jsalt --split dev", "split dev"), ("fetch --split dev --split recent", "--split takes one value"),
-    ("run --all --limit 0", "--limit"), ("run --dataset esl --examples -1", "--examples should be 0 or more, not '-1'"),
+    ("run --all --limit 0", "--limit"), ("run --all --examples -1", "--examples: should be 0 or more, not '-1'"),
     ("run --all --epsilon 1.5", "--epsilon"), ("run --all --device tpu", "--device"),
     ("run --all --device cuda:99", "cuda:99"), ("run --all --ratings absent.csv", "absent.csv"),
     ("show blue", "did you mean 'bleu'"),
