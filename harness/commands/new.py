@@ -29,16 +29,6 @@ FILES = {
                "test_{kind}.py": "tests/test_my_metric.py"},
     "dataset": {"README.md": "README.md", "card.toml": "my-dataset.toml", "items.csv": "my-dataset.csv"}}
 """Target paths by template."""
-FIRST = """\
-It has trained weights, so train it first, on the corpora of `harness fetch --corpora` or on your own file:
-
-```sh
-harness train my-metric
-harness train my-metric --corpus FILE.jsonl
-```
-
-"""
-"""First step in the README of a trained metric."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -105,8 +95,8 @@ def _of_table(name: str, table: str, reading: own.Reading) -> Iterator[tuple[str
 def _files(template: str, name: str, kind: str) -> Iterator[tuple[str, str]]:
     """Yield paths and contents of the files, with the name inserted in each spelling."""
     words = name.split("-")
-    spellings = {"{first}": FIRST if kind == "trained" else "", f"my-{template}": name,
-                 f"my_{template}": "_".join(words), f"My{template.capitalize()}": "".join(map(str.capitalize, words)),
+    spellings = {f"my-{template}": name, f"my_{template}": "_".join(words),
+                 f"My{template.capitalize()}": "".join(map(str.capitalize, words)),
                  f"My {template}": " ".join(words).capitalize()}
     for source, path in FILES[template].items():
         tested = "trained" if kind == "trained" else "metric"
