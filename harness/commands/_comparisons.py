@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from itertools import chain, combinations
 
 import numpy as np
-import numpy.typing as npt
 
 from benchmarks.errors import plural
 from harness.commands._output import DATA, table
@@ -221,7 +220,8 @@ def cluster_tables(chosen: Selection) -> Iterator[str]:
         yield (chosen.table(target, f", clusters by {_test(chosen)}, {adjusted}, 5 %. {_raters(chosen, target)}", (
             "Cluster", "Metric", "value", "95 % interval", "n", "corrected", "Group"), cells)
                + "Columns that share a group letter are not significantly different.\n"
-               + _undivided(len(clusters), wins) + _warning(chosen, target))
+               + "All columns are in one cluster: none is above the others.\n" * (len(clusters) == 1 < len(rows))
+               + _warning(chosen, target))
 
 
 def _warning(chosen: Selection, target: Target) -> str:
@@ -233,20 +233,9 @@ def _warning(chosen: Selection, target: Target) -> str:
     if chosen.test in ("williams", "steiger", "meng"):
         return wrapped(f"{shared}analytic tests and intervals treat them as independent and are too optimistic. "
                        "--test perm-both, the default, swaps whole contexts.")
-    if chosen.test == "bootstrap":
-        return (f"{shared}whole contexts are resampled"
-                f"{'; with so few, the bootstrap is too optimistic' if entry.contexts < FEW else ''}.\n")
-    few = (f"{entry.contexts} contexts can be swapped in {2 ** entry.contexts} ways, so no p is below "
-           f"{2 / 2 ** entry.contexts:.2g}.\n" if chosen.test == "perm-both" and entry.contexts < FEW else "")
-    return f"{shared}analytic intervals treat them as independent.\n{few}"
-
-
-def _undivided(clusters: int, wins: npt.NDArray[np.bool_]) -> str:
-    """Explain a single cluster of several columns."""
-    if clusters > 1 or len(wins) < 2:
-        return ""
-    return ("All columns are in one cluster: no group of columns beats all others.\n" if wins.any() else
-            "All columns are in one cluster: these data separate none of them.\n")
+    few = ("; with so few contexts, the bootstrap is too optimistic, and swapped contexts give no p below "
+           f"{2 / 2 ** entry.contexts:.2g}" if entry.contexts < FEW else "")
+    return wrapped(f"{shared}analytic intervals treat them as independent{few}.")
 
 
 def _limit(chosen: Selection, comparisons: Comparisons) -> str:

@@ -58,9 +58,6 @@ def _print(path: Path, file: ScoreFile, origin: str) -> None:
     unknown = [problem for problem in file.problems if problem.kind == "unknown" and problem.line]
     real = for_real_data(len(unknown), file.rows) if origin == "sample" and file.datasets else ""
     summary = ", ".join(f"{number:,} {kind}" for kind, number in counts(file.problems).items())
-    if file.fatal and len(file.problems) == 1:
-        print(f"{name}: refused: {next(describe(file.problems))} ({summary})")
-        return
     if file.datasets:
         sample = ", from the bundled sample" if origin == "sample" else ""
         print(f"{name}: {file.rows:,} scores, for {', '.join(file.datasets)}{sample}; sha256 {file.digest[:12]}")
@@ -68,9 +65,6 @@ def _print(path: Path, file: ScoreFile, origin: str) -> None:
     for line in (*filter(None, [real]), *lines):
         print(textwrap.fill(line, WIDTH, initial_indent="  ", subsequent_indent="      ",
                             break_on_hyphens=False))
-    if file.fatal:
-        print(f"{name}: refused: {summary}")
-    elif any(not problem.note for problem in file.problems):
-        print(f"{name}: accepted with warnings: {summary}")
-    else:
-        print(f"{name}: valid{f' ({summary})' if summary else ''}")
+    state = "refused" if file.fatal else "valid" if all(problem.note for problem in file.problems) else (
+        "accepted with warnings")
+    print(f"{name}: {state}{summary and f': {summary}'}")

@@ -111,7 +111,7 @@ def test_comparisons_and_clusters_are_printed(suite_run: SuiteRun, invoke: Invok
         ("--compare", ("jsalt, appropriateness", "(50 draws, seed 0)", "< 0.020", "established",
                      "crashing                   length ")),
         ("--compare --quality overall", ("(3 qualities of 3 datasets): no column agrees with people; ",)),
-        ("--clusters", ("Cluster", "leave-one-out", "share a group letter", "these data separate none of them")),
+        ("--clusters", ("Cluster", "leave-one-out", "share a group letter", "All columns are in one cluster")),
         ("--clusters wmt --quality Overall --draws 100", ("100", "one-sided, 5 %", "Cluster")),
     ):
         printed = invoke("report", "--out", suite_run.out, *line.split()).out
