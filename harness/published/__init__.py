@@ -6,20 +6,18 @@ The tables of the challenge are boards too, ranked by their published averages a
 from __future__ import annotations
 
 import csv
-import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cache
 from importlib.resources import files
-from typing import NamedTuple
 
 from harness.run.rank import RULES, Rule, Target, borda, counted_mean, over
 from harness.statistics.rank_intervals import Rank, rank
 
 NAMES = ("dstc10", "mmecrs", "dynaeval", "deb", "yeh2021", "finedeval", "dstc11", "dstc12")
-AVERAGED = {"jsalt": 1, "esl": 1, "ncm": 1, "dstc10-topical": 4, "dstc10-persona": 4}
-"""The number of targets behind each average of Table 2, eleven in all."""
+TEST_SETS = ("jsalt", "esl", "ncm", "dstc10-topical", "dstc10-persona")
+"""The test datasets of DSTC10 Track 5, with eleven qualities in all."""
 
 PRINTED = "printed"
 """Name of the ranking by the published averages, next to the rankings under the rules."""
@@ -48,12 +46,8 @@ class PrintedNumber:
 
 @dataclass(frozen=True, slots=True)
 class DatasetSize:
-    """The size of a dataset as a paper reports it; `annotations` may be rounded."""
+    """The size of a dataset as the organisers report it; `annotations` may be rounded."""
 
-    source: str
-    table: str
-    dataset: str
-    split: str
     turns: int
     qualities: int
     annotations: int
@@ -90,11 +84,10 @@ class Tables:
 
 
 @cache
-def sizes() -> tuple[DatasetSize, ...]:
-    """Return the dataset tables of the two papers about the challenge."""
-    return tuple(DatasetSize(line["source"], line["table"], line["dataset"], line["split"], int(line["turns"]),
-                             int(line["qualities"]), int(line["annotations"]))
-                 for line in _lines("datasets"))
+def sizes() -> dict[str, DatasetSize]:
+    """Return the organisers' table of the datasets of the challenge."""
+    return {line["dataset"]: DatasetSize(int(line["turns"]), int(line["qualities"]), int(line["annotations"]))
+            for line in _lines("datasets") if line["source"] == "dstc10"}
 
 
 def _lines(name: str) -> Iterator[dict[str, str]]:
@@ -103,13 +96,12 @@ def _lines(name: str) -> Iterator[dict[str, str]]:
 
 @dataclass(frozen=True, slots=True)
 class PrintedTable:
-    """A published table; `rule` gives its averages, `counts` the number of targets in cells that are averages."""
+    """A published table whose averages are by `rule`; the organisers' cells are averages over a dataset's qualities."""
 
     name: str
     source: str
     table: str
     rule: str
-    counts: Mapping[str, int]
 
     @property
     def numbers(self) -> tuple[PrintedNumber, ...]:
@@ -125,7 +117,8 @@ class PrintedTable:
         rows: dict[str, dict[Target, float]] = {row.metric: {} for row in self._rows}
         for row in self.numbers:
             rows[row.metric][row.dataset, row.quality] = float(row.value)
-        return {PRINTED: rank(averages), **ranks_of(rows, self.counts)}
+        counts = {name: size.qualities for name, size in sizes().items()} if self.source == "dstc10" else {}
+        return {PRINTED: rank(averages), **ranks_of(rows, counts)}
 
 
 def ranks_of(rows: Mapping[str, Mapping[Target, float]], counts: Mapping[str, int]) -> dict[str, dict[str, Rank]]:
@@ -136,27 +129,8 @@ def ranks_of(rows: Mapping[str, Mapping[Target, float]], counts: Mapping[str, in
     return {**ranks, "borda": rank(borda(rows, targets))}
 
 
-class Winner(NamedTuple):
-    """The winner (several if tied) and the runner-up, among the competitors with all targets."""
-
-    first: tuple[str, ...]
-    value: float
-    second: str
-    runner_up: float
-    competitors: int
-
-
-def winner(ranks: Mapping[str, Rank]) -> Winner:
-    complete = {name: standing for name, standing in ranks.items() if standing.rank is not None}
-    first = tuple(name for name, standing in complete.items() if standing.rank == 1)
-    rest = {name: standing.value for name, standing in complete.items() if name not in first}
-    second = max(rest, key=lambda name: rest[name], default="")
-    return Winner(first, complete[first[0]].value, second, rest.get(second, math.nan), len(complete))
-
-
 def boards() -> Iterator[PrintedTable]:
     """Yield the tables on which a winner can be named."""
-    yield PrintedTable("test, 5 datasets (organisers, Table 2)", "dstc10", "Table 2", "test", AVERAGED)
-    yield PrintedTable("test, 11 cells (MME-CRS, Table 3)", "mmecrs", "Table 3", "test", {})
-    qualities = {size.dataset: size.qualities for size in sizes() if size.source == "dstc10"}
-    yield PrintedTable("dev, 14 datasets (organisers, Table 3)", "dstc10", "Table 3", "dev", qualities)
+    yield PrintedTable("test, 5 datasets (organisers, Table 2)", "dstc10", "Table 2", "test")
+    yield PrintedTable("test, 11 cells (MME-CRS, Table 3)", "mmecrs", "Table 3", "test")
+    yield PrintedTable("dev, 14 datasets (organisers, Table 3)", "dstc10", "Table 3", "dev")

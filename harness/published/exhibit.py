@@ -6,14 +6,13 @@ A run is compared with published numbers only on complete, real datasets.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from statistics import fmean
+from collections.abc import Iterable, Iterator, Sequence
 
-from harness.published import AVERAGED, PRINTED, PrintedTable, Tables, boards, measured, winner
-from harness.published.measured import CONTROLS, TURNS, PublishedComparison
+from harness.published import PRINTED, TEST_SETS, PrintedTable, Tables, boards, measured
+from harness.published.measured import CONTROLS, DIALOGUES, TURNS, ColumnMeans
 from harness.results.exhibits import number
 from harness.results.rows import Exhibit, Grid, Results
-from harness.run.rank import RULES, over
+from harness.run.rank import RULES, dataset_mean
 
 COMMAND = "harness challenge publish dstc10-track5"
 LEAD = ("Numbers that papers about DSTC10 Track 5 report for the teams' submissions, averages recomputed from them, "
@@ -36,6 +35,7 @@ REMARKS = (
      "Team 5 is MME-CRS; its own paper reports a different run from the organisers' paper, and names the teams after "
      "it only Top 2 to Top 5."))
 MOST_COLUMNS = 12
+PRINTED_TEAM = "challenge, as published"
 
 
 def challenge(report: Results) -> Exhibit:
@@ -43,11 +43,13 @@ def challenge(report: Results) -> Exhibit:
     part = measured.partial(report)
     grids, remarks = list[Grid](), list[str]()
     if not part:
-        comparison = measured.gather(report)
-        if comparison.turns:
-            grids.append(_development(comparison))
-            remarks.append(CAVEAT.format(_sets(comparison)))
-        grids += _test(report)
+        datasets = {dataset for row in measured.columns(report).values() for dataset, _ in row}
+        if turns := tuple(name for name in TURNS if name in datasets):
+            sets = "the nine turn-level datasets" if turns == TURNS else f"{len(turns)} turn-level datasets"
+            grids.append(_development(report, turns, sets, tuple(name for name in DIALOGUES if name in datasets)))
+            remarks.append(CAVEAT.format(sets))
+        if datasets >= set(TEST_SETS):
+            grids.append(_test(report))
     if not grids:
         remarks.append(PARTIAL.format(part) if part else NOTHING)
     return Exhibit(
@@ -69,9 +71,11 @@ def printed(source: str = "dstc10") -> Iterator[Grid]:
     for board in boards():
         ranks = board.ranks()
         for rule, title in RULE_TITLES.items():
-            best = winner(ranks[rule])
-            rows.append((board.name, title, " = ".join(best.first), f"{best.value:.4g}", best.second or "–",
-                         f"{best.runner_up:.4g}" if best.second else "–", str(best.competitors)))
+            ranked = sorted((standing.rank, name, f"{standing.value:.4g}")
+                            for name, standing in ranks[rule].items() if standing.rank)
+            first = [name for rank, name, _ in ranked if rank == 1]
+            second = ranked[len(first)][1:] if len(first) < len(ranked) else ("–", "–")
+            rows.append((board.name, title, " = ".join(first), ranked[0][2], *second, str(len(ranked))))
     yield Grid("winners", "Who wins under which rule",
                ("board", "rule", "first", "its value", "second", "its value", "competitors"), tuple(rows), PUBLISHED)
     yield from map(_board, boards())
@@ -94,22 +98,34 @@ def _board(board: PrintedTable) -> Grid:
                 f"Spearman as published; recomputed by the {titles[board.rule]}, as in the paper")
 
 
-def _development(comparison: PublishedComparison) -> Grid:
+def _development(report: Results, turns: Sequence[str], sets: str, dialogues: Sequence[str]) -> Grid:
     """Return the best columns of the run, its controls and the challenge's teams, by mean over turn-level datasets."""
-    complete = [row for row in comparison.rows if row.complete]
-    best = [row for index, row in enumerate(complete) if index < MOST_COLUMNS or row.column in CONTROLS
+    best = [row for index, row in enumerate(measured.gather(report, dataset_mean, turns, dialogues))
+            if index < MOST_COLUMNS or row.column in CONTROLS
             or measured.plain(row.column) == measured.plain("Deep AM-FM")]
-    rows = [(row.mean, row.column, "this run", row.sets) for row in best]
-    rows += [(row.mean, row.column, "challenge, as published", row.sets)
-             for row in measured.challenge(comparison.turns)]
-    rows.sort(key=lambda row: (-row[0], (row[1], row[2])))
-    return Grid("dev-here", "This run next to the challenge: development datasets",
-                ("metric or team", "source", f"mean of {_sets(comparison)}", *comparison.datasets),
-                tuple((name, whose, number(mean, 3), *(number(sets.get(name, math.nan), 3)
-                                                       for name in comparison.datasets))
-                      for mean, name, whose, sets in rows),
-                f"real human judgements, {len(comparison.datasets)} of the challenge's 14 development datasets; "
-                "Spearman, mean over the qualities of each")
+    datasets = (*turns, *dialogues)
+    return _beside_teams("dev-here", "development datasets", (f"mean of {sets}", *datasets), 3, best,
+                         measured.challenge(turns), f"{len(datasets)} of the challenge's 14 development datasets; "
+                         "Spearman, mean over the qualities of each")
+
+
+def _test(report: Results) -> Grid:
+    """Return the best columns of the run and the teams, by mean over the qualities of the test datasets."""
+    return _beside_teams("test-here", "test datasets", ("average", *TEST_SETS), 4,
+                         measured.gather(report, RULES["test"], TEST_SETS)[:MOST_COLUMNS], measured.challenge(),
+                         "the challenge's 5 test datasets; Spearman, averages over all qualities of all datasets, "
+                         "those of the teams as published")
+
+
+def _beside_teams(name: str, title: str, head: Sequence[str], digits: int, columns: Iterable[ColumnMeans],
+                  teams: Iterable[ColumnMeans], data: str) -> Grid:
+    """Return columns without missing values and teams, by their mean."""
+    rows = [*((row, "this run") for row in columns if row.complete), *((row, PRINTED_TEAM) for row in teams)]
+    return Grid(name, f"This run next to the challenge: {title}", ("metric or team", "source", *head), tuple(
+        (row.column, source, number(row.mean, digits), *(number(row.sets.get(dataset, math.nan), digits)
+                                                         for dataset in head[1:]))
+        for row, source in sorted(rows, key=lambda row: (-row[0].mean, row[0].column, row[1]))),
+        f"real human judgements, {data}")
 
 
 def _comparison(report: Results) -> Iterator[Grid]:
@@ -121,31 +137,3 @@ def _comparison(report: Results) -> Iterator[Grid]:
         yield Grid("beside-print", "Published numbers of each metric, and this run",
                    ("column", "dataset", "published quality", "published as, in", "published", "this run",
                     "ours is of"), tuple(rows), "real human judgements; Spearman")
-
-
-def _sets(comparison: PublishedComparison) -> str:
-    turns = comparison.turns
-    return "the nine turn-level datasets" if turns == TURNS else f"{len(turns)} turn-level datasets"
-
-
-def _test(report: Results) -> Iterator[Grid]:
-    """Yield the teams and the best columns of the run, if it has the ratings of all five test datasets."""
-    if not AVERAGED.keys() <= {entry.name for entry in report.datasets if entry.kind == "real"}:
-        return
-    targets = {(row.dataset, row.quality) for row in report.correlations if row.statistic == "spearman"
-               and row.dataset in AVERAGED and math.isfinite(row.value)}
-    means = [(over(RULES["test"], values, targets), column, values)
-             for (_, column), values in measured.columns(report).items()]
-    best = sorted((row for row in means if math.isfinite(row[0])), key=lambda row: (-row[0], row[1]))[:MOST_COLUMNS]
-    rows = [(mean, column, "this run", {name: fmean(value for (dataset, _), value in values.items() if dataset == name)
-                                        for name in AVERAGED}) for mean, column, values in best]
-    table = Tables.of("dstc10").where(table="Table 2")
-    for name in table.values("metric"):
-        sets = {row.dataset: float(row.value) for row in table.where(metric=name).rows}
-        rows.append((sets["all"], name, "challenge, as published", sets))
-    yield Grid("test-here", "This run next to the challenge: test datasets",
-               ("metric or team", "source", "average", *AVERAGED),
-               tuple((name, whose, number(value, 4), *(number(sets[dataset], 4) for dataset in AVERAGED))
-                     for value, name, whose, sets in sorted(rows, key=lambda row: (-row[0], row[1]))),
-               "real human judgements, the challenge's 5 test datasets; Spearman, averages over all qualities of all "
-               "datasets, those of the teams as published")

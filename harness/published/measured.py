@@ -17,7 +17,7 @@ from statistics import fmean
 
 from harness.published import NAMES, PrintedNumber, Tables
 from harness.results.rows import Results
-from harness.run.rank import Target, by_column, dataset_mean, over, unseen
+from harness.run.rank import Rule, Target, by_column, dataset_mean, over, unseen
 
 TURNS = ("convai2-grade", "dailydialog-grade", "empathetic-grade", "dailydialog-gupta", "dailydialog-zhao",
          "persona-zhao", "persona-usr", "topical-usr", "fed-turn")
@@ -52,33 +52,25 @@ class ColumnMeans:
         return math.isfinite(self.mean)
 
 
-@dataclass(frozen=True, slots=True)
-class PublishedComparison:
-    """The challenge's turn-level datasets in a run, all of its datasets there, and the run's columns on them."""
-
-    turns: tuple[str, ...]
-    datasets: tuple[str, ...]
-    rows: tuple[ColumnMeans, ...]
-
-
 def partial(report: Results) -> str:
     """Return the flag that limited a run to part of its datasets, or an empty string."""
     return next((flag for option, flag in PARTIAL.items() if option in report.run.options), "")
 
 
-def gather(report: Results) -> PublishedComparison:
-    """Return the means of the columns of a report, the best first; without real data there are no datasets."""
+def gather(report: Results, rule: Rule, names: Collection[str], others: Collection[str] = ()) -> list[ColumnMeans]:
+    """Return the means of the columns of a report over the named datasets that it has, the best first.
+
+    Rows also have the means on `others`; without real data there are no rows.
+    """
     values = columns(report)
     usable: dict[str, list[Target]] = {}
     for target in sorted({target for row in values.values() for target in row}):
         usable.setdefault(target[0], []).append(target)
-    turns, dialogues = (tuple(name for name in names if name in usable) for names in (TURNS, DIALOGUES))
-    targets = [target for name in turns for target in usable[name]]
-    rows = [ColumnMeans(name, over(dataset_mean, row, targets), {
-        dataset: over(dataset_mean, row, usable[dataset]) for dataset in (*turns, *dialogues)})
+    targets = [target for name in names for target in usable.get(name, ())]
+    rows = [ColumnMeans(name, over(rule, row, targets), {
+        dataset: over(dataset_mean, row, usable[dataset]) for dataset in (*names, *others) if dataset in usable})
         for (_, name), row in values.items()]
-    rows.sort(key=lambda row: (not row.complete, -row.mean if row.complete else 0.0, row.column))
-    return PublishedComparison(turns, (*turns, *dialogues), tuple(rows))
+    return sorted(rows, key=lambda row: (not row.complete, -row.mean if row.complete else 0.0, row.column))
 
 
 def columns(report: Results) -> dict[tuple[str, str], dict[Target, float]]:
@@ -89,13 +81,17 @@ def columns(report: Results) -> dict[tuple[str, str], dict[Target, float]]:
     return {(metric, column): row for (_, metric, column), row in values.items()}
 
 
-def challenge(turns: Collection[str]) -> tuple[ColumnMeans, ...]:
-    """Return the baseline and the best submission of each team, by their mean over the turn-level datasets."""
-    tables, rows = Tables.of("dstc10").where(table="Table 3"), []
+def challenge(turns: Collection[str] = ()) -> list[ColumnMeans]:
+    """Return the baseline and the best submission of each team: their means over turn-level development datasets.
+
+    Without `turns`, return their averages over the test datasets as published.
+    """
+    tables, rows = Tables.of("dstc10").where(table="Table 3" if turns else "Table 2"), []
     for name in tables.values("metric"):
         sets = {row.dataset: float(row.value) for row in tables.where(metric=name).rows}
-        rows.append(ColumnMeans(TEAMS.get(name, name), fmean(sets.get(turn, math.nan) for turn in turns), sets))
-    return tuple(sorted(rows, key=lambda row: -row.mean))
+        mean = fmean(sets.get(turn, math.nan) for turn in turns) if turns else sets["all"]
+        rows.append(ColumnMeans(TEAMS.get(name, name) if turns else name, mean, sets))
+    return sorted(rows, key=lambda row: -row.mean)
 
 
 def printed_beside(report: Results) -> Iterator[tuple[str, PrintedNumber, float, str]]:
