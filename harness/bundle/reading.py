@@ -14,6 +14,7 @@ import json
 import math
 import tempfile
 import zipfile
+from collections import Counter
 from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,7 @@ from benchmarks.formats.records import Refused, lines, load, mapping, records, r
 from benchmarks.storage import archive
 from harness.bundle import FORMAT, LISTS, MANIFEST, NAME_LENGTH, TABLES, Bundle, heading, scores_file, unrated
 from harness.errors import BadBundle
+from harness.results.differences import key_of
 from harness.results.rows import TABLES as KINDS
 from harness.results.rows import ColumnKey, ItemScores, Results, Run
 from metrics.column import of_quality, split_quality
@@ -97,24 +99,17 @@ def _bundle(members: Mapping[str, bytes]) -> Bundle:
 
 
 def _check_names(tables: Mapping[str, Any]) -> None:
-    known: dict[str, set[str]] = {}
-    for kind in ("datasets", "metrics"):
-        names = [entry.name for entry in tables[kind]]
-        known[kind] = set(names)
-        if len(known[kind]) < len(names) or not names:
-            raise Refused(f"{kind}.json: expected at least one name, and each only once")
-        if not all(name and name.isprintable() for name in names):
-            raise Refused(f"{kind}.json: names should be printable")
-    rows = [(row.board, row.origin, row.rule, row.statistic, row.metric, row.column) for row in tables["ranking"]]
-    if len(set(rows)) < len(rows):
-        raise Refused("ranking.jsonl: a column occurs twice on a board")
-    seen = set()
+    """Raise Refused unless keys are unique, and correlations are of the datasets and metrics of the bundle."""
+    for kind in ("datasets", "metrics", *TABLES):
+        if repeated := [key for key, count in Counter(map(key_of, tables[kind])).items() if count > 1]:
+            raise Refused(f"{kind}: {', '.join(repeated[0])!r:.200} occurs twice")
+    names = {kind: {entry.name for entry in tables[kind]} for kind in ("datasets", "metrics")}
+    for kind, known in names.items():
+        if not known or not all(name and name.isprintable() for name in known):
+            raise Refused(f"{kind}.json: expected at least one name, and only printable ones")
     for row in tables["correlations"]:
-        key = (row.dataset, row.quality, row.metric, row.column, row.statistic)
-        if not (row.dataset in known["datasets"] and row.metric in known["metrics"] and row.column.isprintable()
-                and key not in seen):
-            raise Refused(f"correlations.jsonl: {key!r:.200} occurs twice, or is of no dataset or metric of the bundle")
-        seen.add(key)
+        if not (row.dataset in names["datasets"] and row.metric in names["metrics"] and row.column.isprintable()):
+            raise Refused(f"correlations.jsonl: {key_of(row)!r:.200} is of no dataset or metric of the bundle")
 
 
 def _scores(dataset: str, file: str, content: bytes, known: Collection[ColumnKey]) -> ItemScores:

@@ -206,7 +206,7 @@ REFUSED: list[tuple[str, bytes, bytes | None, bool, str]] = [
     ("skips.json", b"", GONE, False, "'skips.json' is in the manifest but not in the bundle"),
     ("skips.json", b"", GONE, True, "has no skips.json"),
     ("metrics.json", b"^", b"[" * 100_000, True, "metrics.json: is not JSON"),
-    ("datasets.json", b'"name": "fed-turn"', b'"name": "persona-usr"', True, "at least one name, and each only once"),
+    ("datasets.json", b'"name": "fed-turn"', b'"name": "persona-usr"', True, "datasets: 'persona-usr' occurs twice"),
     ("correlations.jsonl", b'"p": ', b'"q": 1, "p": ', True, "correlations.jsonl, record 0: unknown field 'q'"),
     ("correlations.jsonl", rb'"p": [^,]+,', b'"p": 1e400,', True, "p: should be a finite number, not inf"),
     (SCORES, b"_00000,[^,]*", b"_00000,1e400", True, "line 2: '1e400' is not a finite number"),
