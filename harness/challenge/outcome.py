@@ -42,6 +42,9 @@ from metrics.errors import MetricError
 from metrics.models.service import Choice, Models
 
 BASELINES = "baselines"
+SIMILAR, IDENTICAL = 0.999, 1 - 1e-12
+"""Minimum mean Spearman, over datasets, of two submissions that count as almost identical, and as identical."""
+SHOWN_PAIRS = 20
 DIGITS = 12
 """Decimals up to which equal values are ties."""
 
@@ -166,7 +169,17 @@ class Outcome:
 
     @cached_property
     def similar(self) -> tuple[str, ...]:
-        return entries.similar_pairs(self.entries)
+        """Pairs of submissions from different teams that rank the items identically, or almost so."""
+        submitted = self.entries.entries
+        if len(submitted) < 2:
+            return ()
+        teams = np.array([entry.team for entry in submitted])
+        pairs = np.argwhere(np.triu(self.correlation >= SIMILAR, 1) & (teams[:, None] != teams)).tolist()
+        lines = [f"{submitted[first].name} and {submitted[second].name} rank all items "
+                 + ("identically" if self.correlation[first][second] > IDENTICAL else
+                    f"almost identically (Spearman {self.correlation[first][second]:.4f})")
+                 for first, second in pairs[:SHOWN_PAIRS]]
+        return (*lines, *([f"and {len(pairs) - SHOWN_PAIRS} more similar pairs"] if len(pairs) > SHOWN_PAIRS else []))
 
     @cached_property
     def baselines(self) -> tuple[Baseline, ...]:
@@ -250,9 +263,9 @@ def _baselines(outcome: Outcome) -> Iterator[Baseline]:
             yield Baseline(chosen.label, np.nan, {}, " ".join(str(error).split()))
         else:
             yield from _valued(outcome, tables)
-    paths = sorted(path for path in (rules.folder / BASELINES).glob("*") if path.suffix in FORMS)
-    for path, file in zip(paths, entries.read(paths, ground.expected, [rules.column] * len(paths)), strict=True):
-        if file.reasons:
+    expected = ground.expected
+    for path in sorted(path for path in (rules.folder / BASELINES).glob("*") if path.suffix in FORMS):
+        if (file := entries.read(path, expected, rules.column)).reasons:
             yield Baseline(path.stem, np.nan, {}, "; ".join(file.reasons))
         else:
             yield from _valued(outcome, ground.tables([path.stem], [ground.aligned(file.scores)]))
