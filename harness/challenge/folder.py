@@ -15,26 +15,24 @@ The same challenge gives the same bytes; the only times in them are the dates of
 from __future__ import annotations
 
 import hashlib
-import io
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-import numpy as np
-
 from benchmarks.errors import plural
 from benchmarks.storage.files import sweep, write_atomically
-from benchmarks.storage.store import ratings_fingerprint
 from harness.challenge.outcome import Outcome
+from harness.challenge.receipts import inputs
 from harness.challenge.report import report
 from harness.challenge.rulebook import FILE
 from harness.challenge.submissions import counted
 from harness.challenge.tables import Row, command, exhibit, for_csv, official, part_of, refused_table, required, winner
 from harness.results import exhibits
 from harness.results import files as reports
-from harness.results.rows import Exhibit, Grid, Results
+from harness.results.rows import Comparisons, Exhibit, Grid, Results
+from harness.results.tables import packed
 from harness.run import entries, environment
-from harness.statistics.significance import benjamini_hochberg, holm, over_pairs
+from harness.run.compare import compared
 
 COLUMNS = 4
 """Number of columns of the official table that the announcement shows: team, rank, submission, value."""
@@ -82,15 +80,9 @@ def audit_log(outcome: Outcome, folder: Path) -> bytes:
 def _decisions(outcome: Outcome) -> Iterator[dict[str, object]]:
     rules, facts = outcome.rules, environment.facts(outcome.rules.seed, "cpu", {}, "")
     yield {"event": "challenge", "title": rules.title, "version": facts.version, "commit": facts.commit,
-           "packages": dict(facts.packages), FILE: hashlib.sha256((rules.folder / FILE).read_bytes()).hexdigest(),
-           "rule": rules.rule, "counts": rules.counts, "submissions per team": rules.submissions or "any number",
-           "opens": rules.opens, "closes": rules.closes, "draws": rules.draws, "seed": rules.seed,
-           "private ratings": outcome.ground.ratings, "phase": rules.phase, "part": part_of(rules)}
-    for field in outcome.ground.fields:
-        yield {"event": "dataset", "dataset": field.name, "items": len(field.dataset.items),
-               "origin": field.dataset.origin, "fingerprint": field.dataset.fingerprint,
-               "ratings": ratings_fingerprint(field.dataset.ratings), "private votes": field.joined,
-               "rated": {judged.quality.name: judged.rated for judged in field.judged}}
+           "packages": facts.packages, FILE: hashlib.sha256((rules.folder / FILE).read_bytes()).hexdigest(),
+           "part": part_of(rules), "data": [field.about for field in outcome.ground.fields],
+           **inputs(rules, outcome.ground)}
     for refused in sorted(outcome.refused, key=lambda submission: submission.name):
         yield {"event": "refused", "submission": refused.name, "sha256": refused.sha256, "why": list(refused.reasons)}
     for entry, total in zip(outcome.entries.entries, outcome.totals, strict=True):
@@ -104,25 +96,9 @@ def _decisions(outcome: Outcome) -> Iterator[dict[str, object]]:
 
 
 def _pairs(outcome: Outcome) -> bytes:
-    """Write the tests of all pairs as columns, since there may be millions."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    names = pa.array([entry.name for entry in outcome.entries.entries], pa.string())
-    upper = np.triu_indices(len(names), 1)
-    ends = [pa.DictionaryArray.from_arrays(pa.array(end.astype(np.int32)), names) for end in upper]
-    index = pa.dictionary(pa.int32(), pa.string())
-    schema = pa.schema([("dataset", pa.string()), ("quality", pa.string()), ("first", index), ("second", index),
-                        ("n", pa.int64()), *((name, pa.float64()) for name in ("delta", "t", "p", "holm", "bh", "r"))])
-    sink = io.BytesIO()
-    with pq.ParquetWriter(sink, schema, compression="zstd") as writer:
-        for target, tests in outcome.pairs.items():
-            columns = (tests.n, tests.delta, tests.value, tests.p, over_pairs(tests.p, holm),
-                       over_pairs(tests.p, benjamini_hochberg), tests.r)
-            writer.write_table(pa.Table.from_arrays(
-                [*(pa.array([name] * len(upper[0]), pa.string()) for name in target), *ends,
-                 *(pa.array(column[upper]) for column in columns)], schema=schema))
-    return sink.getvalue()
+    names = [entry.name for entry in outcome.entries.entries]
+    return packed([compared(*target, names, "spearman", "williams", tests) for target, tests in outcome.pairs.items()],
+                  Comparisons)
 
 
 def announcement(outcome: Outcome) -> bytes:

@@ -28,11 +28,10 @@ from harness.statistics.panel import Vector
 
 @dataclass(frozen=True, slots=True)
 class RankedDataset:
-    """A dataset of a challenge with its ranked qualities; `joined` counts the private votes."""
+    """A dataset of a challenge with its ranked qualities."""
 
     dataset: Dataset
     judged: tuple[Judged, ...]
-    joined: int = 0
 
     @property
     def name(self) -> str:
@@ -124,7 +123,7 @@ def prepared(rules: Rulebook, home: Path, *, rated: bool = True) -> Ground:
     for dataset in datasets:
         joined, new = private.join(dataset, extra.get(dataset.card.name, ()))
         if qualities := wanted(rules, dataset):
-            field = RankedDataset(joined, correlate.judged(joined, qualities), sum(len(rating.votes) for rating in new))
+            field = RankedDataset(joined, correlate.judged(joined, qualities))
             partial += _partial(field, {rating.quality for rating in new})
             unfiltered.append(field)
     fields = tuple(field.filtered(rules) for field in unfiltered)

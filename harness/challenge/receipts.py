@@ -145,7 +145,7 @@ def receive(folder: Path, home: Path, file: Path, team: str, *, phase: str = "",
                  rulebook.read(folder, phase))
         number = 1 + max((line["number"] for line in log.of("received", rules.phase, team)), default=0)
         wrong_name = submissions.wrong_team(team, rules.inbox)
-        reasons = wrong_name or tuple(_not_accepting(rules, log, team, now))
+        reasons = (wrong_name,) if wrong_name else tuple(_not_accepting(rules, log, team, now))
         while not reasons and (rules.inbox / team / str(number)).exists():  # by hand, or by a killed process
             number += 1
         name, digest, remarks = f"{team}/{number}", "", tuple[str, ...]()
@@ -186,12 +186,11 @@ def _phase_of(phases: Sequence[Rulebook], log: Log, file: Path, column: str, hom
     known = scorefile.expected(dataset for group in datasets.values() for dataset in group)
     scored = set(scorefile.read(file, known, all_datasets=False, column=column or phases[0].column).datasets)
     candidates = [rules for rules in phases
-                  if scored & {dataset.card.name for dataset in datasets.get(rules.phase, ())}]
-    if len(candidates) != 1:
-        candidates = [rules for rules in phases if (rules.opens or today) <= today <= (rules.closes or today)]
-        candidates = candidates or list(phases[-1:])
-        candidates = [rules for rules in candidates if not log.of("frozen", rules.phase)] or candidates[:1]
-    if len(candidates) != 1 and scored:
+                  if scored & {dataset.card.name for dataset in datasets.get(rules.phase, ())}] or list(phases)
+    if len(candidates) > 1:
+        candidates = [rules for rules in candidates if not log.of("frozen", rules.phase)
+                      and (rules.opens or today) <= today <= (rules.closes or today)] or candidates[-1:]
+    if len(candidates) > 1 and scored:
         raise BadConfig(f"name the phase with --phase: {', '.join(rules.phase for rules in candidates)}")
     return candidates[0]
 

@@ -42,7 +42,7 @@ def report(outcome: Outcome, cache: Path) -> Results:
     return Results(
         run=environment.facts(rules.seed, "cpu", options, command(rules)),
         datasets=tuple(replace(entries.dataset_entry(field.dataset, field.judged), split=rules.rule,
-                               notes=f"Private ratings joined: {field.joined} votes." if field.joined else "")
+                               notes="The ratings are private." if rules.ratings else "")
                        for field in outcome.ground.fields),
         metrics=tuple(_metrics(outcome)),
         correlations=tuple(replace(row, p=_figures(row.p), **{

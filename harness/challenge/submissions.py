@@ -107,13 +107,12 @@ def listed(rules: Rulebook, receipts: Mapping[str, Receipt] | None = None) -> li
     teams = _entries_of(root, MAX_TEAMS) if root.is_dir() else []
     if len(teams) > MAX_TEAMS:
         raise BadConfig(f"{root}: more than {MAX_TEAMS} teams")
-    lookalikes = _lookalikes(entry.name for entry in teams)
+    wrong = _wrong_names(entry.name for entry in teams)
     results: list[Submission | Refused] = []
     for entry in teams:
         try:
-            other = lookalikes.get(entry.name)
             reason = (_not_a_folder(entry, "is not a folder; submissions belong in submissions/TEAM/N/")
-                      or (LOOKALIKE.format(shown(other)) if other else _wrong_name(entry.name)))
+                      or wrong.get(entry.name))
             results += ([Refused(shown(entry.name), (reason,), public=UNNAMED)] if reason
                         else _team(Path(entry.path), rules, receipts))
         except OSError as error:
@@ -126,10 +125,10 @@ def counted(refused: Sequence[Refused], at_receipt: Sequence[Refused]) -> str:
     return f"{len(refused) + len(at_receipt)} refused{early}"
 
 
-def wrong_team(name: str, inbox: Path) -> tuple[str, ...]:
+def wrong_team(name: str, inbox: Path) -> str:
+    """Return why a team name is not accepted, else ""."""
     others = {entry.name for entry in _entries_of(inbox, MAX_TEAMS)} if inbox.is_dir() else set()
-    other = _lookalikes(sorted(others | {name})).get(name)
-    return tuple(filter(None, [other and LOOKALIKE.format(shown(other)), _wrong_name(name)]))
+    return _wrong_names(sorted(others | {name})).get(name, "")
 
 
 def wrong_date(date: datetime.date | None, rules: Rulebook) -> Iterator[str]:
@@ -211,14 +210,15 @@ def _not_a_folder(entry: os.DirEntry[str], reason: str) -> str:
     return "" if entry.is_dir(follow_symlinks=False) else reason
 
 
-def _lookalikes(names: Iterable[str]) -> dict[str, str]:
-    """Map each name that looks the same as another to readers or file systems to that other name."""
+def _wrong_names(names: Iterable[str]) -> dict[str, str]:
+    """Return why names are not accepted: they break a rule, or look like another to readers or file systems."""
     groups: dict[str, list[str]] = defaultdict(list)
     for name in names:
         plain = unicodedata.normalize("NFKC", name).casefold().translate(LIKE_LATIN)
         visible = "".join(sign for sign in plain if unicodedata.category(sign) != "Cf")
         groups[re.sub(r"[ ._-]+", " ", visible).strip()].append(name)
-    return {name: group[name == group[0]] for group in groups.values() if len(group) > 1 for name in group}
+    return {name: reason for group in groups.values() for name in group if (
+        reason := LOOKALIKE.format(shown(group[name == group[0]])) if len(group) > 1 else _wrong_name(name))}
 
 
 def _wrong_name(name: str) -> str:

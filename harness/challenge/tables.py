@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 import os
 import shlex
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -152,7 +151,7 @@ def winner(outcome: Outcome) -> str:
     """State the winner, the test of its lead, and the value of the best baseline."""
     ranks, teams = outcome.ranks[outcome.rules.rule], outcome.teams
     first = [team for team, standing in zip(teams, ranks, strict=True) if standing.rank == 1]
-    text = f"{first[0]} is first" if len(first) == 1 else f"{' and '.join(first)} share first place{_same(outcome)}"
+    text = f"{first[0]} is first" if len(first) == 1 else f"{' and '.join(first)} share first place"
     if len(first) == 1 < len(teams) and ranks[0].letters:
         established = "not established" if set(ranks[0].letters) & set(ranks[1].letters) else "established"
         tests = outcome.tests.get(outcome.rules.rule)
@@ -166,15 +165,6 @@ def winner(outcome: Outcome) -> str:
                  f"{'above' if ranks[0].value > best.value else 'not above'} that of the best baseline, "
                  f"{best.name} ({number(best.value, DECIMALS)}); baselines are not tested")
     return text
-
-
-def _same(outcome: Outcome) -> str:
-    """Name the teams in first place whose files are identical, if any."""
-    teams: dict[str, list[str]] = defaultdict(list)
-    for entry, standing in outcome.ranked(outcome.rules.rule):
-        if standing.rank == 1:
-            teams[entry.sha256].append(entry.team)
-    return "".join(f"; the files of {' and '.join(same)} are identical" for same in teams.values() if len(same) > 1)
 
 
 def rule_of(rules: Rulebook) -> str:
