@@ -23,26 +23,22 @@ def test_the_walk_through_of_the_tutorial_ends_in_pages(tmp_path: Path, monkeypa
     tutorial = (ROOT / "docs/tutorial-organiser.md").read_text()
     (block,) = re.findall(r"<!-- walk-through -->\n```sh\n(.*?)```", tutorial, re.DOTALL)
     printed = "".join(invoke(*shlex.split(line)[1:]).out for line in block.splitlines())
-    assert "5 accepted, 1 refused (1 when received)" in printed
     assert not [line for line in printed.splitlines() if len(line) > 80 and str(tmp_path) not in line]
+    assert "refused   team-e/refused-6\n         - when received" in printed
     root = tmp_path / "my-challenge"
     site = root / "site" / "development"
     page = (site / "challenge.html").read_text()
     assert page.index("Official table") < page.index("<svg") < page.index("under every rule")
     assert "team-e/refused-6" in page
-    assert "refused   team-e/refused-6\n         - when received" in printed
-    assert ["private/seed" in (root / "ranking" / phase / "announcement.md").read_text()
-            for phase in ("development", "test")] == [True, True], "both are frozen"
     required = "its data, submissions/, receipts.jsonl and, from the organisers, private/ratings.csv and private/seed."
-    assert required in page
-    assert required in (root / "ranking" / "test" / "announcement.md").read_text()
+    for text in (page, *((root / "ranking" / phase / "announcement.md").read_text()
+                         for phase in ("development", "test"))):
+        assert required in text
     methods = (site / "methods.html").read_text()
     assert "harness challenge publish my-challenge --phase development" in methods
     assert "then over the datasets" not in methods, "the options state the rule of the challenge"
     assert (site / "index.html").read_text() == page, "the official page is the entry page"
     assert "harness run --metric" not in (site / "metric" / "team-a.html").read_text()
-    assert "Final: the phase is frozen" in (root / "site" / "test" / "challenge.html").read_text()
-    assert (root / ".gitignore").read_text() == "private/\nranking/\n"
     official = root / "ranking" / "development" / "official.csv"
     before = official.read_bytes()
     invoke("challenge", "rank", "my-challenge", "--phase", "development")
@@ -83,6 +79,7 @@ def test_shipped_rules_rank_custom_tables_by_language_and_system(tmp_path: Path,
     root = tmp_path / name
     assert printed in invoke("challenge", "publish", name, "--out", tmp_path / "print").out
     invoke("challenge", "init", root)
+    (root / "challenge.toml").write_text("draws = 20\n" + (root / "challenge.toml").read_text())
     missing = invoke("challenge", "validate", root, status=2).out
     for rules in rulebook.phases(root):
         (dataset,) = rules.custom
@@ -99,7 +96,7 @@ def test_shipped_rules_rank_custom_tables_by_language_and_system(tmp_path: Path,
             submit(root, f"{rules.phase}/{team}", 1, {row["item"]: sign * row[qualities[0]] for row in rows})
     assert invoke("challenge", "validate", root).out.count("2 accepted") == len(rulebook.phases(root))
     lead = invoke("challenge", "publish", root).out
-    assert ("(1000 resamples of datasets and their contexts)" in lead) == (name == "dstc12-track1")
+    assert ("(20 resamples of datasets and their contexts)" in lead) == (name == "dstc12-track1")
     for rules in rulebook.phases(root):
         head, first, second = csv.reader((root / "ranking" / rules.phase / "official.csv").read_text().splitlines())
         parts = {"": ("",), "language": ("-en", "-es", "-zh"), "system": ("-one", "-two")}[rules.by]
@@ -109,8 +106,6 @@ def test_shipped_rules_rank_custom_tables_by_language_and_system(tmp_path: Path,
         assert {*map(float, first[11:])} == {1}
         assert {*map(float, second[11:])} == {0 if rules.statistic == "roc-auc" else -1}
         assert printed in (root / "site" / rules.phase / "challenge.html").read_text()
-        ranks = csv.DictReader((root / "site" / rules.phase / "ranking.csv").read_text().splitlines())
-        assert all(row["board"].startswith(rules.phase) for row in ranks)
 
 
 def test_impossible_commands_are_refused(tmp_path: Path, invoke: Invoke) -> None:
@@ -128,8 +123,6 @@ def test_a_new_challenge_has_two_phases_to_be_edited(tmp_path: Path, invoke: Inv
     invoke("challenge", "validate", root)
     path = root / "challenge.toml"
     first, second = rulebook.phases(root)
-    assert [[dataset.card.name for dataset in rules.custom] for rules in (first, second)] == [
-        ["talk-dev"], ["talk-test"]]
     assert (first.submissions, second.submissions, second.per_day, second.public) == (20, 5, 3, 0.3)
     ignore = (root / ".gitignore").read_text()
     path.write_text(path.read_text().replace(f"opens = {second.opens}", "opens = 2999-01-01").replace(
@@ -139,7 +132,7 @@ def test_a_new_challenge_has_two_phases_to_be_edited(tmp_path: Path, invoke: Inv
     invoke("challenge", "template", root)
     assert (root / ".gitignore").read_text().split() == [
         "mine", "private/", "ranking/", "votes.csv", "data/talk-test.csv"]
-    assert all(words in (root / "README.md").read_text() for words in ("by Spearman", "by Pearson", "without scores"))
+    assert all(words in (root / "README.md").read_text() for words in ("by Spearman", "by Pearson"))
     commented = [line[2:] for line in path.read_text().splitlines() if line.startswith("# ") and " = " in line]
     path.write_text("\n".join(line for line in commented if "[[" not in line) + "\n" + path.read_text())
     assert rulebook.phases(root)[0].outliers == ("system-a",)
