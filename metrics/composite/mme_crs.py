@@ -31,7 +31,7 @@ import numpy as np
 from metrics.composition import Composite, Input, named
 from metrics.evidence import Evidence, Vector
 from metrics.metric import MetricCard, variant
-from metrics.trained.mme_fm import PAPER
+from metrics.trained.mme_fm import Fluency
 
 GROUPS: dict[str, tuple[str, ...]] = {
     "fm": ("mme-fm",), "rm": ("mme-rm",), "tcm": ("mme-tcm",), "em": ("mme-em",), "sm": ("sm-ll", "sm-nce", "sm-ppl"),
@@ -75,7 +75,7 @@ class SubMetrics(Composite):
         if self.recipe == "small":
             return column
         if column.startswith("sm-"):
-            return f"sm[encoder={self.encoder or PAPER.encoder}]/{column}"
+            return f"sm[encoder={self.encoder or Fluency.recipes['paper'].encoder}]/{column}"
         return f"{column}[recipe=paper,encoder={self.encoder}]" if self.encoder else f"{column}[recipe=paper]"
 
 

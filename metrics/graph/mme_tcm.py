@@ -6,16 +6,15 @@ same score.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from metrics.graph.grade.metric import RECIPE, SMALL, Concepts, TopicMetric
+from metrics.graph.grade.metric import Concepts, TopicMetric
 from metrics.metric import MetricCard
 from metrics.text.keywords import Tagger
 from metrics.training.examples import FIVE
-from metrics.training.recipe import Recipe
+from metrics.training.recipe import Recipe, recipes_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,12 +29,7 @@ class MmeTcm(TopicMetric):
             ("Nodes have a frozen encoder's word vectors, not Numberbatch's; a graph of nearest words unless "
              "graph=conceptnet."),
             "Keywords by word lists; five corpora, larger batches, a higher learning rate."))
-    recipes: ClassVar[Mapping[str, Recipe]] = {
-        "small": dataclasses.replace(SMALL, architecture="topic-graph"),
-        "paper": dataclasses.replace(RECIPE, rate=1e-5, encoder="", architecture="topic-graph", network={
-            **RECIPE.network, "dropout": 0.0}, departures=(
-            "Where the paper is silent, GRADE's paper is followed, and its formulas rather than its released code.",
-            *(RECIPE.departures or ())[1:]))}
+    recipes: ClassVar[Mapping[str, Recipe]] = recipes_of("mme-tcm")
     encoder: str = ""
     graph: Concepts = "neighbours"
     nodes: str = ""

@@ -17,11 +17,11 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from benchmarks.dataset import Item
-from metrics.graph.dynaeval.dialogues import PERTURBATIONS, Negatives, Turns, of_items, ranking
+from metrics.graph.dynaeval.dialogues import Negatives, Turns, of_items, ranking
 from metrics.metric import Columns, MetricCard
 from metrics.models.service import Models
 from metrics.models.vectors import WordVectors, from_encoder
-from metrics.training.recipe import Objective, Recipe, Trainable, TrainingData
+from metrics.training.recipe import Objective, Recipe, Trainable, TrainingData, recipes_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,20 +36,7 @@ class SDiCoh(Trainable):
         system="another method", fitted_on="dialogues", departures=(
             "Utterances are a frozen encoder's mean token states, not encoded word by word with attention.",
             "The cosine with the preceding utterance is an additional input."))
-    recipes: ClassVar[Mapping[str, Recipe]] = {
-        "small": Recipe(("empatheticdialogues",), steps=2_000, rate=3e-3, every=250, batch=64, margin=1.0,
-                        architecture="dialogue-sequence"),
-        "paper": Recipe(
-            ("empatheticdialogues",), steps=115_960, epochs=20.0, rate=5e-4, warmup=0.0, decay=0.0, every=5_798,
-            patience=99, schedule="constant", clip=0.0, batch=128, margin=0.1,
-            architecture="dialogue-words", network={"hidden": 128, "size": 256},
-            examples={"kept": PERTURBATIONS}, options={"words": "glove.42B.300d.txt"}, departures=(
-                ("The attention softmax is over words and over utterances, in the released code over the batch; word "
-                 "vectors are not trained, and words without one are left out."),
-                ("Sizes and rates are those of the original code; of DynaEval's baseline only the corpus and the "
-                 "negatives are known."),
-                ("Batches are drawn at random with replacement; the weights kept are those with the lowest held-out "
-                 "loss, not with the best accuracy.")))}
+    recipes: ClassVar[Mapping[str, Recipe]] = recipes_of("s-dicoh")
     encoder: str = ""
     negatives: Negatives = "ur"
     words: str = ""

@@ -21,7 +21,7 @@ from metrics.models.readings import Pair, by_reference, spoken
 from metrics.models.service import Models
 from metrics.text.words import Aggregation
 from metrics.training.examples import answered, pick
-from metrics.training.recipe import Dialogues, Recipe, Split, Trainable, TrainingData, check_parts
+from metrics.training.recipe import Dialogues, Recipe, Split, Trainable, TrainingData, check_parts, recipes_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,16 +35,7 @@ class AdemMetric(Trainable):
             "Trained on relevant (5) and random (1) responses in place of human scores.",
             ("Vectors of a frozen encoder in place of a hierarchical recurrent one; only the last three utterances of "
              "the context.")))
-    recipes: ClassVar[Mapping[str, Recipe]] = {
-        "small": Recipe(("dailydialog_pp",), steps=1_000, rate=3e-3, architecture="adem", losses=("rated",)),
-        "paper": Recipe(("dailydialog_pp",), steps=200_000, epochs=200, rate=1e-3, warmup=0.0, decay=0.0, every=1_000,
-                        patience=20, schedule="constant", batch=32, architecture="adem", losses=("rated",),
-                        network={"size": 250, "whole": True, "penalty": 0.01}, departures=(
-            ("Vectors of a frozen encoder in place of VHRED's, whose weights are no longer available; the context is "
-             "encoded as one text."),
-            "Trained on relevant (5) and random (1) responses unless the corpus has ratings.",
-            "250 principal components as in DailyDialog++'s released code; for the first paper's, `--set size=50`.",
-            "AdamW with a constant rate of 1e-3; the released code's rate is not known."))}
+    recipes: ClassVar[Mapping[str, Recipe]] = recipes_of("adem")
     encoder: str = ""
     references: Aggregation = "standard"
     recipe: Literal["small", "paper"] = "small"

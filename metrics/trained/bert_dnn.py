@@ -17,7 +17,7 @@ from metrics.metric import Columns, MetricCard
 from metrics.models.readings import Pair, pairs
 from metrics.models.service import Models
 from metrics.training.examples import Contrast, with_alternatives
-from metrics.training.recipe import Recipe, Split, Trainable, TrainingData
+from metrics.training.recipe import Recipe, Split, Trainable, TrainingData, recipes_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,15 +31,7 @@ class BertDnn(Trainable):
             ("A frozen encoder of 22 M parameters in place of BERT; only the last three utterances of the context, "
              "encoded separately."),
             "Layers 256 and 128 wide; the paper gives no sizes."))
-    recipes: ClassVar[Mapping[str, Recipe]] = {
-        "small": Recipe(("dailydialog_pp",), steps=1_500, architecture="stack"),
-        "paper": Recipe(("dailydialog_pp",), steps=9_000, epochs=100, rate=1e-5, warmup=0.0, decay=1e-4, every=90,
-                        patience=99, schedule="constant", encoder="bert-base-uncased", batch=512, architecture="layers",
-                        network={"bilinear": False, "first": 256, "second": 512, "third": 128, "dropout": 0.1},
-                        departures=(
-            "Long texts are cut at the end; the released code keeps the last 128 and 30 tokens.",
-            "Labels stay with their vectors; the released code sorts one and not the other.",
-            "The weights kept are those with the lowest held-out loss, not with the best accuracy."))}
+    recipes: ClassVar[Mapping[str, Recipe]] = recipes_of("bert-dnn")
     encoder: str = ""
     recipe: Literal["small", "paper"] = "small"
 

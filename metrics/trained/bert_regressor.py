@@ -18,7 +18,7 @@ from metrics.models.readings import Pair, by_reference
 from metrics.models.service import Models
 from metrics.text.words import Aggregation
 from metrics.training.examples import Contrast, with_alternatives
-from metrics.training.recipe import Recipe, Split, Trainable, TrainingData
+from metrics.training.recipe import Recipe, Split, Trainable, TrainingData, recipes_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,13 +33,7 @@ class BertRegressor(Trainable):
         system="another method", fitted_on="dialogues", departures=(
             ("RUSE's head on a frozen encoder, which encodes the texts separately; the paper fine-tunes BERT on both "
              "as one sequence."),))
-    recipes: ClassVar[Mapping[str, Recipe]] = {
-        "small": Recipe(("dailydialog_pp",), steps=1_500, architecture="likeness"),
-        "paper": Recipe(("dailydialog_pp",), steps=3_000, epochs=3, rate=2e-5, warmup=0.1, every=400,
-                        encoder="bert-base-uncased", batch=16, architecture="cross-encoder",
-                        network={"hidden": 768}, departures=(
-            ("Batches of 16 positive and 16 negative pairs, learning rate 2e-5, 3 epochs: the original settings were "
-             "not available."),))}
+    recipes: ClassVar[Mapping[str, Recipe]] = recipes_of("bert-regressor")
     encoder: str = ""
     references: Aggregation = "standard"
     recipe: Literal["small", "paper"] = "small"

@@ -20,7 +20,7 @@ from metrics.models.service import Models
 from metrics.text.words import Aggregation
 from metrics.trained.ruber import Blend, blended, referenced
 from metrics.training.examples import FIVE, following
-from metrics.training.recipe import Recipe, Split, Trainable, TrainingData
+from metrics.training.recipe import Recipe, Split, Trainable, TrainingData, recipes_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,14 +37,7 @@ class BertRuber(Trainable):
             ("A frozen encoder of 22 M parameters in place of a frozen BERT; three utterances as the query in "
              "place of one, and the cosine with each."),
             "Cosines are scaled to 0..1 by (1 + cos) / 2, not by a dataset's extremes."))
-    recipes: ClassVar[Mapping[str, Recipe]] = {
-        "small": Recipe(FIVE, steps=1_500, rate=1e-3, architecture="relatedness", network={"turns": 3}),
-        "paper": Recipe(("dailydialog",), steps=9_000, epochs=30, rate=1e-3, warmup=0.0, decay=1e-4, every=300,
-                        schedule="constant", encoder="bert-base-uncased", batch=256, architecture="layers",
-                        network={"bilinear": True, "first": 256, "second": 512, "third": 128, "dropout": 0.5},
-                        departures=(
-            "Rate, batch and dropout are those of a later implementation; at most thirty epochs.",
-            "Cosines are scaled to 0..1 by (1 + cos) / 2, not by a dataset's extremes."))}
+    recipes: ClassVar[Mapping[str, Recipe]] = recipes_of("bert-ruber")
     encoder: str = ""
     blend: Blend = "mean"
     pooling: Literal["mean", "max"] = "mean"

@@ -10,7 +10,6 @@ are among its inputs. The two stages are combined: each step trains the network 
 
 from __future__ import annotations
 
-import dataclasses
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -24,18 +23,11 @@ from metrics.metric import Columns, MetricCard
 from metrics.models.readings import Pair, pairs
 from metrics.models.service import Models
 from metrics.training.examples import FIVE, GOOD, Contrast, following, with_alternatives
-from metrics.training.recipe import Dialogues, Objective, Recipe, Split, Trainable, TrainingData
+from metrics.training.recipe import Dialogues, Objective, Recipe, Split, Trainable, TrainingData, recipes_of
 
 KINDS = ("random", "adversarial", "both")
 CONTEXT = 12
 """Maximum number of utterances in a context."""
-REDDIT = ("Pretrained on five corpora in place of 727 million pairs from Reddit; masked words are always replaced by "
-          "the mask.")
-DRAWN = "Batches are drawn at random with replacement; the released code goes through the data in order."
-FINETUNE = Recipe(("dailydialog_pp",), steps=3_214, epochs=1, rate=5e-5, warmup=0.03, every=400,
-                  encoder="bert-base-uncased", batch=16, architecture="cross-encoder",
-                  next_sentence=True, examples={"judged": True, "retrieval": False},
-                  departures=("Not pretrained on dialogues.", DRAWN))
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,19 +42,7 @@ class Deb(Trainable):
             "A head on a frozen encoder, which encodes utterances separately; the paper trains all of BERT.",
             "Five corpora and DailyDialog++ in one stage, without the paper's 727 million pairs from Reddit.",
             "Adversarial replies come from DailyDialog++'s dev split if its train split is not available."))
-    recipes: ClassVar[Mapping[str, Recipe]] = {
-        "small": Recipe((*FIVE, "dailydialog_pp"), steps=3_000, rate=1e-3, every=200, batch=64,
-                        architecture="next-response", network={"turns": 3},
-                        examples={"judged": True, "retrieval": True}),
-        "original": dataclasses.replace(
-            FINETUNE, steps=1, epochs=0.0, rate=0.0, rank=1,
-            departures=("BERT's next-sentence classifier without any training.",)),
-        "pretrain": dataclasses.replace(
-            FINETUNE, corpora=FIVE, steps=20_000, warmup=0.06, every=1_000, masked=0.15,
-            examples={"judged": False, "retrieval": False}, departures=(REDDIT,)),
-        "finetune": FINETUNE,
-        "paper": dataclasses.replace(FINETUNE, start="deb-pretrain", departures=(REDDIT, DRAWN)),
-    }
+    recipes: ClassVar[Mapping[str, Recipe]] = recipes_of("deb")
     variants: ClassVar[tuple[str, ...]] = ("negatives=adversarial", "negatives=both")
     encoder: str = ""
     negatives: str = "random"

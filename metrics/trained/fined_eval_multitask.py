@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from metrics.metric import MetricCard
-from metrics.trained.fined_eval.metric import PAPER, SMALL, FinedEvaluation
-from metrics.trained.fined_eval.strategies import DIMENSIONS
-from metrics.training.recipe import Recipe
+from metrics.trained.fined_eval.metric import FinedEvaluation
+from metrics.training.recipe import Recipe, recipes_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +23,4 @@ class FinedEvalMultitask(FinedEvaluation):
         FinedEvaluation.card, name="fined-eval-multitask", title="FineD-Eval (multitask)",
         columns=("fined-eval-multitask", "fined-eval-multitask-coherence", "fined-eval-multitask-likability",
                  "fined-eval-multitask-topic-depth"), checkpoints=("fined-eval-multitask",))
-    recipes: ClassVar[Mapping[str, Recipe]] = {
-        name: dataclasses.replace(recipe, batch=recipe.batch * (3 if name == "small" else 1),
-                                  network={**recipe.network, "outputs": len(DIMENSIONS)})
-        for name, recipe in (("small", SMALL), ("paper", PAPER))}
+    recipes: ClassVar[Mapping[str, Recipe]] = recipes_of("fined-eval-multitask")

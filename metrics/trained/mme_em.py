@@ -8,7 +8,6 @@ which side is the bot, both sides are used.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
@@ -17,10 +16,8 @@ from benchmarks.dataset import Item
 from metrics.metric import Columns, MetricCard
 from metrics.models.readings import responses
 from metrics.models.service import Models
-from metrics.trained.mme_fm import PAPER
-from metrics.training.recipe import Dialogues, Recipe, Split, Trainable, TrainingData
+from metrics.training.recipe import Dialogues, Recipe, Split, Trainable, TrainingData, recipes_of
 
-RATED = ("convai2_2018_human_bot", "engagement_utterances")
 SCALES = (("eval_score", 1, 4), ("engagement", 0, 5))
 """Labels that hold the rating of a conversation, with its minimum and its range."""
 
@@ -37,15 +34,7 @@ class Engagement(Trainable):
         system="another method", fitted_on="ratings", departures=(
             "A head on a frozen encoder, not a fine-tuned SimCSE.",
             "Ratings of ConvAI2 2018 and 202 rated utterances in place of 13,124 responses of ConvAI 2017."))
-    recipes: ClassVar[Mapping[str, Recipe]] = {
-        "small": Recipe(RATED, steps=1_000, rate=5e-4, every=50, architecture="utterance-head", losses=("labelled",),
-                        network={"reads": "mean", "dropout": 0.3}),
-        "paper": dataclasses.replace(PAPER, corpora=("convai2017", *RATED), batch=32,
-                                     network={"hidden": 768, "pooling": "mean"}, departures=(
-            ("50 conversations of ConvAI 2017 rated 0 to 5 for engagement, those of ConvAI2 2018 and 202 rated "
-             "utterances in place of 13,124 responses of ConvAI 2017."),
-            ("Not stated in the paper: batches of 32, at most 10 epochs, 128 tokens, a hidden layer as wide as the "
-             "encoder, SimCSE's BERT.")))}
+    recipes: ClassVar[Mapping[str, Recipe]] = recipes_of("mme-em")
     encoder: str = ""
     recipe: Literal["small", "paper"] = "small"
 

@@ -17,16 +17,10 @@ from metrics.metric import Columns, MetricCard
 from metrics.models.readings import responses
 from metrics.models.service import Models
 from metrics.training.examples import FIVE, intact_or_corrupted
-from metrics.training.recipe import Recipe, Split, Trainable, TrainingData
+from metrics.training.recipe import Recipe, Split, Trainable, TrainingData, recipes_of
 
 REPLIES = 20_000
 """Number of training replies, each used once with either label."""
-PAPER = Recipe(
-    ("dailydialog",), steps=20_000, epochs=10, rate=1e-5, warmup=0.0, schedule="constant", every=1_000,
-    encoder="princeton-nlp/sup-simcse-bert-base-uncased@refs/pr/4", batch=16, architecture="cross-encoder",
-    losses=("labelled",), network={"pooling": "max"}, departures=(
-        "Not stated in the paper: batches of 16, at most 10 epochs, 128 tokens, SimCSE's BERT.",
-    ))
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,9 +33,7 @@ class Fluency(Trainable):
         notes="Uses the response alone; trained on intact against corrupted replies.",
         system="another method", fitted_on="dialogues", departures=(
             "A head on a frozen encoder, not a fine-tuned SimCSE; five corpora in place of one.",))
-    recipes: ClassVar[Mapping[str, Recipe]] = {
-        "small": Recipe(FIVE, steps=1_200, architecture="utterance-head", losses=("labelled",),
-                        network={"reads": "max"}), "paper": PAPER}
+    recipes: ClassVar[Mapping[str, Recipe]] = recipes_of("mme-fm")
     encoder: str = ""
     recipe: Literal["small", "paper"] = "small"
 

@@ -9,7 +9,6 @@ their cosines before training; the recipe `paper` fine-tunes a SimCSE encoder on
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal
@@ -20,10 +19,9 @@ from benchmarks.dataset import Item
 from metrics.metric import Columns, MetricCard
 from metrics.models.readings import pairs
 from metrics.models.service import Models
-from metrics.trained.mme_fm import PAPER
 from metrics.training import negatives
 from metrics.training.examples import FIVE, Contrast, following
-from metrics.training.recipe import Dialogues, Recipe, Split, Trainable, TrainingData
+from metrics.training.recipe import Dialogues, Recipe, Split, Trainable, TrainingData, recipes_of
 
 SHORTENED = 20_000
 """Number of distinct replies whose stop words are dropped half of the time."""
@@ -44,10 +42,7 @@ class MmeRm(Trainable):
         system="another method", fitted_on="dialogues", departures=(
             "A head on a frozen encoder, which encodes utterances separately; the paper fine-tunes a SimCSE on both.",
             "Similarity of replies is the encoder's cosine, not word2vec's; five corpora in place of one."))
-    recipes: ClassVar[Mapping[str, Recipe]] = {
-        "small": Recipe(FIVE, steps=1_500, rate=1e-3, architecture="relatedness", network={"turns": 3}),
-        "paper": dataclasses.replace(PAPER, losses=("contrast",), departures=(*(PAPER.departures or ()), (
-            "Similarity of replies is the cosine of the encoder's vectors before training, not of word2vec's.")))}
+    recipes: ClassVar[Mapping[str, Recipe]] = recipes_of("mme-rm")
     encoder: str = ""
     recipe: Literal["small", "paper"] = "small"
 

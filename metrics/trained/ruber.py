@@ -26,7 +26,7 @@ from metrics.models.service import Models
 from metrics.text.similarity import cosines
 from metrics.text.words import Aggregation
 from metrics.training.examples import FIVE, following
-from metrics.training.recipe import Recipe, Split, Trainable, TrainingData
+from metrics.training.recipe import Recipe, Split, Trainable, TrainingData, recipes_of
 
 Blend: TypeAlias = Literal["min", "mean", "geometric", "max"]
 Vectors: TypeAlias = npt.NDArray[np.float32]
@@ -45,15 +45,7 @@ class Ruber(Trainable):
             "GRUs 64 wide over the encoder's input embeddings; five corpora in place of 20 million pairs.",
             ("The query is the last 40 tokens of the last three utterances; cosines are scaled to 0..1 by "
              "(1 + cos) / 2, not by a dataset's extremes.")))
-    recipes: ClassVar[Mapping[str, Recipe]] = {
-        "small": Recipe(FIVE, steps=1_200, rate=1e-3, batch=64, margin=0.5, architecture="recurrent"),
-        "paper": Recipe(("dailydialog", "dailydialog_pp"), steps=30_000, epochs=100, rate=1e-5, warmup=0.0, decay=1e-6,
-                        every=300, schedule="constant", clip=10.0, batch=256, margin=0.5,
-                        architecture="recurrent", network={"size": 300, "hidden": 1_024, "dropout": 0.5}, departures=(
-            "Not pretrained on 20 million pairs from Reddit; words are the encoder's tokens with its input embeddings.",
-            "The RUBER paper's hinge loss; the released code of DailyDialog++ uses cross entropy.",
-            "Final states of both directions are concatenated; that code adds the states after padding.",
-            "Cosines are scaled to 0..1 by (1 + cos) / 2, not by a dataset's extremes."))}
+    recipes: ClassVar[Mapping[str, Recipe]] = recipes_of("ruber")
     encoder: str = ""
     size: Literal["base", "large"] = "base"
     blend: Blend = "mean"

@@ -25,7 +25,7 @@ from metrics.models.masked import BOUNDED, log_likelihoods
 from metrics.models.readings import pairs, responses
 from metrics.models.service import Models
 from metrics.training.examples import FIVE, following, intact_or_corrupted, sample_replies
-from metrics.training.recipe import Recipe, Split, Trainable, TrainingData
+from metrics.training.recipe import Recipe, Split, Trainable, TrainingData, recipes_of
 
 REPLIES = 20_000
 """Number of replies to train VUP on."""
@@ -45,18 +45,7 @@ class UslH(Trainable):
         system="another method", fitted_on="dialogues", revision=2, departures=(
             "Heads on a frozen encoder, not a fine-tuned BERT; five corpora in place of DailyDialog.",
             "Quartiles are those of held-out training replies, not of the scored dataset.", BOUNDED))
-    recipes: ClassVar[Mapping[str, Recipe]] = {
-        "small": Recipe(FIVE, steps=1_000, rate=2e-3, losses=("retrieval", "contrast"), parts={
-            "vup": {"architecture": "utterance-head", "losses": ("labelled",)},
-            "nup": {"architecture": "calibrated-match", "network": {"turns": 3}}}),
-        "paper": Recipe(("dailydialog",), steps=20_000, epochs=2, rate=1e-5, warmup=0.0, decay=1e-5, every=1_000,
-                        schedule="constant", encoder="bert-base-uncased", batch=8, architecture="cross-encoder",
-                        network={"dropout": 0.2, "pooling": "max"},
-                        parts={"vup": {"losses": ("labelled",)}, "nup": {}}, departures=(
-            "Likelihoods are those of the masked model `mlm` on this encoder or the embedded one, not of a third BERT.",
-            ("Negatives have words reordered, dropped or repeated as in MME-CRS; positives are never reduced to their "
-             "nouns, verbs and prepositions; responses are not cut to 25 tokens."),
-            "The composite is (U + U·S + U·S·L) / 3, where the released code has 0.33 U + 0.33 S + 0.34 S·L."))}
+    recipes: ClassVar[Mapping[str, Recipe]] = recipes_of("usl-h")
     encoder: str = ""
     recipe: Literal["small", "paper"] = "small"
 

@@ -24,14 +24,12 @@ from metrics.models.masked import BOUNDED, mean_log_likelihoods
 from metrics.models.readings import Pair, pairs, responses, spoken
 from metrics.models.service import Models
 from metrics.training.examples import FIVE, MAX_CONTEXT, Contrast, following
-from metrics.training.recipe import Dialogues, Recipe, Split, Trainable, TrainingData, check_parts
+from metrics.training.recipe import Dialogues, Recipe, Split, Trainable, TrainingData, check_parts, recipes_of
 
 JUDGED = 512
 """Held-out replies to fit the regression on; equally many are held out from it."""
 SENTENCES = 32
 """Maximum number of sentences of facts per item."""
-REGRESSION = {"architecture": "regression", "steps": 1_000, "epochs": 0.0, "rate": 2e-3, "batch": 64,
-              "network": {}, "losses": ("labelled",), "reads": ("dr-c", "dr-f")}
 _PREFIX = re.compile(r"^(your|partner's) persona:\s*")
 _END = re.compile(r"(?<=[.!?])\s+")
 
@@ -49,17 +47,7 @@ class UsrMetric(Trainable):
             "Heads on a frozen encoder, not a RoBERTa fine-tuned on the target corpus.",
             "The regression separates true from false replies; the paper fits it to human ratings.",
             "Retrieval finds the reply to each context in a batch, with the encoder's cosine as a feature.", BOUNDED))
-    recipes: ClassVar[Mapping[str, Recipe]] = {
-        "small": Recipe(FIVE, steps=1_000, rate=2e-3, network={"turns": 3}, losses=("retrieval",), parts={
-            "dr-c": {"architecture": "match"}, "dr-f": {"architecture": "fact-match", "network": {}},
-            "regression": REGRESSION}),
-        "paper": Recipe(("personachat", "topical_chat"), steps=20_000, epochs=3, rate=5e-5, warmup=0.0, every=1_000,
-                        encoder="roberta-base", batch=8, accumulate=2, architecture="cross-encoder",
-                        network={"hidden": 768}, parts={"dr-c": {}, "dr-f": {}, "regression": REGRESSION}, departures=(
-            "The regression separates true from false replies; the paper fits it to human ratings.",
-            "usr-mlm uses the masked model `mlm` on this encoder or the embedded one.",
-            "dr-c uses the whole context without the facts.",
-            "Text is not lower-cased or pre-tokenised; Topical-Chat's facts are not available."))}
+    recipes: ClassVar[Mapping[str, Recipe]] = recipes_of("usr")
     encoder: str = ""
     recipe: Literal["small", "paper"] = "small"
 

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
 from benchmarks.corpora.corpora import Corpus, Dialogue
 from benchmarks.errors import nearest
+from benchmarks.formats import records
 from metrics.errors import BadOption, MetricError
 from metrics.models.memory import Vectors
 
@@ -23,6 +26,7 @@ Split: TypeAlias = tuple[Sequence[Any], Sequence[Any]]
 """Training examples and held-out examples."""
 HELD_OUT = 20
 """One in this many dialogues is held out, chosen by the digest of its text."""
+RECIPES = Path(__file__).with_name("recipes.toml")
 FIXED = {"network", "corpora", "options", "parts", "examples", "reads", "losses"}
 """Settings that `--set` cannot change."""
 
@@ -104,6 +108,17 @@ class Recipe:
                 name: parsed, **({"epochs": 0.0} if name == "steps" else {})}
             recipe = dataclasses.replace(recipe, **changes)
         return recipe
+
+
+def recipes_of(trainable: str) -> dict[str, Recipe]:
+    """Return the recipes in recipes.toml of a metric or model of this project, by name."""
+    return {name: records.value_of(Recipe, table, f"{RECIPES.name}, {trainable}.{name}")
+            for name, table in _tables()[trainable].items()}
+
+
+@functools.cache
+def _tables() -> dict[str, Any]:
+    return records.toml(RECIPES.name, RECIPES.read_bytes())
 
 
 @dataclass(frozen=True, slots=True)

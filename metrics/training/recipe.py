@@ -17,13 +17,13 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from metrics.metric import Trained, variant
-from metrics.training.data import Dialogues, Objective, Recipe, Split, TrainingData, check_parts
+from metrics.training.data import Dialogues, Objective, Recipe, Split, TrainingData, check_parts, recipes_of
 
 if TYPE_CHECKING:
     from metrics.models.scorer import Scorer
     from metrics.models.service import Models
 
-__all__ = ["Dialogues", "Objective", "Recipe", "Split", "Trainable", "TrainingData", "check_parts"]
+__all__ = ["Dialogues", "Objective", "Recipe", "Split", "Trainable", "TrainingData", "check_parts", "recipes_of"]
 
 
 class Trainable(Trained):

@@ -24,10 +24,10 @@ from typing import ClassVar, Literal
 
 from benchmarks.dataset import Item
 from metrics.errors import BadOption
-from metrics.graph.dynaeval.dialogues import PERTURBATIONS, Negatives, Turns, of_items, ranking
+from metrics.graph.dynaeval.dialogues import Negatives, Turns, of_items, ranking
 from metrics.metric import Columns, MetricCard
 from metrics.models.service import Models
-from metrics.training.recipe import Objective, Recipe, Trainable, TrainingData
+from metrics.training.recipe import Objective, Recipe, Trainable, TrainingData, recipes_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,22 +44,7 @@ class DynaEval(Trainable):
             "Messages also carry the cosine of the utterances (turned off by likeness=false).",
             ("2,000 steps of 64 dialogues, negatives drawn anew, dropout 0.3; the paper has 20 epochs, twenty fixed "
              "negatives per dialogue, dropout 0.5.")))
-    recipes: ClassVar[Mapping[str, Recipe]] = {
-        "small": Recipe(("empatheticdialogues",), steps=2_000, rate=3e-3, every=250, batch=64, margin=1.0,
-                        architecture="dialogue-graph"),
-        "paper": Recipe(
-            ("empatheticdialogues",), steps=28_990, epochs=20.0, rate=2e-3, warmup=0.0, decay=1e-8, every=1_450,
-            patience=99, schedule="halved", clip=0.0, encoder="roberta-base+mlm", batch=512, margin=0.1,
-            architecture="dialogue-graph",
-            network={"lift": 300, "hidden": 150, "size": 150, "layers": 2, "dropout": 0.5},
-            examples={"kept": PERTURBATIONS}, options={"pooling": "mean", "likeness": False}, departures=(
-                ("The published numbers come from the released code, which weighs outgoing edges, has one relation "
-                 "less, no activation after the convolutions, a layer before the mean, and means that include "
-                 "padding; this recipe follows the paper's formulas, with the code's margin."),
-                ("RoBERTa is adapted by low-rank adapters on five corpora (harness train mlm --encoder roberta-base), "
-                 "not fully on the corpus itself."),
-                ("Batches are drawn at random with replacement, each pair in one order only; the weights kept are "
-                 "those with the lowest held-out loss, not with the best accuracy.")))}
+    recipes: ClassVar[Mapping[str, Recipe]] = recipes_of("dynaeval")
     variants: ClassVar[tuple[str, ...]] = ("negatives=ss",)
     encoder: str = ""
     negatives: Negatives = "ur"

@@ -23,7 +23,6 @@ length of a path is its number of nodes, 20 if there is none.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, NamedTuple, TypeAlias
@@ -40,28 +39,8 @@ from metrics.models.service import Models
 from metrics.text.keywords import Tagger
 from metrics.training import negatives as false_replies
 from metrics.training.examples import FIVE, MAX_CONTEXT, Contrast, exchanges
-from metrics.training.recipe import Dialogues, Recipe, Split, Trainable, TrainingData
+from metrics.training.recipe import Dialogues, Recipe, Split, Trainable, TrainingData, recipes_of
 
-RANKS = {20: 11, 50: 16, 100: 46, 200: 96, 500: 196, 1_000: 696}
-"""The rank of the false reply if more than this many texts share a word; with fewer texts, the first."""
-SMALL = Recipe(FIVE, steps=1_200, rate=1e-3, every=100, margin=0.1, examples={
-    "turns": 1, "most": (60_000, 3_000), "each": False, "ranks": {}, "apart": 0})
-RECIPE = Recipe(
-    ("dailydialog",), steps=37_040, epochs=5.0, rate=2e-5, warmup=0.1, every=5_000, patience=99, clip=10.0,
-    encoder="bert-base-uncased", batch=16, margin=0.1, architecture="grade-cross-encoder",
-    network={"heads": 4, "layers": 3, "branch": 512, "hidden": 512, "second": 128},
-    examples={"turns": 2, "most": None, "each": True, "ranks": RANKS, "apart": 20},
-    options={"graph": "conceptnet", "nodes": "numberbatch-en-19.08.txt.gz", "tagger": "weighed"},
-    departures=(
-        ("The published numbers come from the released code, which drops [CLS] before pooling, assigns edges and "
-         "attention to the wrong nodes, adds one vector to all nodes and drops edges in scoring; this recipe follows "
-         "the paper's formulas."),
-        ("Keywords are words, not lemmas, with their rarity in five corpora; neighbours are those with the heaviest "
-         "edges, not the nearest by cosine; a path has at most four hops; Numberbatch's vectors are not trained."),
-        ("Similarity in meaning is that of the encoder's mean token states, not of BERT's pooled ones; a true reply is "
-         "never used as a false one; long texts are cut at the beginning."),
-        "Batches are drawn at random with replacement.",
-    ))
 Negatives: TypeAlias = Literal["both", "lexical", "embedding", "random"]
 Concepts: TypeAlias = Literal["neighbours", "conceptnet"]
 
@@ -120,7 +99,7 @@ class TopicMetric(Trainable):
         return {"nodes": 0 if source is None else source.width, **({} if self.khop else {"hops": 0})}
 
     def examples(self, data: TrainingData) -> Split:
-        source, most = self.source(data.models), data.recipe.examples["most"] or (None, None)
+        source, most = self.source(data.models), data.recipe.examples.get("most") or (None, None)
         return data.split(lambda dialogues, count: self.contrasts(data, dialogues, source, count), most)
 
     def contrasts(self, data: TrainingData, dialogues: Dialogues, source: topics.TopicSource | None,
@@ -137,11 +116,12 @@ class TopicMetric(Trainable):
         kinds = ("lexical", "embedding") if self.negatives == "both" else (self.negatives,)
         rows = np.arange(len(replies))
         parts = [rows] * len(kinds) if settings["each"] else np.array_split(rows, len(kinds))
+        ranks = {int(count): rank for count, rank in settings["ranks"].items()}
         negatives: list[Any] = []
         for kind, part in zip(kinds, parts, strict=True):
             if kind == "lexical":
                 index = false_replies.Index(replies)
-                negatives.append(false_replies.lexical_others(part, index, groups, rng, ranks=settings["ranks"]))
+                negatives.append(false_replies.lexical_others(part, index, groups, rng, ranks=ranks))
             elif kind == "embedding":
                 vectors = data.vectors(replies)
                 negatives.append(false_replies.nearest_others(part, vectors[:, : vectors.shape[1] // 2], groups, rng))
@@ -170,8 +150,7 @@ class Grade(TopicMetric):
             ("Nodes have the encoder's word vectors, not Numberbatch's; a graph of nearest words unless "
              "graph=conceptnet."),
             "Keywords by word lists unless tagger=nltk; five corpora, batches of 128 at 1e-3."))
-    recipes: ClassVar[Mapping[str, Recipe]] = {
-        "small": dataclasses.replace(SMALL, architecture="grade-head"), "paper": RECIPE}
+    recipes: ClassVar[Mapping[str, Recipe]] = recipes_of("grade")
     variants: ClassVar[tuple[str, ...]] = ("graph=conceptnet",)
     encoder: str = ""
     graph: Concepts = "neighbours"

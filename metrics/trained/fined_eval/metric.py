@@ -15,7 +15,6 @@ training dialogue are used. strategies.py makes the pairs.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal
@@ -26,25 +25,9 @@ from benchmarks.dataset import Item
 from metrics.metric import Columns, MetricCard
 from metrics.models.readings import dialogues
 from metrics.models.service import Models
-from metrics.trained.fined_eval.strategies import DIMENSIONS, preferences
+from metrics.trained.fined_eval.strategies import preferences
 from metrics.training.examples import FIVE
-from metrics.training.recipe import Recipe, Split, Trainable, TrainingData
-
-CORPORA = (*FIVE, "dialogue_nli_sample")
-SMALL = Recipe(CORPORA, steps=1_200, rate=2e-3, every=100, batch=48, margin=0.1, architecture="dialogue-convolution",
-               examples={"near": 2, "far": 4, "sign": 1, "rare": True, "longest": 20})
-PAPER = Recipe(
-    ("dailydialog", "dialogue_nli_sample"), steps=9_375, rate=1e-5, warmup=0.0, every=2_000, patience=10,
-    schedule="constant", encoder="roberta-base", batch=32, length=256, margin=0.1,
-    architecture="cross-encoder",
-    network={"pooling": "mean", "token_dropout": 0.2, "dropout": 0.0, "above": 1, "separator": True},
-    examples={"near": 1, "far": 1, "sign": -1, "rare": False, "longest": None}, departures=(
-        "Judges of answers, inference and sentiment are heads on the encoder's vectors in place of pretrained models.",
-        "Thresholds are the highest and lowest third of the ratings; the two strategies of a dimension alternate.",
-        "The mean over tokens excludes padding, which the released code includes.",
-        "The weights kept are those with the lowest held-out loss, not with the most pairs in order.",
-        "The token between utterances is initialised as the mean of all others, not at random."))
-"""Three epochs of 100,000 pairs of dialogues, as in the released code."""
+from metrics.training.recipe import Recipe, Split, Trainable, TrainingData, recipes_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +39,7 @@ class FinedEvaluation(Trainable):
         columns=("fined-eval", "fined-eval-coherence", "fined-eval-likability", "fined-eval-topic-depth"),
         family="trained", levels=("turn", "dialogue"), models=("encoder",),
         checkpoints=("fined-eval-coherence", "fined-eval-likability", "fined-eval-topic-depth"),
-        paper="https://aclanthology.org/2022.emnlp-main.220", trained_on=", ".join(CORPORA),
+        paper="https://aclanthology.org/2022.emnlp-main.220", trained_on=", ".join((*FIVE, "dialogue_nli_sample")),
         notes="A response is scored as a dialogue with its context; needs two utterances.",
         system="another method", fitted_on="dialogues", departures=(
             "A convolution over frozen utterance vectors in place of a RoBERTa over all tokens.",
@@ -64,9 +47,7 @@ class FinedEvaluation(Trainable):
             ("The second strategy of likability and both of topic depth are this project's choice; five corpora in "
              "place of two."),
         ))
-    recipes: ClassVar[Mapping[str, Recipe]] = {
-        name: dataclasses.replace(recipe, parts={dimension: {} for dimension in DIMENSIONS})
-        for name, recipe in (("small", SMALL), ("paper", PAPER))}
+    recipes: ClassVar[Mapping[str, Recipe]] = recipes_of("fined-eval")
     encoder: str = ""
     recipe: Literal["small", "paper"] = "small"
 

@@ -112,7 +112,7 @@ def long_enough(table: TextTable, data: TrainingData, dialogues: Sequence[Dialog
 
     rows = [table.spoken(turn.text for turn in dialogue.utterances) for dialogue in dialogues
             if not is_inference(dialogue)]
-    return tuple(dialogue[: data.recipe.examples["longest"]] for dialogue in rows if len(dialogue) >= SHORTEST)
+    return tuple(dialogue[: data.recipe.examples.get("longest")] for dialogue in rows if len(dialogue) >= SHORTEST)
 
 
 def sides(training: Sequence[Dialogues], held: Sequence[Dialogues], rate: Rate) -> tuple[Sides, Sides] | None:

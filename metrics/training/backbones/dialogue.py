@@ -16,9 +16,9 @@ import numpy as np
 import torch
 from torch.nn import functional
 
-from metrics.training.examples import FIVE, answered, exchanges, pick
+from metrics.training.examples import answered, exchanges, pick
 from metrics.training.objectives import both_ways, objective
-from metrics.training.recipe import Dialogues, Objective, Recipe, Trainable, TrainingData
+from metrics.training.recipe import Dialogues, Objective, Recipe, Trainable, TrainingData, recipes_of
 from metrics.training.tuned import built
 
 TURNS = 3
@@ -31,9 +31,7 @@ SHARPNESS = 20.0
 class DialogueEncoder(Trainable):
     """Cross entropy of finding the reply to each context within the batch, and the context of each reply."""
 
-    recipes: ClassVar[Mapping[str, Recipe]] = {"small": Recipe(
-        (*FIVE, "dailydialog_pp"), steps=450, rate=5e-4, every=50, patience=9, batch=32, length=64, rank=16,
-        architecture="bi-encoder")}
+    recipes: ClassVar[Mapping[str, Recipe]] = recipes_of("dialogue")
     encoder: str = ""
 
     def objective(self, data: TrainingData) -> Objective:

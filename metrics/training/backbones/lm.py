@@ -21,7 +21,7 @@ from torch.nn import functional
 from metrics.errors import MetricError
 from metrics.models.checkpoint import packed, unpacked
 from metrics.models.small_lm import END, Pieces, configuration
-from metrics.training.recipe import Dialogues, Objective, Recipe, Trainable, TrainingData
+from metrics.training.recipe import Dialogues, Objective, Recipe, Trainable, TrainingData, recipes_of
 
 SAMPLE = 60_000
 """Utterances to learn the tokenizer from, equally many from each corpus."""
@@ -45,10 +45,7 @@ class Stream(NamedTuple):
 class CausalLanguageModel(Trainable):
     """Cross entropy of each token given the preceding ones."""
 
-    recipes: ClassVar[Mapping[str, Recipe]] = {"small": Recipe(
-        corpora=("dailydialog", "empatheticdialogues", "personachat", "topical_chat", "wizard_of_wikipedia",
-                 "self_dialogue", "cmu_dog", "dream", "multi_session_chat", "wizard_of_internet"),
-        steps=3_000, rate=3e-3, warmup=0.04, decay=0.1, every=150)}
+    recipes: ClassVar[Mapping[str, Recipe]] = recipes_of("lm")
     pieces: int = 6_144
     width: int = 192
     layers: int = 4

@@ -23,7 +23,7 @@ from metrics.models.encoder import Encoder, padded
 from metrics.models.masked import mask_of
 from metrics.models.tokens import Tokenized
 from metrics.training.loop import on_device
-from metrics.training.recipe import Dialogues, Objective, Recipe, Trainable, TrainingData
+from metrics.training.recipe import Dialogues, Objective, Recipe, Trainable, TrainingData, recipes_of
 from metrics.training.tuned import chosen_words
 
 SHARE = 0.15
@@ -42,9 +42,7 @@ SMOOTHING = 0.1
 class MaskedLanguageModel(Trainable):
     """Cross entropy of the masked tokens over the whole vocabulary."""
 
-    recipes: ClassVar[Mapping[str, Recipe]] = {"small": Recipe(
-        corpora=("dailydialog", "empatheticdialogues", "personachat", "topical_chat", "wizard_of_wikipedia"),
-        steps=1_600, rate=2e-3, every=100)}
+    recipes: ClassVar[Mapping[str, Recipe]] = recipes_of("mlm")
     encoder: str = ""
     rank: int = 8
 

@@ -11,7 +11,7 @@ from metrics import registry
 from metrics.errors import BadOption, MetricError, MissingResource
 from metrics.graph.grade import concepts
 from metrics.graph.grade import topics as grade_topics
-from metrics.graph.grade.metric import RECIPE, SMALL, Grade
+from metrics.graph.grade.metric import Grade
 from metrics.graph.grade.topics import TopicSource, file_vectors, topics
 from metrics.metric import signature
 from metrics.models.checkpoint import SHIPPED
@@ -151,7 +151,7 @@ def test_items_without_known_keywords_are_scored(tiny_weights: Path, tiny_encode
     with pytest.raises(BadOption, match="0 or more"):
         grade_topics.source(service, "", "neighbours", -1, 10)
     with pytest.raises(MetricError, match="use larger corpora"):
-        Grade(branch="utterances").objective(TrainingData({}, service, seed=0, recipe=SMALL))
+        Grade(branch="utterances").objective(TrainingData({}, service, seed=0, recipe=Grade.recipes["small"]))
 
 
 def test_ablations_cut_the_graph(tiny_encoder: Path, home: Path) -> None:
@@ -199,7 +199,7 @@ def test_the_recipe_of_the_paper_names_its_encoder_and_vectors(home: Path) -> No
 def test_false_replies_are_similar_in_words_or_meaning(tiny_encoder: Path, home: Path) -> None:
     models = Models(home, Choice(encoder=str(tiny_encoder)))
     data = TrainingData({"toy": tiny_weights.corpus()}, models, 0)
-    data.recipe = RECIPE
+    data.recipe = Grade.recipes["paper"]
     examples = Grade().contrasts(data, data.dialogues(), None, None)
     assert len(examples) == 4 * len(data.dialogues())
     right, wrong, _ = examples[0]

@@ -13,7 +13,7 @@ from metrics.errors import MetricError
 from metrics.models.service import Choice, Models
 from metrics.models.text_table import TextTable
 from metrics.trained.fined_eval import strategies as fined_data
-from metrics.trained.fined_eval.metric import PAPER, SMALL
+from metrics.trained.fined_eval.metric import FinedEvaluation
 from metrics.training.recipe import TrainingData
 
 torch = pytest.importorskip("torch")
@@ -79,12 +79,12 @@ def test_signals_of_both_recipes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
     monkeypatch.setattr(judges, "inference", lambda data, table: Judge())
     table = TextTable([f"t{number}" for number in range(1, 4)], lambda texts: np.ones((len(texts), 4)))
-    for recipe, agreement, entailment in ((PAPER, (3 + 1) / 2, -(2 + 3) / 2), (SMALL, (3 + 1 + 1) / 3, 7 / 3)):
-        data = TrainingData({}, Models(tmp_path), seed=0, recipe=recipe)
+    for recipe, agreement, entailment in (("paper", (3 + 1) / 2, -(2 + 3) / 2), ("small", (3 + 1 + 1) / 3, 7 / 3)):
+        data = TrainingData({}, Models(tmp_path), seed=0, recipe=FinedEvaluation.recipes[recipe])
         rates = fined_data.signals(data, table, ((rows(2, 3, 1),),), ((rows(2, 3, 1),),))
         assert rates["likability:agreement"]((rows(2, 3, 1),)) == pytest.approx(1 - agreement / 10)
         assert rates["topic-depth:entailment"]((rows(2, 3, 1),)) == pytest.approx(entailment / 10)
-        assert ("topic-depth:specificity" in rates) == (recipe is SMALL)
+        assert ("topic-depth:specificity" in rates) == (recipe == "small")
 
 
 def test_the_highest_third_is_better_than_the_lowest() -> None:
@@ -126,6 +126,6 @@ def test_corpora_without_labels_are_refused(tiny_encoder: Path, tmp_path: Path) 
     dialogues = [Dialogue(str(number), "toy", "train", (*turns, Utterance("B", f"tea {number}")), {})
                  for number in range(80)]
     data = TrainingData({"toy": corpus(*dialogues)}, Models(tmp_path, Choice(encoder=str(tiny_encoder))), seed=0,
-                        recipe=SMALL)
+                        recipe=FinedEvaluation.recipes["small"])
     with pytest.raises(MetricError, match="nothing to learn likability from"):
         fined_data.prepared(data)
