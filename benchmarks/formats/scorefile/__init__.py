@@ -75,17 +75,17 @@ def read(path: Path, wanted: Expected, *, all_datasets: bool = True, column: str
         digest = hashlib.sha256(content).hexdigest()
         table = rows(content, ending, wanted.limit, column)
     except Unreadable as error:
-        return ScoreFile({}, (_unreadable(error),), digest)
+        return ScoreFile({}, (Problem("unreadable", error.line, "", error.text),), digest)
     values, by_line = _joined(table, wanted)
     scores = _by_target(values, wanted)
-    notes = (Problem("extra column", 1, printable(name), "is ignored", fatal=False) for name in table.extra)
     no_scores = [] if any(map(math.isfinite, table.numbers)) else [
         Problem("missing", 0, "", "the file has no scores", count=0)]
-    if table.ids and len(by_line) == len(table.ids) and {problem.kind for problem in by_line} == {"missing"}:
-        by_line, no_scores = [], [Problem("missing", 0, "", "every score is still empty", count=len(table.ids))]
+    notes = [problem for problem in by_line if problem.note]
+    if table.ids and [problem.kind for problem in by_line if not problem.note] == ["missing"] * len(table.ids):
+        by_line, no_scores = notes, [Problem("missing", 0, "", "every score is still empty", count=len(table.ids))]
     datasets = wanted.items if all_datasets else dict.fromkeys(name for name, _ in scores)
     missing = sorted(_missing(values, wanted, datasets), key=lambda problem: -problem.count)
-    problems = (*notes, *sorted(by_line, key=lambda problem: problem.line), *no_scores, *missing, *_constants(scores))
+    problems = (*sorted(by_line, key=lambda problem: problem.line), *no_scores, *missing, *_constants(scores))
     return ScoreFile(scores, problems, digest, len(table.ids))
 
 
@@ -95,15 +95,9 @@ def for_real_data(unknown: int, rows: int) -> str:
             "real data, which are not installed; import them first (`harness import`)") if 2 * unknown > rows else ""
 
 
-def _unreadable(error: Unreadable) -> Problem:
-    return Problem("unreadable", error.line, "", error.text)
-
-
 def _joined(table: ScoreRows, wanted: Expected) -> tuple[dict[str, float], list[Problem]]:
     """Return the score of each expected id, NaN if it has none or several, and the problems of the rows."""
-    problems = [_unreadable(error) for error in table.broken]
-    problems += [Problem(kind, table.lines[row], printable(table.ids[row]), text, fatal=kind != "missing")
-                 for row, (kind, text) in table.wrong.items()]
+    problems = list(table.problems)
     values: dict[str, float] = {}
     first: dict[str, int] = {}
     foreign: list[tuple[str, int]] = []

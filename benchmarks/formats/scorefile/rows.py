@@ -8,12 +8,12 @@ import math
 import re
 import stat
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.formats.rows import Unreadable, decoded, delimited
-from benchmarks.formats.scorefile.problems import LONGEST, Kind, listed, printable
+from benchmarks.formats.scorefile.problems import LONGEST, Kind, Problem, listed, printable
 
 FORMS = (".csv", ".tsv")
 IDS = ("dialogue_id", "item", "id")
@@ -35,14 +35,12 @@ Wrong = tuple[Kind, str]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ScoreRows:
-    """An id, a number (NaN where it is `wrong`) and a line per row; `broken` rows could not be read."""
+    """An id, a number (NaN if it is missing or invalid) and a line per readable row, and the problems of all rows."""
 
     ids: Sequence[str]
     numbers: Sequence[float]
-    wrong: Mapping[int, Wrong]
     lines: Sequence[int]
-    extra: tuple[str, ...] = ()
-    broken: tuple[Unreadable, ...] = ()
+    problems: tuple[Problem, ...]
 
 
 def ending_of(path: Path) -> str:
@@ -85,22 +83,22 @@ def rows(content: bytes, ending: str, limit: int, column: str = "") -> ScoreRows
     ids: list[str] = []
     numbers: list[float] = []
     lines: list[int] = []
-    wrong: dict[int, Wrong] = {}
-    broken: list[Unreadable] = []
-    for line, row in table:
-        if len(lines) + len(broken) >= limit:
+    problems = [Problem("extra column", 1, printable(name), "is ignored", fatal=False)
+                for index, name in enumerate(names) if index not in (id_column, score_column)]
+    for count, (line, row) in enumerate(table):
+        if count == limit:
             raise Unreadable(line, f"the file has more than {limit:,} rows, far more than the expected scores")
         if len(row) != len(names):
-            broken.append(Unreadable(line, f"{len(row)} values for {len(names)} columns"))
+            problems.append(Problem("unreadable", line, "", f"{len(row)} values for {len(names)} columns"))
             continue
-        value = number(row[score_column].strip(BLANK))
+        name, value = row[id_column].strip(BLANK), number(row[score_column].strip(BLANK))
         if isinstance(value, tuple):
-            wrong[len(ids)] = value
-        ids.append(row[id_column].strip(BLANK))
+            kind, text = value
+            problems.append(Problem(kind, line, printable(name), text, fatal=kind != "missing"))
+        ids.append(name)
         numbers.append(math.nan if isinstance(value, tuple) else value)
         lines.append(line)
-    extra = tuple(name for index, name in enumerate(names) if index not in (id_column, score_column))
-    return ScoreRows(ids, numbers, wrong, lines, extra, tuple(broken))
+    return ScoreRows(ids, numbers, lines, tuple(problems))
 
 
 def header(names: Sequence[str], column: str) -> tuple[int, int]:

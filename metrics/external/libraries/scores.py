@@ -67,8 +67,6 @@ def metric_class(name: str) -> type[Metric]:
     try:
         ending, content = scorefile.opened(path)
         rows = scorefile.rows(content, ending, ROWS)
-        if rows.broken:
-            raise rows.broken[0]
     except scorefile.Unreadable as error:
         line = f"line {error.line}: " if error.line else ""
         known = f"; published: {', '.join(published)}" if published and not path.exists() else ""
@@ -82,11 +80,10 @@ def metric_class(name: str) -> type[Metric]:
 
 
 def _check(metric: str, rows: scorefile.ScoreRows) -> None:
-    """Raise MetricError for a score that is not a number, or a repeated id."""
-    for row, (kind, text) in rows.wrong.items():
-        if kind != "missing":
-            raise MetricError(f"{metric}: line {rows.lines[row]}: {scorefile.printable(rows.ids[row])}: {text}; "
-                              "`harness validate` lists all errors")
+    """Raise MetricError for an unreadable row, a score that is not a number, or a repeated id."""
+    if problem := next((problem for problem in rows.problems if problem.fatal), None):
+        name = f"{problem.id}: " if problem.id else ""
+        raise MetricError(f"{metric}: line {problem.line}: {name}{problem.text}; `harness validate` lists all errors")
     first: dict[str, int] = {}
     for item, line in zip(rows.ids, rows.lines, strict=True):
         if first.setdefault(item, line) != line:
