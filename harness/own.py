@@ -36,7 +36,8 @@ from benchmarks.errors import BadRecord, raise_if_any
 from benchmarks.formats import official, records
 from benchmarks.storage import store
 from benchmarks.tables import ratings, sheet
-from benchmarks.tables.columns import STATED, StatedQuality
+from benchmarks.tables.columns import StatedQuality
+from benchmarks.tables.roles import STATED
 from benchmarks.tables.votes import Scale, parse_scale
 from harness import terms
 from harness.errors import BadConfig

@@ -1,6 +1,6 @@
 """Recognition of the columns of a table of ratings by their names and contents.
 
-A column with a usual name has a role (`NAMES`). Other columns that hold votes are ratings: a column per quality, or
+A column with a usual name has a role (roles.py). Other columns that hold votes are ratings: a column per quality, or
 several per quality, one for each rater (`rater_anna`, `rater_ben`; `fluency_1`, `fluency_2`; `fluency_anna`). A long
 table names the quality or the rater in a column. All other columns are left out and reported. A card can state the
 columns of each quality instead.
@@ -12,26 +12,18 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from benchmarks.dataset import Level
 from benchmarks.errors import BadRecord, nearest
-from benchmarks.tables.names import NAMES, parsed_names, spelled
+from benchmarks.tables.names import parsed_names, spelled
+from benchmarks.tables.roles import DISTINCT, LABEL, Profile, role_of, roles_of, stated_columns
 from benchmarks.tables.sheet import Sheet
-from benchmarks.tables.votes import MISSING, NAMED, Scale, elements, likely_order, scale_of
+from benchmarks.tables.votes import MISSING, NAMED, Scale, likely_order, scale_of
 
-UNRATED = re.compile(r"\b(time(stamp)?|date|duration|seconds?|minutes|latency|cost|price|tokens?|length|words|chars|"
-                     r"seed|index|turn|round|batch|hit|assignment|bleu|rouge|meteor|bert ?score|perplexity|ppl|unnamed|"
-                     r"column \d+|row|number|age|year|ids?|qid|uuid|rank(ing)?|confidence|comments?|notes?|remarks?)\b")
+UNRATED = re.compile(rf"\b({'|'.join(NAMED['unrated'])})\b")
 """Names of numeric columns that do not hold ratings."""
-STATED = "as stated"
-"""Reason for leaving out a column that the user told to ignore."""
 FIRST = "first"
 """Rater of the unnumbered column among numbered ones, as pandas writes repeated names: fun, fun.1, fun.2."""
-DISTINCT = 101
-"""Largest number of distinct values in a rating column."""
-LABEL = 40
-"""Longest label, in characters."""
 LISTED = 12
 """Maximum number of names in a line of a report or message."""
 TEXT = 20
@@ -84,28 +76,6 @@ class Recognised:
         return tuple(dict.fromkeys(vote.quality for vote in self.votes))
 
 
-@dataclass(slots=True)
-class _Profile:
-    """Statistics of a column: distinct values (at most `DISTINCT` + 1), filled cells, total length, lists of turns."""
-
-    values: Counter[str] = field(default_factory=Counter)
-    filled: int = 0
-    length: int = 0
-    turns: int = 0
-
-    def add(self, cell: Any) -> None:
-        """Add a cell; if it lists several votes, count each."""
-        if cell is None or not str(cell).strip():
-            return
-        self.filled += 1
-        self.length += len(str(cell))
-        self.turns += isinstance(cell, list)
-        for value in elements(cell):
-            text = str(value).strip()
-            if len(self.values) <= DISTINCT or text in self.values:
-                self.values[text] += 1
-
-
 def recognise(sheet: Sheet, stated: Mapping[str, str], scales: Sequence[tuple[str, ...]] = (),
               qualities: Mapping[str, StatedQuality] | None = None) -> Recognised:
     """Return the role of each column.
@@ -113,15 +83,15 @@ def recognise(sheet: Sheet, stated: Mapping[str, str], scales: Sequence[tuple[st
     `stated` maps roles, or usual names of columns, to columns: `prompt=x` reads x as if its name were prompt. `scales`
     are those of the user, `qualities` those of a card.
     """
-    columns = _stated(sheet, stated)
+    columns = stated_columns(sheet, stated)
     ratings = columns.pop("rating") if len(columns.get("rating", ())) > 1 else ()
-    profiles = {name: _Profile() for name in sheet.columns}
+    profiles = {name: Profile() for name in sheet.columns}
     for _, row in sheet.rows():
         for profile, cell in zip(profiles.values(), row, strict=True):
             profile.add(cell)
     qualities = qualities or {}
     of_card = {column for quality in qualities.values() for column in quality.columns}
-    roles, left_out = _roles([name for name in sheet.columns if name not in of_card], profiles, columns)
+    roles, left_out = roles_of([name for name in sheet.columns if name not in of_card], profiles, columns)
     free = [name for name in sheet.columns
             if name not in {*roles.values(), *left_out, *of_card} and profiles[name].filled]
     votes, other = _votes([] if qualities else free, profiles, scales, ratings)
@@ -151,33 +121,12 @@ def recognise(sheet: Sheet, stated: Mapping[str, str], scales: Sequence[tuple[st
         raise BadRecord(sheet.file, None, "", f"no column holds ratings; the columns are {listed(sheet.columns)}"
                                               f"{labels}. Name one by --columns rating=COLUMN")
     left_out |= {name: why for name, why in other.items() if name not in roles.values()}
-    context = next((name for name in stated if name != "context" and _role(name) == "context"), roles.get("context"))
+    context = next((name for name in stated if name != "context" and role_of(name) == "context"), roles.get("context"))
     single = spelled(context or "") in NAMED["single"]
     return Recognised(roles, tuple(votes), single, bool(qualities), left_out, tuple(remarks))
 
 
-def _stated(sheet: Sheet, stated: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
-    """Return the stated columns of each role; raise BadRecord for unknown roles and columns."""
-    columns: dict[str, tuple[str, ...]] = {}
-    for name, text in stated.items():
-        if (role := _role(name)) is None:
-            known = nearest(name, (*NAMES, "ignore"))
-            raise BadRecord(sheet.file, None, "", f"columns: {name!r} is not a role; {known}")
-        columns[role] = (*columns.get(role, ()), *([text] if text in sheet.columns else text.split("+")))
-        if len(columns[role]) > 1 and role not in ("rating", "ignore"):
-            raise BadRecord(sheet.file, None, "", f"columns: {role} should be one column, not {len(columns[role])}")
-        if unknown := next((column for column in columns[role] if column not in sheet.columns), None):
-            raise BadRecord(sheet.file, None, "", f"has no column {unknown!r}; {nearest(unknown, sheet.columns)}")
-    return columns
-
-
-def _role(name: str) -> str | None:
-    """Return the role of that name, or the role for which it is a usual column name."""
-    return name if name in (*NAMES, "ignore") else next(
-        (role for role, names in NAMES.items() if spelled(name) in names), None)
-
-
-def _of_long_table(file: str, roles: Mapping[str, str], profiles: Mapping[str, _Profile],
+def _of_long_table(file: str, roles: Mapping[str, str], profiles: Mapping[str, Profile],
                    scales: Sequence[tuple[str, ...]], qualities: Mapping[str, StatedQuality]) -> list[Votes]:
     """Return the votes of a table that names the quality of each row."""
     column, named = roles["rating"], profiles[roles["quality"]].values
@@ -190,7 +139,7 @@ def _of_long_table(file: str, roles: Mapping[str, str], profiles: Mapping[str, _
             for quality in qualities or named]
 
 
-def _of_card(file: str, profiles: Mapping[str, _Profile], qualities: Mapping[str, StatedQuality]) -> Iterator[Votes]:
+def _of_card(file: str, profiles: Mapping[str, Profile], qualities: Mapping[str, StatedQuality]) -> Iterator[Votes]:
     """Yield the columns of votes that a card states; a quality without stated columns may have no votes."""
     parsed = parsed_names(column for stated in qualities.values() for column in stated.columns)
     for quality, stated in qualities.items():
@@ -207,7 +156,7 @@ def _of_card(file: str, profiles: Mapping[str, _Profile], qualities: Mapping[str
             yield Votes(column, quality, stated.scale.or_labels(scale_of(profiles[column].values)), rater)
 
 
-def _check_scales(file: str, columns: Iterable[str], profiles: Mapping[str, _Profile],
+def _check_scales(file: str, columns: Iterable[str], profiles: Mapping[str, Profile],
                   scales: Sequence[tuple[str, ...]]) -> None:
     """Raise BadRecord for a column that shares labels with a user's scale but also has others."""
     for name, scale in ((name, scale) for name in columns for scale in scales):
@@ -217,40 +166,7 @@ def _check_scales(file: str, columns: Iterable[str], profiles: Mapping[str, _Pro
                                               f"\"{' < '.join(scale)}\"")
 
 
-def _roles(columns: Sequence[str], profiles: Mapping[str, _Profile], stated: Mapping[str, tuple[str, ...]],
-           ) -> tuple[dict[str, str], dict[str, str]]:
-    """Return the column of each role, and the ignored columns whose names match a role that another column has."""
-    ignored = stated.get("ignore", ())
-    roles = {role: column for role, (column, *_) in stated.items() if role != "ignore"}
-    left_out = {name: STATED for name in columns if name in ignored}
-    spelling = {column: spelled(column) for column in columns}
-    for role, names in NAMES.items():
-        candidates = sorted((column for column in columns if spelling[column] in names and profiles[column].filled
-                             and column not in (*roles.values(), *ignored)),
-                            key=lambda column: names.index(spelling[column]))
-        candidates = [column for column in candidates if _fits(role, profiles[column])]
-        if candidates and role not in roles:
-            roles[role] = candidates[0]
-            left_out |= {column: f"{roles[role]!r} is used as {role}" for column in candidates[1:]
-                         if role not in ("rating", "context", "dialogue")}
-    if {"response", "dialogue"} <= roles.keys():
-        if "context" in roles:
-            left_out[roles.pop("dialogue")] = f"{roles['context']!r} is used as context"
-        else:
-            roles["context"] = roles.pop("dialogue")
-    if "response" not in roles and "dialogue" not in roles and "context" in roles and profiles[roles["context"]].turns:
-        roles["dialogue"] = roles.pop("context")  # messages without a response form a whole dialogue
-    return roles, left_out
-
-
-def _fits(role: str, profile: _Profile) -> bool:
-    """Return False for a column named like a text that holds votes, such as `answer` with values 1 to 5."""
-    if role in ("response", "context", "dialogue", "reference", "fact"):
-        return scale_of(profile.values) is None or profile.length / profile.filled > LABEL
-    return role != "quality" or len(profile.values) <= DISTINCT
-
-
-def _votes(columns: Sequence[str], profiles: Mapping[str, _Profile], scales: Sequence[tuple[str, ...]],
+def _votes(columns: Sequence[str], profiles: Mapping[str, Profile], scales: Sequence[tuple[str, ...]],
            stated: Sequence[str]) -> tuple[list[Votes], dict[str, str]]:
     """Return the columns of votes among those without a role, and the reasons for ignoring the others.
 
@@ -296,7 +212,7 @@ def _grouped(scales: Mapping[str, Scale]) -> Iterable[Votes]:
             yield Votes(column, last if last and not last.isdigit() else column, scale)
 
 
-def _by_content(sheet: Sheet, roles: dict[str, str], other: Mapping[str, str], profiles: Mapping[str, _Profile],
+def _by_content(sheet: Sheet, roles: dict[str, str], other: Mapping[str, str], profiles: Mapping[str, Profile],
                 remarks: list[str]) -> None:
     """Take the last column of long texts as the response, and the one before it as the context."""
     texts = [name for name in sheet.columns if other.get(name) == "text without a role"
@@ -316,5 +232,5 @@ def listed(names: Sequence[str]) -> str:
     return ", ".join(names[:LISTED]) + (f" and {len(names) - LISTED} more" if len(names) > LISTED else "")
 
 
-def _examples(profile: _Profile) -> str:
+def _examples(profile: Profile) -> str:
     return f"({', '.join(repr(value)[:30] for value in list(profile.values)[:3])}, ...)"

@@ -116,7 +116,9 @@ def _objects(path: Path, by_line: bool) -> Iterator[Any]:
         raise BadRecord(path.name, None, "", "contains a lone surrogate, which is not valid text")
     if isinstance(records, dict):
         lists = [value for value in records.values() if isinstance(value, list)]
-        if lists and len(lists) == len(records) and not isinstance(lists[0][0], dict):  # an object of columns
+        if lists and len(lists) == len(records) and not any(isinstance(row, dict) for row in lists[0]):  # columns
+            if len({len(column) for column in lists}) > 1:
+                raise BadRecord(path.name, None, "", "is an object of lists of different lengths; expected columns")
             records = [dict(zip(records, row, strict=True)) for row in zip(*lists, strict=True)]
         elif len(lists) == 1:
             records = lists[0]

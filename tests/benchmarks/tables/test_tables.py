@@ -16,6 +16,7 @@ from benchmarks.dataset import SYSTEM, USER
 from benchmarks.errors import BadRecord
 from benchmarks.tables import ratings, sheet
 from benchmarks.tables.ratings import Table
+from benchmarks.tables.turns import turns as turns_of
 from benchmarks.tables.votes import parse_scale
 from tests.conftest import refused
 
@@ -260,6 +261,8 @@ REFUSED = {
         ["safe", "'unsure'", "--scale"]),
     "an old workbook": (Case("t.xls", b"\xd0\xcf\x11\xe0rest", {}), [".xlsx"]),
     "not JSON": (Case("t.json", "[{", {}), ["JSON"]),
+    "columns of different lengths": (Case("t.json", '{"response": ["Yo"], "fun": [1, 2]}', {}), ["different lengths"]),
+    "empty columns": (Case("t.json", '{"response": [], "fun": []}', {}), ["no rows"]),
     "binary": (Case("t.csv", b"response,fun\nYo\0\0\0,1\n", {}), ["null bytes"]),
 }
 
@@ -301,7 +304,7 @@ def test_references_of_several_rows_are_joined(tmp_path: Path) -> None:
     (["Hi", "Yo"], [(SYSTEM, "Hi"), (USER, "Yo")]), (None, []), ("", []),
     ([{"role": "user", "content": [{"type": "text", "text": "Hi"}]}], [(USER, "Hi")])])
 def test_turns_of_a_context(cell: object, turns: list[tuple[str, str]]) -> None:
-    assert [(turn.speaker, turn.text) for turn in ratings.turns(cell)] == turns
+    assert [(turn.speaker, turn.text) for turn in turns_of(cell)] == turns
 
 
 def test_a_scale_needs_two_labels() -> None:

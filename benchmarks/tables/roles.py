@@ -1,0 +1,96 @@
+"""The roles of the columns of a table, by their names and contents."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from benchmarks.errors import BadRecord, nearest
+from benchmarks.tables.names import NAMES, spelled
+from benchmarks.tables.sheet import Sheet
+from benchmarks.tables.votes import elements, scale_of
+
+STATED = "as stated"
+"""Reason for leaving out a column that the user told to ignore."""
+DISTINCT = 101
+"""Largest number of distinct values in a rating column."""
+LABEL = 40
+"""Longest label, in characters."""
+
+
+@dataclass(slots=True)
+class Profile:
+    """Statistics of a column: distinct values (at most `DISTINCT` + 1), filled cells, total length, lists of turns."""
+
+    values: Counter[str] = field(default_factory=Counter)
+    filled: int = 0
+    length: int = 0
+    turns: int = 0
+
+    def add(self, cell: Any) -> None:
+        """Add a cell; if it lists several votes, count each."""
+        if cell is None or not str(cell).strip():
+            return
+        self.filled += 1
+        self.length += len(str(cell))
+        self.turns += isinstance(cell, list)
+        for value in elements(cell):
+            text = str(value).strip()
+            if len(self.values) <= DISTINCT or text in self.values:
+                self.values[text] += 1
+
+
+def stated_columns(sheet: Sheet, stated: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
+    """Return the stated columns of each role; raise BadRecord for unknown roles and columns."""
+    columns: dict[str, tuple[str, ...]] = {}
+    for name, text in stated.items():
+        if (role := role_of(name)) is None:
+            known = nearest(name, (*NAMES, "ignore"))
+            raise BadRecord(sheet.file, None, "", f"columns: {name!r} is not a role; {known}")
+        columns[role] = (*columns.get(role, ()), *([text] if text in sheet.columns else text.split("+")))
+        if len(columns[role]) > 1 and role not in ("rating", "ignore"):
+            raise BadRecord(sheet.file, None, "", f"columns: {role} should be one column, not {len(columns[role])}")
+        if unknown := next((column for column in columns[role] if column not in sheet.columns), None):
+            raise BadRecord(sheet.file, None, "", f"has no column {unknown!r}; {nearest(unknown, sheet.columns)}")
+    return columns
+
+
+def role_of(name: str) -> str | None:
+    """Return the role of that name, or the role for which it is a usual column name."""
+    return name if name in (*NAMES, "ignore") else next(
+        (role for role, names in NAMES.items() if spelled(name) in names), None)
+
+
+def roles_of(columns: Sequence[str], profiles: Mapping[str, Profile], stated: Mapping[str, tuple[str, ...]],
+           ) -> tuple[dict[str, str], dict[str, str]]:
+    """Return the column of each role, and the ignored columns whose names match a role that another column has."""
+    ignored = stated.get("ignore", ())
+    roles = {role: column for role, (column, *_) in stated.items() if role != "ignore"}
+    left_out = {name: STATED for name in columns if name in ignored}
+    spelling = {column: spelled(column) for column in columns}
+    for role, names in NAMES.items():
+        candidates = sorted((column for column in columns if spelling[column] in names and profiles[column].filled
+                             and column not in (*roles.values(), *ignored)),
+                            key=lambda column: names.index(spelling[column]))
+        candidates = [column for column in candidates if _fits(role, profiles[column])]
+        if candidates and role not in roles:
+            roles[role] = candidates[0]
+            left_out |= {column: f"{roles[role]!r} is used as {role}" for column in candidates[1:]
+                         if role not in ("rating", "context", "dialogue")}
+    if {"response", "dialogue"} <= roles.keys():
+        if "context" in roles:
+            left_out[roles.pop("dialogue")] = f"{roles['context']!r} is used as context"
+        else:
+            roles["context"] = roles.pop("dialogue")
+    if "response" not in roles and "dialogue" not in roles and "context" in roles and profiles[roles["context"]].turns:
+        roles["dialogue"] = roles.pop("context")  # messages without a response form a whole dialogue
+    return roles, left_out
+
+
+def _fits(role: str, profile: Profile) -> bool:
+    """Return False for a column named like a text that holds votes, such as `answer` with values 1 to 5."""
+    if role in ("response", "context", "dialogue", "reference", "fact"):
+        return scale_of(profile.values) is None or profile.length / profile.filled > LABEL
+    return role != "quality" or len(profile.values) <= DISTINCT
