@@ -59,22 +59,9 @@ class Item:
         """The context, then the response if there is one."""
         return self.context if self.response is None else (*self.context, self.response)
 
-    @property
-    def record(self) -> dict[str, Any]:
-        """The item as a JSON object."""
-        return {
-            "id": self.id,
-            "context": [{"speaker": turn.speaker, "text": turn.text} for turn in self.context],
-            "response": self.response and {"speaker": self.response.speaker, "text": self.response.text},
-            "references": [{"text": reference.text, "weight": reference.weight} for reference in self.references],
-            "facts": self.facts,
-            "system": self.system,
-            "language": self.language,
-        }
-
     @classmethod
     def of(cls, record: Mapping[str, Any]) -> Item:
-        """Build an item from a JSON object; raise KeyError or TypeError if it is malformed."""
+        """Build an item from its `asdict` as JSON; raise KeyError or TypeError if it is malformed."""
         response = record["response"]
         return cls(record["id"], tuple(Utterance(**turn) for turn in record["context"]),
                    None if response is None else Utterance(**response),

@@ -18,7 +18,7 @@ import re
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -167,15 +167,12 @@ def _write(dataset: Dataset, folder: Path) -> None:
         }),
         "ratings": pa.schema({"item": text, "quality": text, "votes": pa.list_(number), "raters": pa.list_(text)}),
     }
-    tables: dict[str, tuple[Sequence[Any], Callable[[Any], dict[str, Any]]]] = {
-        "items": (dataset.items, lambda item: item.record), "ratings": (dataset.ratings, asdict)}
-    for name, schema in schemas.items():
+    for name, entries in (("items", dataset.items), ("ratings", dataset.ratings)):
         (folder / name).mkdir()
-        records, as_dict = tables[name]
-        with (folder / name / DATA).open("wb") as file, pa.ipc.new_stream(file, schema) as stream:
-            for start in range(0, len(records), BATCH):
-                stream.write_batch(pa.RecordBatch.from_pylist(
-                    list(map(as_dict, records[start:start + BATCH])), schema=schema))
+        with (folder / name / DATA).open("wb") as file, pa.ipc.new_stream(file, schemas[name]) as stream:
+            for start in range(0, len(entries), BATCH):
+                rows = [asdict(entry) for entry in entries[start:start + BATCH]]
+                stream.write_batch(pa.RecordBatch.from_pylist(rows, schema=schemas[name]))
         state: dict[str, Any] = {
             "_data_files": [{"filename": DATA}], "_fingerprint": folder.name, "_split": None,
             "_format_columns": None, "_format_kwargs": {}, "_format_type": None, "_output_all_columns": False}

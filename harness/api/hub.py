@@ -9,6 +9,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import re
 from collections.abc import Mapping
@@ -135,7 +136,7 @@ def _document(head: Mapping[str, object], *parts: str) -> str:
 
 def _row(item: Item) -> dict[str, Any]:
     """Return the record of an item, with its turns as `context` and as `dialogue`."""
-    record = item.record
+    record = dataclasses.asdict(item)
     return {**record, "dialogue": record["context"], "response": item.response and item.response.text}
 
 

@@ -67,7 +67,7 @@ class Isolated:
             self.process.close()
             raise WorkerFailed(f"{self.card.name}: its description changed during the run; run the same command again")
         columns, requested = self.process.ask(
-            {"ask": "score", "items": [item.record for item in items], "options": values,
+            {"ask": "score", "items": [dataclasses.asdict(item) for item in items], "options": values,
              "models": {"home": str(models.home.absolute()), "choice": dataclasses.asdict(models.choice)}},
             self.timeout, scores)
         models.requested |= requested

@@ -31,8 +31,9 @@ def test_items_and_votes_are_those_of_the_dataset(name: str, tmp_path: Path, mon
         (rating.item, rating.quality, vote) for rating in dataset.ratings for vote in rating.votes]
     for row, item in zip(parts["items"], dataset.items, strict=True):
         turns = row["dialogue"] if name == "fed-dial" else row["context"]
-        assert (row["id"], turns, row["facts"]) == (item.id, list(item.record["context"]), list(item.facts))
-        assert row["references"] == list(map(dataclasses.asdict, item.references))
+        assert (row["id"], row["facts"]) == (item.id, list(item.facts))
+        assert (turns, row["references"]) == (list(map(dataclasses.asdict, item.context)),
+                                              list(map(dataclasses.asdict, item.references)))
     scored = score("length", parts["items"])["length"]
     assert name == "fed-dial" or scored.tolist() == score("length", dataset)["length"].tolist()
     assert f"{len(dataset.items)} items" in invoke("export", name, "--out", tmp_path / "out").out

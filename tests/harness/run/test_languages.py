@@ -1,7 +1,7 @@
 """Datasets in several languages: items keep their language, and each language has its boards."""
 
 import json
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import numpy as np
@@ -64,7 +64,7 @@ def test_items_keep_their_language_wherever_they_go(tmp_path: Path, home: Path, 
     dataset = registry.load("mixed", home)
     assert [item.language for item in dataset.items] == ["zh", "es", "en", "ar", "es"]
     assert fingerprint(replace(item, language="en") for item in dataset.items) != dataset.fingerprint
-    assert [Item.of(json.loads(json.dumps(item.record))) for item in dataset.items] == [*dataset.items]
+    assert [Item.of(json.loads(json.dumps(asdict(item)))) for item in dataset.items] == [*dataset.items]
     lengths = score("length", dataset)["length"]
     assert lengths.tolist() == [9, 3, 6, 3, 4]
     pytest.importorskip("datasets")

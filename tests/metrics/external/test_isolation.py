@@ -328,7 +328,7 @@ def test_messages_are_lossless() -> None:
         Item("a", (Utterance("user", "hello\n\0 ü 你好"), Utterance("system", "")), Utterance("system", "hi")),
         Item("b", (), None, (Reference("yes", 0.1), Reference("no", -1.0)), ("a fact",), "bot"),
         Item("c", (), Utterance("", "")))
-    assert tuple(map(Item.of, sent({"items": [item.record for item in items]})["items"])) == items
+    assert tuple(map(Item.of, sent({"items": [dataclasses.asdict(item) for item in items]})["items"])) == items
     assert sent({"text": "x\ud800y \U0001f600"}) == {"text": "x\ufffdy \U0001f600"}
     columns = {"x": np.array([0.1, math.nan, -1e-300, 1 / 3]), "y@z": np.array([1.0, 2.0, 3.0, 4.0])}
     np.testing.assert_equal(columns_of(sent({"columns": serving.columns_record(columns)})["columns"]), columns)
