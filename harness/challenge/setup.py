@@ -16,13 +16,11 @@ import numpy as np
 
 from benchmarks import registry
 from benchmarks.dataset import Dataset
-from benchmarks.errors import plural
 from benchmarks.formats import scorefile
 from benchmarks.storage.files import write_atomically
 from harness.challenge import ground, receipts, rulebook
 from harness.challenge.rulebook import FILE, SEED_FILE, Rulebook
-from harness.challenge.tables import RULES as RULE_TITLES
-from harness.challenge.tables import test_of
+from harness.challenge.tables import rule_of, test_of
 from harness.errors import BadConfig
 from harness.results.exhibits import csv_of
 from harness.scoring.scorer import Scorer
@@ -129,27 +127,15 @@ def _sample_data() -> Iterator[tuple[str, str]]:
 
 def _participant_files(phases: Sequence[tuple[Rulebook, list[Dataset]]]) -> dict[str, str]:
     """Return the page for participants, and the score template of every phase."""
-    (first_rules, (first, *_)), *_ = phases
-    files, lines = dict[str, str](), []
-    for rules, datasets in phases:
-        name = f"template-{rules.phase}.csv" if rules.phase else TEMPLATE
-        ids = [item.id for dataset in datasets for item in dataset.items]
-        files[name] = scorefile.template(ids, ".csv").decode()
-        lines.append((rules, ", ".join(_about(rules, dataset) for dataset in datasets), plural(len(ids), "item"), name,
-                      statistic_title(full_name(rules.statistic, rules.level)),
-                      "weighted mean over all targets" if rules.weights else RULE_TITLES[rules.rule]))
-    page = _shipped("participants.md", title=first_rules.title, phases=lines, item=first.items[0].id,
-                    quality=ground.wanted(first_rules, first)[0].name,
+    names = {rules.phase: f"template-{rules.phase}.csv" if rules.phase else TEMPLATE for rules, _ in phases}
+    page = _shipped("participants.md", phases=phases, templates=names, wanted=ground.wanted, rule_of=rule_of,
+                    statistic=lambda rules: statistic_title(full_name(rules.statistic, rules.level)),
+                    files={(rules.phase, custom.card.name): os.path.relpath(custom.file, rules.folder)
+                           for rules, _ in phases for custom in rules.custom},
                     test="; or by ".join(dict.fromkeys(test_of(rules) for rules, _ in phases)))
-    return {"README.md": page, **files}
-
-
-def _about(rules: Rulebook, dataset: Dataset) -> str:
-    """Describe a dataset by its name, file and ranked qualities."""
-    name = dataset.card.name
-    files = {custom.card.name: f" in `{os.path.relpath(custom.file, rules.folder)}`" for custom in rules.custom}
-    file = files.get(name, files.get(name.rpartition("-")[0], ""))
-    return f"{name}{file} ({', '.join(quality.name for quality in ground.wanted(rules, dataset))})"
+    return {"README.md": page, **{
+        names[rules.phase]: scorefile.template([item.id for dataset in datasets for item in dataset.items],
+                                               ".csv").decode() for rules, datasets in phases}}
 
 
 def _score_files(folder: Path, home: Path) -> Iterator[tuple[str, str]]:
