@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.formats import scorefile
-from benchmarks.formats.scorefile import Expected
 from harness.challenge.ground import Ground
 from harness.challenge.rulebook import Rulebook
 from harness.challenge.submissions import Refused, Submission
@@ -53,31 +52,32 @@ def accepted(listed: Sequence[Submission | Refused], ground: Ground, rules: Rule
     submissions = [result for result in listed if isinstance(result, Submission)]
     refused = [result for result in listed if isinstance(result, Refused)]
     valid: list[tuple[Submission, Scores]] = []
-    expected = ground.expected
     for submission in submissions:
-        file, receipt = read(submission.path, expected, submission.about.column or rules.column), submission.receipt
+        file, receipt = read(submission.path, ground, submission.about.column or rules.column), submission.receipt
         reasons = file.reasons
         if not reasons and receipt and receipt.sha256 != file.sha256:
             reasons = (f"differs from the received file, whose sha256 begins with {receipt.sha256[:12]}",)
-        scores = ground.aligned(file.scores)
-        reasons = reasons or tuple(_constant(scores)) or tuple(_missing(scores, ground))
+        reasons = reasons or tuple(_constant(file.scores)) or tuple(_missing(file.scores, ground))
         if reasons:
             refused.append(Refused(submission.name, (*reasons, *file.remarks[:1]), file.sha256))
         else:
-            valid.append((replace(submission, sha256=file.sha256, remarks=file.remarks), scores))
+            valid.append((replace(submission, sha256=file.sha256, remarks=file.remarks), file.scores))
     tables = ground.tables([entry.team for entry, _ in valid], [scores for _, scores in valid])
     return Entries(tuple(entry for entry, _ in valid), tables), tuple(refused)
 
 
-def read(path: Path, expected: Expected, column: str) -> ScoreFile:
+def read(path: Path, ground: Ground, column: str) -> ScoreFile:
     try:
-        content = scorefile.read(path, expected, column=column)
+        content = scorefile.read(path, ground.expected, column=column)
     except Exception as error:  # a hostile file affects this submission only
         return ScoreFile({}, (f"cannot be read: {type(error).__name__}",), (), "")
     fatal, others = (tuple(scorefile.describe(
         [problem for problem in content.problems if problem.fatal is refused and problem.kind not in OWN_CHECKS],
         SHOWN_PROBLEMS)) for refused in (True, False))
-    return ScoreFile({} if fatal else content.scores, fatal, others, content.digest)
+    blank = {field.name: np.full(len(field.dataset.items), np.nan) for field in ground.fields}
+    scores = {(dataset, quality): blank[dataset] if (values := content.on(dataset, quality)) is None else values
+              for dataset, quality in ground.targets}
+    return ScoreFile(scores, fatal, others, content.digest)
 
 
 def _constant(scores: Scores) -> Iterator[str]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +16,7 @@ import numpy as np
 from benchmarks import registry
 from benchmarks.dataset import Dataset, Item, Quality
 from benchmarks.errors import nearest, plural
-from benchmarks.formats.scorefile import EVERY, Expected, listed
+from benchmarks.formats.scorefile import Expected, listed
 from benchmarks.tables import private
 from harness.challenge import rulebook
 from harness.challenge.rulebook import FILE, Rulebook
@@ -62,7 +63,7 @@ class RankedDataset:
             means=np.where(dropped, np.nan, judged.means)) for judged in self.judged))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)  # without slots, for the cached property
 class Ground:
     """The datasets of a challenge; `ratings` is the digest of the private file.
 
@@ -81,23 +82,17 @@ class Ground:
     def targets(self) -> tuple[Target, ...]:
         return tuple((field.name, judged.quality.name) for field in self.fields for judged in field.judged)
 
-    def aligned(self, scores: Mapping[Target, Vector]) -> dict[Target, Vector]:
-        """Return a file's scores for each target: those for its quality, else those for every quality, else NaN."""
-        return {(field.name, judged.quality.name): next(
-            (scores[field.name, name] for name in (judged.quality.name, EVERY) if (field.name, name) in scores),
-            np.full(len(judged.means), np.nan)) for field in self.fields for judged in field.judged}
-
     def tables(self, names: Sequence[str], rows: Sequence[Mapping[Target, Vector]]) -> tuple[TargetData, ...]:
-        """Return every target with the scores of the named submissions, as returned by `aligned`."""
+        """Return every target with the scores of the named submissions."""
         keys, tables = tuple((name, name) for name in names), list[TargetData]()
         for ranked in self.fields:
             points = correlate.item_scores(ranked.dataset, ranked.judged, {})
             for target in correlate.targets(points, ranked.judged):
-                scores = np.array([aligned[target.key] for aligned in rows]).reshape(len(rows), len(points.items))
+                scores = np.array([row[target.key] for row in rows]).reshape(len(rows), len(points.items))
                 tables.append(replace(target, names=keys, scores=scores))
         return tuple(tables)
 
-    @property
+    @cached_property
     def expected(self) -> Expected:
         return Expected({field.name: tuple(item.id for item in field.dataset.items) for field in self.fields},
                         {field.name: tuple(quality.name for quality in field.dataset.card.qualities)

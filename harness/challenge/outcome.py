@@ -56,7 +56,7 @@ class Baseline:
     name: str
     value: float
     row: Mapping[Target, float]
-    reason: str = ""
+    reason: str
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,7 +183,10 @@ class Outcome:
 
     @cached_property
     def baselines(self) -> tuple[Baseline, ...]:
-        return tuple(_baselines(self))
+        weights, targets = self.weights[self.rules.rule], self.ground.targets
+        rows = ((name, values, float(weights @ values), reason) for name, values, reason in _baselines(self))
+        return tuple(Baseline(name, value, dict(zip(targets, values.tolist(), strict=True)), reason or (
+            "" if np.isfinite(value) else "has no correlation on some target")) for name, values, value, reason in rows)
 
     def ranked(self, rule: str) -> Iterator[tuple[Submission, Rank]]:
         yield from zip(self.counting.entries, self.ranks[rule], strict=True)
@@ -249,43 +252,27 @@ def _drawn(rules: Rulebook, targets: Sequence[TargetData]) -> Drawn:
     return Drawn.jointly([np.stack(group, axis=1) for group in groups.values()], rng)
 
 
-def _baselines(outcome: Outcome) -> Iterator[Baseline]:
-    """Score every baseline; if a metric fails, for example because a model is missing, its row has the reason."""
-    rules, ground, home = outcome.rules, outcome.ground, outcome.home
-    models, store = Models(home, Choice(download=False)), ScoreStore(rules.folder / "ranking" / "scores")
+def _baselines(outcome: Outcome) -> Iterator[tuple[str, Vector, str]]:
+    """Yield the name of every baseline, its value on each target, and the reason if it could not be scored."""
+    rules, ground = outcome.rules, outcome.ground
+    models, store = Models(outcome.home, Choice(download=False)), ScoreStore(rules.folder / "ranking" / "scores")
+    none = np.full(len(ground.targets), np.nan)
     for name in rules.baselines:
         chosen, tables = registry.choose(name, seed=rules.seed), list[TargetData]()
         try:
             for field in ground.fields:
                 scores = {(chosen.label, chosen.suffix): Scorer(field.dataset, models, store).scores(chosen.metric)}
                 tables += correlate.targets(correlate.item_scores(field.dataset, field.judged, scores), field.judged)
-        except MetricError as error:
-            yield Baseline(chosen.label, np.nan, {}, " ".join(str(error).split()))
+        except MetricError as error:  # for example because a model is missing
+            yield chosen.label, none, " ".join(str(error).split())
         else:
-            yield from _valued(outcome, tables)
-    expected = ground.expected
+            for (_, column), values in zip(tables[0].names, agreement(rules, tables), strict=True):
+                yield column, values, ""
     for path in sorted(path for path in (rules.folder / BASELINES).glob("*") if path.suffix in FORMS):
-        if (file := entries.read(path, expected, rules.column)).reasons:
-            yield Baseline(path.stem, np.nan, {}, "; ".join(file.reasons))
-        else:
-            yield from _valued(outcome, ground.tables([path.stem], [ground.aligned(file.scores)]))
+        file = entries.read(path, ground, rules.column)
+        values = none if file.reasons else agreement(rules, ground.tables([path.stem], [file.scores]))[0]
+        yield path.stem, values, "; ".join(file.reasons)
     if rules.statistic in ACCURACIES:
-        yield from _by_chance(outcome)
-
-
-def _by_chance(outcome: Outcome) -> Iterator[Baseline]:
-    """Yield the accuracy of constant and of random scores as baselines."""
-    request = Request(outcome.rules.statistic, outcome.rules.level, seed=outcome.rules.seed)
-    by_target = [list(chance(target, request)) for target in outcome.entries.tables]
-    for rows in zip(*by_target, strict=True):
-        values = [row.value for row in rows]
-        yield Baseline(rows[0].column, float(outcome.weights[outcome.rules.rule] @ values),
-                       dict(zip(outcome.ground.targets, values, strict=True)))
-
-
-def _valued(outcome: Outcome, tables: Sequence[TargetData]) -> Iterator[Baseline]:
-    values = agreement(outcome.rules, tables)
-    totals = (values @ outcome.weights[outcome.rules.rule]).tolist()
-    for (_, name), row, total in zip(tables[0].names, values.tolist(), totals, strict=True):
-        yield Baseline(name, total, dict(zip(outcome.ground.targets, row, strict=True)),
-                       "" if np.isfinite(total) else "has no correlation on some target")
+        request = Request(rules.statistic, rules.level, seed=rules.seed)
+        for rows in zip(*(list(chance(target, request)) for target in outcome.entries.tables), strict=True):
+            yield rows[0].column, np.array([row.value for row in rows]), ""
