@@ -3,7 +3,7 @@
 Words of response and reference are aligned in three passes: identical words, identical Porter stems, and stems that are
 WordNet synonyms. Each pass goes through the response from its end and takes the last free position in the reference;
 like NLTK, the third pass looks up stems, not words. The best of several references counts, so `standard` and `max` are
-the same. Outside English only identical words match. Words that no reference can match are dropped before alignment.
+the same. Outside English only identical words match.
 
 WordNet is read from its database files, in a folder or in a zip like NLTK's; `metrics/text/wordnet.zip` has only the
 fields used here. A word is looked up as it is and in its base forms: those in the exception lists, else those that its
@@ -16,7 +16,7 @@ import functools
 import math
 import re
 import zipfile
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -65,70 +65,49 @@ class Meteor:
         table = unscored(1, len(items))
         for references, replies in sharing(items, self.references):
             language = items[replies[0][0]].language
-            stemmed, near = (stem, synonyms) if language == "en" else (str, lambda _: frozenset[str]())
-            indices = [_Index(_lowered(reference.text, language), stemmed) for reference in references]
-            known = {base for index in indices for base in index.stems}
+            split = [_Text.of(reference.text, language) for reference in references]
             for row, text in replies:
-                response = _lowered(text, language)
-                words = [_Candidate(position, word, stemmed(word), near(stemmed(word)) & known)
-                         for position, word in enumerate(response)]
-                candidates = [word for word in reversed(words) if word.near or word.stemmed in known]
-                scores = [self._f(len(response), index, index.align(candidates)) for index in indices]
+                response = _Text.of(text, language)
+                near = [synonyms(word) if language == "en" else frozenset[str]() for word in response.stems]
+                scores = [self._f(_aligned(response, reference, near), len(response.words), len(reference.words))
+                          for reference in split]
                 table[0, row] = over_references(scores, self.references)
         return {"meteor": table[0]}
 
-    def _f(self, length: int, reference: _Index, aligned: Sequence[tuple[int, int]]) -> float:
+    def _f(self, aligned: Sequence[tuple[int, int]], length: int, reference: int) -> float:
+        """Score an alignment of texts of these lengths."""
         if not aligned:
             return 0.0
-        precision, recall = len(aligned) / length, len(aligned) / reference.length
+        precision, recall = len(aligned) / length, len(aligned) / reference
         mean = (precision * recall) / (self.alpha * precision + (1 - self.alpha) * recall)
         chunks = 1 + sum(after != (before[0] + 1, before[1] + 1) for before, after in pairwise(aligned))
         return (1 - self.gamma * math.pow(chunks / len(aligned), self.beta)) * mean
 
 
-class _Candidate(NamedTuple):
-    """A word of the response that may match; `near` holds those of its synonyms that are stems of a reference."""
+class _Text(NamedTuple):
+    words: list[str]
+    stems: list[str]
 
-    position: int
-    word: str
-    stemmed: str
-    near: frozenset[str]
-
-
-class _Index:
-    """The positions of each word and each stem of a reference, last first."""
-
-    def __init__(self, reference: Sequence[str], stemmed: Callable[[str], str]) -> None:
-        self.length = len(reference)
-        self.words: dict[str, list[int]] = {}
-        self.stems: dict[str, list[int]] = {}
-        for position in range(len(reference) - 1, -1, -1):
-            self.words.setdefault(reference[position], []).append(position)
-            self.stems.setdefault(stemmed(reference[position]), []).append(position)
-
-    def align(self, candidates: Sequence[_Candidate]) -> list[tuple[int, int]]:
-        """Return aligned pairs of positions in response and reference, ordered by the first."""
-        pairs: list[tuple[int, int]] = []
-        used: set[int] = set()
-
-        def take(candidate: _Candidate, positions: Iterable[int]) -> bool:
-            for position in positions:
-                if position not in used:
-                    used.add(position)
-                    pairs.append((candidate.position, position))
-                    return True
-            return False
-
-        rest = [candidate for candidate in candidates if not take(candidate, self.words.get(candidate.word, ()))]
-        rest = [candidate for candidate in rest if not take(candidate, self.stems.get(candidate.stemmed, ()))]
-        for candidate in rest:
-            near = (position for stemmed in candidate.near for position in self.stems.get(stemmed, ()))
-            take(candidate, sorted(near, reverse=True))
-        return sorted(pairs)
+    @classmethod
+    def of(cls, text: str, language: str) -> _Text:
+        words = [token.lower() for token in tokens(text, language=language)]
+        return cls(words, [stem(word) for word in words] if language == "en" else words)
 
 
-def _lowered(text: str, language: str) -> list[str]:
-    return [token.lower() for token in tokens(text, language=language)]
+def _aligned(response: _Text, reference: _Text, near: Sequence[frozenset[str]]) -> list[tuple[int, int]]:
+    """Return aligned positions in response and reference, in order; `near` holds synonyms of the response's stems."""
+    free = list(reversed(range(len(reference.words))))
+    pairs: dict[int, int] = {}
+    for accepted, offered in (([{word} for word in response.words], reference.words),
+                              ([{word} for word in response.stems], reference.stems), (near, reference.stems)):
+        distinct = set(offered)
+        for position in reversed(range(len(accepted))):
+            if position not in pairs and not accepted[position].isdisjoint(distinct):
+                match = next((other for other in free if offered[other] in accepted[position]), None)
+                if match is not None:
+                    pairs[position] = match
+                    free.remove(match)
+    return sorted(pairs.items())
 
 
 @functools.lru_cache(maxsize=1)
