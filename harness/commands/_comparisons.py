@@ -20,7 +20,7 @@ from harness.results.rows import Target as Target
 from harness.results.rows import fitted as fitted_on
 from harness.statistics import significance
 from leaderboard.blocks.cells import MISSING, number, p_value
-from leaderboard.model.sentences import above_zero, half_width
+from leaderboard.model.boards import above_zero, half_width
 from leaderboard.render.text import shortened, wrapped
 
 ALPHA = 0.05

@@ -25,7 +25,7 @@ from harness.run.run import run as run_plan
 from harness.run.settings import Settings, home_folder, settings
 from harness.run.workspace import open_workspace
 from leaderboard.blocks.cells import number
-from leaderboard.model.sentences import by_reason, pairs, without_value
+from leaderboard.model.missing import by_reason, without_value
 from leaderboard.render.text import wrapped
 
 EXTREMES = 3  # qualities shown with the best and with the worst ranks
@@ -48,13 +48,13 @@ def run(args: argparse.Namespace) -> int:
     for board in boards:
         print(json.dumps(dataclasses.asdict(board)) if chosen.json else _shown(board))
     if not chosen.json:
-        for reason, rows in by_reason(results.skips):
-            print(f"not scored: {pairs(rows)}: {reason}")
+        for missing in by_reason(results.skips):
+            print(f"not scored: {missing.where}: {missing.reason}")
         for failure in results.failures:
             print(f"failed: {failure.metric} on {failure.dataset}: {failure.error}")
         if not boards:
-            for reason, rows in without_value(results):
-                print(f"no value: {pairs(rows)}: {reason}")
+            for missing in without_value(results):
+                print(f"no value: {missing.where}: {missing.reason}")
             print(f"no rank: no correlation on {', '.join(entry.name for entry in results.datasets)}")
     return 1 if results.failures else 0
 

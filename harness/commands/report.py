@@ -24,7 +24,7 @@ from harness.results import files
 from harness.results.rows import Results
 from harness.run.settings import plain_name
 from harness.statistics import TEST_NAMES
-from leaderboard.model.sentences import by_reason, pairs
+from leaderboard.model.missing import by_reason
 from leaderboard.render.text import summary, wrapped
 
 
@@ -170,7 +170,7 @@ def _columns(results: Results, names: Sequence[str]) -> tuple[str, ...]:
         listed = {entry.name for entry in results.metrics if name not in known and name in (entry.name, *entry.columns)}
         reasons = by_reason(skip for skip in results.skips if skip.metric in listed)
         if listed:
-            why = "; ".join(f"{reason} ({pairs(skips)})" for reason, skips in reasons) or "it failed"
+            why = "; ".join(f"{missing.reason} ({missing.where})" for missing in reasons) or "it failed"
             raise BadConfig(f"{name} was not scored: {why}")
     _check("metric or column", known, names)
     return tuple(dict.fromkeys(name for metric, name in columns if {metric, name} & set(names)))

@@ -18,9 +18,8 @@ from harness.statistics import statistic_title
 from harness.statistics.rank_intervals import rank
 from leaderboard.blocks import cells
 from leaderboard.blocks.tables import Cell, Heading, Row, Table
-from leaderboard.model import sentences
-from leaderboard.model.boards import RULES, Board, has_interval, rank_interval
-from leaderboard.model.cost import Cost, cost_of
+from leaderboard.model.boards import RULES, Board, plus_minus, rank_interval
+from leaderboard.model.cost import Cost, cost_of, size
 from leaderboard.model.index import Column, Index, has_value, plural
 from leaderboard.model.questions import Question, equals
 
@@ -53,10 +52,10 @@ def ranked_table(index: Index, question: Question, qualities: Sequence[Question]
         name = _name(index, column, row, control)._replace(
             model="; ".join(filter(None, about)), key=columns.index(column))
         score = value(question, column)._replace(shade="")
-        score = score._replace(small=sentences.plus_minus(row).strip()) if row else score
+        score = score._replace(small=plus_minus(row).strip()) if row else score
         cost = cost_of(index, column)
         return (_rank(row), name, score, *(value(shown, column) for shown in qualities), cost_cell(cost),
-                Cell(sentences.size(cost.size)))
+                Cell(size(cost.size)))
 
     return Table(
         "board", f"Spearman, with human ratings: {question.title}",
@@ -84,7 +83,7 @@ def board_table(index: Index, board: Board, extra: Sequence[ExtraColumn], data: 
 
     unranked = [column for column in board.columns if column not in board.ranked]
     groups = {"": lines(board.ranked), UNRANKED: lines(unranked)}
-    any_interval = any(map(has_interval, board.ranked.values()))
+    any_interval = any(map(rank_interval, board.ranked.values()))
     return Table(
         f"{slug(board.name)}-{slug(board.statistic.replace(' ', '-'))}", board.caption,
         (Heading("Rank, 95 %" if any_interval else "Rank", "rank", key="rank"),
@@ -176,9 +175,9 @@ def letters(board: Board) -> list[ExtraColumn]:
 
 def cost_cell(cost: Cost) -> Cell:
     """Show the cost of 1,000 items, inputs included."""
-    if not (shown := sentences.seconds(cost)):
+    if not cost.time:
         return Cell(cells.MISSING, title="this metric or one of its inputs has no timings")
-    return Cell(shown, title=f"including {', '.join(cost.inputs)}" if cost.inputs else "")
+    return Cell(cost.time, title=f"including {', '.join(cost.inputs)}" if cost.inputs else "")
 
 
 def control_value(board: Board) -> float:

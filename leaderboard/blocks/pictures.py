@@ -11,7 +11,7 @@ from harness.results.decision_rows import VoteCount
 from harness.results.power import Power
 from harness.results.rows import Example
 from leaderboard.blocks.tables import Block, Cell, Facts, Picture
-from leaderboard.model import sentences, titles
+from leaderboard.model import titles
 from leaderboard.model.cost import cost_of
 from leaderboard.model.index import Column, Index
 from leaderboard.model.questions import Question
@@ -48,7 +48,7 @@ def cost_picture(index: Index, question: Question, columns: Sequence[Column]) ->
              if not any(abs(x - other_x) < NEAR[0] and abs(y - other_y) < NEAR[1]
                         for other_x, other_y, _ in labels[rank + 1:]))
     text = "No metric reaches a higher correlation at a lower cost than " + "; ".join(
-        f"{index.labels[column]}, {-value:.2f} at {sentences.seconds(cost_of(index, column))} s"
+        f"{index.labels[column]}, {-value:.2f} at {cost_of(index, column).time} s"
         for _, value, column in front)
     powers = range(round(math.log10(plane.left)), round(math.log10(plane.right)) + 1)
     below = f'<text x="{(LEFT + RIGHT) // 2}" y="{HEIGHT - 4}" class="m n">seconds per 1,000 items</text>'

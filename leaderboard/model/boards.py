@@ -15,6 +15,8 @@ from harness.statistics import statistic_title
 from leaderboard.model.index import Column, once, ordered, split_order
 
 SPLITS = {"dev": "Development", "test": "Test", "recent": "Recent", "own": "Your own", "more": "Further"}
+NORMAL = 1.959964
+"""Standard errors on each side of a 95 % interval."""
 RULES = {"dev": "Mean of datasets", "test": "Mean of qualities"}
 """dev: mean over the qualities of each dataset, then over datasets; test: mean over all qualities of all datasets."""
 
@@ -87,10 +89,21 @@ def overall_boards(results: Results) -> dict[str, list[Board]]:
     return boards
 
 
-def has_interval(row: RankingRow) -> bool:
-    return math.isfinite(row.low) and math.isfinite(row.high)
-
-
 def rank_interval(row: RankingRow) -> str:
     """Format the 95 % interval of a rank; "" if there is none."""
-    return f"{row.low:.0f}–{row.high:.0f}" if has_interval(row) else ""
+    return f"{row.low:.0f}–{row.high:.0f}" if math.isfinite(row.low) and math.isfinite(row.high) else ""
+
+
+def half_width(row: RankingRow) -> float:
+    """Return the half-width of a value's 95 % interval; 0 if its standard error is unknown."""
+    return NORMAL * row.error if math.isfinite(row.error) else 0.0
+
+
+def plus_minus(row: RankingRow) -> str:
+    """Format the half-width of a value's 95 % interval; "" if unknown, or 0 because there is only one context."""
+    return f" ± {half_width(row):.2f}" if row.error > 1e-9 else ""
+
+
+def above_zero(value: float, low: float) -> bool:
+    """Return True if the 95 % interval of a score, or the score itself if `low` is NaN, is above 0."""
+    return (value if math.isnan(low) else low) > 0

@@ -24,6 +24,14 @@ class Cost:
     inputs: tuple[str, ...] = ()
     fitted: bool = False
 
+    @property
+    def time(self) -> str:
+        """The seconds with two significant digits; "" if not measured."""
+        value = self.seconds
+        if not math.isfinite(value):
+            return ""
+        return "< 0.01" if value < 0.01 else f"{value:.{0 if value >= 9.95 else 1 if value >= 0.995 else 2}f}"
+
 
 @once
 def costs(results: Results) -> dict[str, Cost]:
@@ -47,3 +55,10 @@ def costs(results: Results) -> dict[str, Cost]:
 
 def cost_of(index: Index, column: Column) -> Cost:
     return costs(index.results).get(column[0], Cost())
+
+
+def size(parameters: float) -> str:
+    """Format a number of parameters in thousands, or from half a million in millions; "" if 0 or unknown."""
+    if not parameters or math.isinf(parameters):
+        return ""
+    return f"{parameters / 1e6:.0f} M" if parameters >= 500_000 else f"{parameters / 1e3:.0f} k"

@@ -32,9 +32,10 @@ from harness.results.item_scores import labels
 from harness.results.rows import Example, RankingRow, Results
 from leaderboard.escaping import visible
 from leaderboard.model import questions as asking
+from leaderboard.model.boards import half_width
 from leaderboard.model.cost import cost_of, costs
 from leaderboard.model.index import STATISTIC, Column, Index, Target, has_value, make_index
-from leaderboard.model.sentences import described, evidence, half_width, is_control, rater_agreement, verdict
+from leaderboard.model.sentences import described, evidence, is_control, rater_agreement, verdict
 
 TURNS = 2
 """Context turns shown with a reply."""

@@ -105,15 +105,14 @@ def allowed(index: Index, column: Column, choice: Choice) -> bool:
 
 @once
 def answers(results: Results) -> Mapping[tuple[str, Choice], Answer]:
-    """Answer every question for every choice, by the name of the board; unanswerable questions are omitted."""
+    """Answer every question for every choice that allows a column, by the name of the board."""
     index, pool = make_index(results), Pool.of(results)
     return {(question.name, choice): answer for question in questions(results)
-            for choice, answer in answered(index, pool, question, CHOICES).items()}
+            for choice, answer in _answers(index, pool, question).items()}
 
 
-def answered(index: Index, pool: Pool, question: Question, choices: Sequence[Choice]) -> dict[Choice, Answer]:
-    """Answer a question for those choices that allow at least one column."""
-    leaders = {choice: columns[:2] for choice in choices if (columns := best_of_each(index, question, choice))}
+def _answers(index: Index, pool: Pool, question: Question) -> dict[Choice, Answer]:
+    leaders = {choice: columns[:2] for choice in CHOICES if (columns := best_of_each(index, question, choice))}
     pairs = [(columns[0], columns[1]) for columns in leaders.values() if columns[1:]]
     datasets = {dataset for dataset, _ in question.targets}
     known = datasets <= pool.points.keys()

@@ -1,29 +1,28 @@
-"""Sentences about results: the best column, the evidence for its lead, its cost, and why values are missing."""
+"""Sentences about results: the best column, the evidence for its lead, and its cost."""
 
 from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from harness.results import power
 from harness.results.decision_rows import Firmness
 from harness.results.exhibits import number
 from harness.results.pooled import AT_ODDS, Pool
-from harness.results.rows import RankingRow, Results, Skip
+from harness.results.rows import Results
 from harness.statistics.pooled import MIN_CONTEXTS, TOO_FEW, weights
 from harness.statistics.power import shows
-from leaderboard.model.cost import Cost, cost_of
-from leaderboard.model.index import STATISTIC, Column, Index, Target, make_index, once, plural
-from leaderboard.model.questions import DEFAULT_CHOICE, SIZES, Answer, Choice, Question, answered
+from leaderboard.model.boards import above_zero, half_width, plus_minus
+from leaderboard.model.cost import cost_of, size
+from leaderboard.model.index import Column, Index, Target, once, plural
+from leaderboard.model.questions import DEFAULT_CHOICE, SIZES, Answer, Choice, Question, answers
 
 SYSTEMS = {"as published": "the paper's own method", "same method, smaller model": "our smaller version of {}",
            "another method": "our own small substitute for {}, not the paper's method", "baseline": "a baseline",
            "control": "a control, which does not judge quality"}
 TIED = 5
 """Maximum number of tied columns that a sentence names."""
-NORMAL = 1.959964
-"""Standard errors on each side of a 95 % interval."""
 
 
 def is_control(index: Index, column: Column) -> bool:
@@ -44,11 +43,6 @@ def agrees(question: Question, column: Column) -> bool:
     return above_zero(row.value, row.value - half_width(row))
 
 
-def above_zero(value: float, low: float) -> bool:
-    """Return True if the 95 % interval of a score, or the score itself if `low` is NaN, is above 0."""
-    return (value if math.isnan(low) else low) > 0
-
-
 def no_metric(question: Question) -> str:
     """Return "no metric", restricted to metrics with values on all targets if some columns lack values."""
     incomplete = len(question.columns) - len(question.ranked)
@@ -66,8 +60,7 @@ def question_text(question: Question, choice: Choice, verdict: str = "") -> str:
 
 def recommendation(index: Index, question: Question) -> str:
     """State the best column, its lead, the agreement of the raters, and the power of the data."""
-    pool = Pool.of(index.results)
-    answer = answered(index, pool, question, [DEFAULT_CHOICE]).get(DEFAULT_CHOICE)
+    pool, answer = Pool.of(index.results), answers(index.results).get((question.name, DEFAULT_CHOICE))
     if answer is None:
         return f"{question_text(question, DEFAULT_CHOICE)} every metric has a missing value."
     asked = question_text(question, DEFAULT_CHOICE, verdict(index, question, answer.best))
@@ -120,7 +113,7 @@ def firmness_of(index: Index, question: Question, answer: Answer, among: str = "
 
 def evidence(index: Index, question: Question, answer: Answer) -> str:
     """State the score, the lead and its firmness, equal votes, what the column can replace, and its cost."""
-    first, second = (seconds(cost_of(index, column)) if column else "" for column in (answer.best, answer.following))
+    first, second = (cost_of(index, column).time if column else "" for column in (answer.best, answer.following))
     compared = f" ({index.labels[answer.following]}: {second} s)" if answer.following and second else ""
     where = "on a GPU" if index.results.run.device.startswith("cuda") else "without a GPU"
     firm_lead = (f"{_without(index, answer)} {firmness(firmness_of(index, question, answer))}".rstrip()
@@ -202,31 +195,6 @@ def rater_agreement(question: Question) -> str:
     return f"{'; '.join(known)}." if known else "The agreement of the raters is unknown."
 
 
-def half_width(row: RankingRow) -> float:
-    """Return the half-width of a value's 95 % interval; 0 if its standard error is unknown."""
-    return NORMAL * row.error if math.isfinite(row.error) else 0.0
-
-
-def plus_minus(row: RankingRow) -> str:
-    """Format the half-width of a value's 95 % interval; "" if unknown, or 0 because there is only one context."""
-    return f" ± {half_width(row):.2f}" if row.error > 1e-9 else ""
-
-
-def size(parameters: float) -> str:
-    """Format a number of parameters in thousands, or from half a million in millions; "" if 0 or unknown."""
-    if not parameters or math.isinf(parameters):
-        return ""
-    return f"{parameters / 1e6:.0f} M" if parameters >= 500_000 else f"{parameters / 1e3:.0f} k"
-
-
-def seconds(cost: Cost) -> str:
-    """Format the seconds per 1,000 items with two significant digits; "" if not measured."""
-    value = cost.seconds
-    if not math.isfinite(value):
-        return ""
-    return "< 0.01" if value < 0.01 else f"{value:.{0 if value >= 9.95 else 1 if value >= 0.995 else 2}f}"
-
-
 def _without(index: Index, answer: Answer) -> str:
     """State which columns lead when one dataset is left out; "" for a single dataset."""
     others: dict[Column, list[str]] = defaultdict(list)
@@ -276,42 +244,3 @@ def _lead(index: Index, question: Question, answer: Answer) -> str:
     notes = (f"; {AT_ODDS}" if answer.lead and answer.lead.at_odds else "") + (f"; {TOO_FEW}" if few else "")
     return (f"its lead of {lead.value:.3f} over {name} is {'' if lead.established else 'not '}established "
             f"({interval}{p}{notes})")
-
-
-def without_value(results: Results) -> list[tuple[str, list[Skip]]]:
-    """Group the columns without a value on any quality of a dataset, by reason."""
-    index, notes = make_index(results), defaultdict[tuple[str, str], set[str]](set)
-    for row in results.correlations:
-        if row.statistic == STATISTIC:
-            notes[row.dataset, row.column].add("" if math.isfinite(row.value) else index.note(row))
-    return by_reason(Skip(dataset, column, *reasons) for (dataset, column), reasons in notes.items()
-                     if len(reasons) == 1 and "" not in reasons)
-
-
-def by_reason(skipped: Iterable[Skip]) -> list[tuple[str, list[Skip]]]:
-    """Group skips by reason, the most frequent first."""
-    groups: dict[str, list[Skip]] = defaultdict(list)
-    for skip in sorted(skipped, key=lambda skip: (skip.metric, skip.dataset)):
-        groups[skip.reason].append(skip)
-    return sorted(groups.items(), key=lambda entry: (-len(entry[1]), entry[0]))
-
-
-def pairs(skipped: Iterable[Skip]) -> str:
-    """List metrics with the datasets they were skipped on; metrics with the same datasets are listed together."""
-    datasets: dict[str, list[str]] = defaultdict(list)
-    for skip in skipped:
-        datasets[skip.metric].append(skip.dataset)
-    metrics: dict[tuple[str, ...], list[str]] = defaultdict(list)
-    for metric, names in datasets.items():
-        metrics[tuple(names)].append(metric)
-    return "; ".join(f"{', '.join(group)} on {', '.join(names)}" for names, group in metrics.items())
-
-
-def why_no_board(results: Results) -> str:
-    """Explain why nothing is ranked."""
-    if (results.skips or results.failures) and not results.timings:
-        return ("No board: nothing could be scored on the data shown. The reasons are listed below; results on the "
-                "bundled sample are not shown beside real data or your own.")
-    rated = (f"{entry.name} has {max((quality.rated for quality in entry.qualities), default=0)} of "
-             f"{entry.items} items rated" for entry in results.datasets)
-    return "No board: a quality needs at least three rated items with different ratings. " + "; ".join(rated) + "."

@@ -12,8 +12,10 @@ from leaderboard.blocks.cells import column_cell, number, number_cell
 from leaderboard.blocks.pictures import cost_picture
 from leaderboard.blocks.tables import Ask, Cell, Heading, Page, Prose, Section, Table
 from leaderboard.model import sentences
+from leaderboard.model.boards import plus_minus
 from leaderboard.model.eras import Part, parts
 from leaderboard.model.index import Column, Index, make_index, plural
+from leaderboard.model.missing import why_no_board
 from leaderboard.model.numbers import columns_of
 from leaderboard.model.questions import DEFAULT_CHOICE, Choice, Question, answers, best_of_each, default, questions
 from leaderboard.texts import TEXTS
@@ -33,7 +35,7 @@ def build(results: Results) -> tuple[Page, ...]:
 def _page(part: Part, choices: tuple[Cell, ...]) -> Page:
     index, all_questions = make_index(part.results), questions(part.results)
     first = default(all_questions)
-    sections = [Section("nothing", "No ranking", (Prose(sentences.why_no_board(part.results)),))]
+    sections = [Section("nothing", "No ranking", (Prose(why_no_board(part.results)),))]
     if first is not None:
         shown = best_of_each(index, first, DEFAULT_CHOICE)
         sections = [Section("answer", "", (_answer(index, first),), boxed=True),
@@ -85,7 +87,7 @@ def _answers(index: Index, all_questions: Sequence[Question]) -> Table:
         if (answer := all_answers.get((question.name, choice))) is None:
             return "none", "", ""
         row = question.ranked[answer.best]
-        score = number_cell(row.value)._replace(small=sentences.plus_minus(row).strip())
+        score = number_cell(row.value)._replace(small=plus_minus(row).strip())
         if not sentences.agrees(question, answer.best):
             highest = f"highest: {index.labels[answer.best]}"
             return Cell("none", small=f"{sentences.no_metric(question)} agrees with people; {highest}"), score, ""

@@ -8,10 +8,10 @@ from harness.results.causes import DIRTY
 from harness.results.rows import Results, Run
 from leaderboard.blocks.cells import dataset_cell
 from leaderboard.blocks.tables import Block, Cell, Facts, Heading, Page, Prose, Section, Table
-from leaderboard.model import sentences
-from leaderboard.model.cost import costs
+from leaderboard.model.cost import costs, size
 from leaderboard.model.eras import parts
 from leaderboard.model.index import Index, make_index, plural
+from leaderboard.model.missing import by_reason
 from leaderboard.model.questions import MIN_RELIABILITY
 from leaderboard.texts import TEXTS
 
@@ -77,12 +77,11 @@ def _datasets(index: Index) -> Block:
 
 
 def _skips(results: Results) -> tuple[Block, ...]:
-    grouped = sentences.by_reason(results.skips)
-    rows = ((reason, len(skipped), sentences.pairs(skipped)) for reason, skipped in grouped)
+    grouped = by_reason(results.skips)
     words = (f"{plural(len(results.skips), 'pair')} of metric and dataset, for {plural(len(grouped), 'reason')}. "
              "Their values are missing on the boards, not zero.")
     table = Table.of("skip-table", "Skipped pairs of metric and dataset by reason",
-                     ("Reason", "Pairs", "Metrics and datasets"), rows)
+                     ("Reason", "Pairs", "Metrics and datasets"), grouped)
     return (Prose(words), table) if grouped else (NONE,)
 
 
@@ -90,7 +89,7 @@ def _metrics(index: Index) -> Block:
     eras = parts(index.results)
     metrics = sorted(index.results.metrics, key=lambda entry: (entry.family, entry.name))
     rows = ((Cell(entry.name, link=index.metric_paths[entry.name]), entry.family, entry.badge,
-             *(sentences.seconds(costs(part.results)[entry.name]) for part in eras), sentences.size(entry.parameters),
+             *(costs(part.results)[entry.name].time for part in eras), size(entry.parameters),
              Cell(entry.signed, code=True)) for entry in metrics)
     return Table.of("metric-table", "Metrics of the run", (
         "Metric", "Family", "System",

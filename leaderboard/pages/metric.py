@@ -18,7 +18,7 @@ from leaderboard.blocks.boards import CONTROL, control_value
 from leaderboard.blocks.pictures import INTERVALS, example_blocks
 from leaderboard.blocks.tables import Block, Cell, Dot, Dots, Facts, Heading, Page, Prose, Row, Section, Table, numeric
 from leaderboard.model import sentences
-from leaderboard.model.boards import rank_interval
+from leaderboard.model.boards import plus_minus, rank_interval
 from leaderboard.model.cost import costs
 from leaderboard.model.eras import parts
 from leaderboard.model.index import ONE_RATER, Column, Index, Target, has_value, main_quality, make_index, once
@@ -77,7 +77,7 @@ def _card(index: Index, entry: MetricEntry, firsts: Sequence[tuple[Question, Ran
                 if row.value <= control_value(first) and row.metric != CONTROL)
     ranks = (("Rank", (f"{f'{index.labels[row.metric, row.column]}: ' if len(entry.columns) > 1 else ''}{row.rank} of "
                        f"{len(first.ranked)} ({rank_interval(row) or 'no interval'}) for {first.subject}: Spearman "
-                       f"{row.value:.3f}{sentences.plus_minus(row)}")) for first, row in firsts)
+                       f"{row.value:.3f}{plus_minus(row)}")) for first, row in firsts)
     external = "code" in entry.signature  # from a file or another package: repeat the command of the run
     command = index.results.run.command if external else f"harness run --metric {shlex.quote(entry.name)} --all"
     return (*map(Prose, warnings),
@@ -100,8 +100,8 @@ def _facts(index: Index, entry: MetricEntry) -> Iterator[tuple[str, Cell | str]]
     yield "Inputs", ", ".join(costs(index.results)[entry.name].inputs)
     for part in eras:
         items = f"items ({part.era.systems})" if len(eras) > 1 else "items"
-        if seconds := sentences.seconds(costs(part.results)[entry.name]):
-            yield "Cost", f"{seconds} s per 1,000 {items}, running alone, models loaded, inputs included"
+        if time := costs(part.results)[entry.name].time:
+            yield "Cost", f"{time} s per 1,000 {items}, running alone, models loaded, inputs included"
     yield "Fitted on", f"ratings of {fitted}; its values there are shown but not ranked" if fitted else ""
     yield "Scope", SCOPES.get(entry.scope, entry.scope)
     yield "Signature", Cell(entry.signed, code=True)

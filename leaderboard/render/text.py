@@ -22,8 +22,8 @@ from leaderboard.model.boards import Board, overall_boards
 from leaderboard.model.cost import cost_of
 from leaderboard.model.eras import parts
 from leaderboard.model.index import Index, drop_sample, make_index, plural
+from leaderboard.model.missing import by_reason, why_no_board, without_value
 from leaderboard.model.questions import default, questions
-from leaderboard.model.sentences import by_reason, pairs, why_no_board, without_value
 from leaderboard.render.templates import BANNER
 
 WIDTH = 110
@@ -63,10 +63,11 @@ def summary(results: Results) -> str:
     failures = by_reason(Skip(row.dataset, row.metric, row.error) for row in results.failures)
     gaps = [wrapped(f"Warning: {dataset}, {quality}: {warning}")
             for (dataset, quality), warning in index.warnings.items()]
-    gaps += [wrapped(f"No value: {pairs(rows)}: {reason}") for reason, rows in without_value(results)]
-    gaps += [wrapped(f"{state} {plural(len(rows), 'pair')} of metric and dataset: {reason} ({pairs(rows)})")
+    gaps += [wrapped(f"No value: {missing.where}: {missing.reason}") for missing in without_value(results)]
+    gaps += [wrapped(f"{state} {plural(missing.pairs, 'pair')} of metric and dataset: {missing.reason} "
+                     f"({missing.where})")
              for state, grouped in (("Skipped", by_reason(results.skips)), ("Failed", failures))
-             for reason, rows in grouped]
+             for missing in grouped]
     return "\n".join([*answers, *full, *(tables or ["No ranking.\n" + wrapped(why_no_board(results))]), *gaps])
 
 

@@ -8,8 +8,9 @@ from harness.results.rows import Reliability, Results
 from leaderboard.blocks.decisions import ROWS
 from leaderboard.blocks.tables import Dots, Picture
 from leaderboard.model.index import make_index
+from leaderboard.model.missing import without_value
 from leaderboard.model.questions import DEFAULT_CHOICE, answers, default, questions
-from leaderboard.model.sentences import evidence, without_value
+from leaderboard.model.sentences import evidence
 from leaderboard.pages import dataset
 from tests.leaderboard.conftest import CELLS, SCRIPT, altered, table
 from tests.suite_run import SuiteRun
@@ -70,7 +71,7 @@ def test_missing_references_are_the_cause_of_missing_values(results: Results) ->
     for has, note in (((), "no item has references"), (("references",), row.note)):
         made = altered(replace(results, correlations=(row,)), row.dataset, has=has)
         assert make_index(made).why((row.dataset, row.quality), (row.metric, row.column)) == note
-        assert [reason for reason, _ in without_value(made)] == [note]
+        assert [missing.reason for missing in without_value(made)] == [note]
 
 
 def test_dataset_page_draws_its_power_by_contexts(suite_run: SuiteRun) -> None:
