@@ -44,8 +44,9 @@ CONTINUE = "answers so far are stored; run the same command to continue"
 
 @dataclass(frozen=True, slots=True)
 class SamplingOptions:
-    """Request fields and retry limits."""
+    """Request fields and retry limits; messages name the judge."""
 
+    judge: str
     body: Mapping[str, Any]
     samples: int = 1
     tries: int = 6
@@ -53,44 +54,23 @@ class SamplingOptions:
     seed: int = 0
 
 
-class Usage:
-    """Counts of one run of a judge, shared by its threads.
-
-    Requests `sent`, attempts `failed`, requests `refused`, answers `stored` before or `unreadable`, questions `unread`,
-    samples `read` and how many of these are `weighted` by probabilities, and tokens of `prompt` and `completion`.
-    """
-
-    def __init__(self, judge: str, model: str) -> None:
-        self.judge, self.model = judge, model
-        self.counts: Counter[str] = Counter()
-        self._start, self._lock = time.monotonic(), threading.Lock()
-
-    def count(self, **amounts: int) -> None:
-        with self._lock:
-            self.counts.update(amounts)
-
-    def line(self) -> str:
-        counts = self.counts
-        parts = [plural(counts['sent'], "request"), f"{plural(counts['stored'], 'stored answer')}",
-                 f"{plural(counts['failed'], 'attempt')} failed",
-                 plural(counts['unreadable'], 'unreadable answer'),
-                 f"{plural(counts['refused'], 'request')} refused", f"{plural(counts['unread'], 'question')} given up",
-                 f"{counts['weighted']} of {counts['read']} weighted by probabilities",
-                 f"{counts['prompt']} + {counts['completion']} tokens", f"{time.monotonic() - self._start:.1f} s"]
-        return f"{self.judge} ({self.model}): {', '.join(parts)}"
-
-
 class Stopped(Exception):
     """Another thread has given up."""
 
 
 class Sampler:
-    """Sends one judge's questions; `connect` is called for the first answer that is not stored."""
+    """Sends one judge's questions; `connect` is called for the first answer that is not stored.
 
-    def __init__(self, options: SamplingOptions, archive: AnswerArchive, connect: Callable[[], Endpoint], usage: Usage,
+    `counts` are requests `sent`, attempts `failed`, requests `refused`, answers `stored` before or `unreadable`,
+    questions `unread`, samples `read` and how many of these are `weighted` by probabilities, and tokens of `prompt` and
+    `completion`.
+    """
+
+    def __init__(self, options: SamplingOptions, archive: AnswerArchive, connect: Callable[[], Endpoint],
                  spending: Spending) -> None:
-        self.options, self.archive, self.usage, self.spending = options, archive, usage, spending
-        self._connect = connect
+        self.options, self.archive, self.spending = options, archive, spending
+        self.counts: Counter[str] = Counter()
+        self._connect, self._start = connect, time.monotonic()
         self._endpoint: Endpoint | None = None
         self._lock, self._stop = threading.Lock(), threading.Event()
         self._wait_until = 0.0
@@ -98,7 +78,7 @@ class Sampler:
         self._cause: MetricError | None = None
         self._failed_in_a_row = 0
         self._unanswered: list[str] = []
-        self._refusal = self._unreadable = ""
+        self._unusable: dict[str, MetricError] = {}
 
     def readings(self, questions: Sequence[Question]) -> list[list[Reading]]:
         """Return the scores of every sample of every question, in order."""
@@ -116,10 +96,8 @@ class Sampler:
         if self._unanswered:
             raise NoAnswer(f"{len(self._unanswered)} of {len(futures)} requests got no answer "
                            f"({self._unanswered[-1]}); {CONTINUE}")
-        if self._refusal and not self.usage.counts["read"]:
-            raise NoAnswer(f"every request was refused ({self._refusal})")
-        if self._unreadable and not self.usage.counts["read"]:
-            raise Unreadable(self._unreadable)
+        if self._unusable and not self.counts["read"]:
+            raise self._unusable.get("refused") or self._unusable["unreadable"]
         results = iter(future.result() for future in futures)
         return [[next(results) for _ in samples] for _ in questions]
 
@@ -135,6 +113,15 @@ class Sampler:
                 for sample in range(self.options.samples) for attempt in range(self.options.tries))
         return [answer for key in keys if (answer := self.archive.get(key)) is not None]
 
+    def usage(self) -> str:
+        counts = self.counts
+        parts = [plural(counts["sent"], "request"), plural(counts["stored"], "stored answer"),
+                 f"{plural(counts['failed'], 'attempt')} failed", plural(counts["unreadable"], "unreadable answer"),
+                 f"{plural(counts['refused'], 'request')} refused", f"{plural(counts['unread'], 'question')} given up",
+                 f"{counts['weighted']} of {counts['read']} weighted by probabilities",
+                 f"{counts['prompt']} + {counts['completion']} tokens", f"{time.monotonic() - self._start:.1f} s"]
+        return f"{self.options.judge} ({self.options.body['model']}): {', '.join(parts)}"
+
     def _wait(self, futures: Sequence[Future[Reading]]) -> None:
         """Wait for all threads, printing progress; raise the first exception."""
         waiting = set(futures)
@@ -143,7 +130,7 @@ class Sampler:
             for future in done:
                 future.result()
             if waiting:
-                sys.stderr.write(f"{self.usage.judge}: {len(futures) - len(waiting)} of {len(futures)} done\n")
+                sys.stderr.write(f"{self.options.judge}: {len(futures) - len(waiting)} of {len(futures)} done\n")
 
     def _reading(self, question: Question, sample: int) -> Reading:
         """Return the scores of one sample; qualities that an answer lacks are taken from the next."""
@@ -152,8 +139,7 @@ class Sampler:
             try:
                 answer = self._answer(question, sample, attempt)
             except Refused as error:
-                self._refusal = str(error)
-                self._count("refused", NoAnswer(f"every request was refused ({error})"))
+                self._count_unusable("refused", NoAnswer(f"every request was refused ({error})"))
                 return reading
             except RetryableError as error:
                 with self._lock:
@@ -161,29 +147,34 @@ class Sampler:
                 return reading
             reading = scores(question, answer) | reading
             if len(reading) == len(question.qualities):
-                self.usage.count(read=1, weighted=int(any(score.weighted for score in reading.values())))
+                self._count(read=1, weighted=int(any(score.weighted for score in reading.values())))
                 return reading
             truncated = "; it was truncated at max_tokens" if answer.finish == "length" else ""
-            self._unreadable = f"no answer could be read; the last was {json.dumps(answer.text)[:120]}{truncated}"
-            self._count("unreadable", Unreadable(self._unreadable))
-        self.usage.count(unread=1)
+            self._count_unusable("unreadable", Unreadable(
+                f"no answer could be read; the last was {json.dumps(answer.text)[:120]}{truncated}"))
+        self._count(unread=1)
         return reading
 
-    def _count(self, kind: str, error: MetricError) -> None:
+    def _count_unusable(self, kind: str, error: MetricError) -> None:
         """Count a refused or unreadable answer; raise `error` after ENOUGH of them if none was readable."""
-        self.usage.count(**{kind: 1})
-        if not self.usage.counts["read"] and self.usage.counts[kind] >= ENOUGH:
+        self._unusable[kind] = error
+        self._count(**{kind: 1})
+        if not self.counts["read"] and self.counts[kind] >= ENOUGH:
             self._give_up(error)
+
+    def _count(self, **amounts: int) -> None:
+        with self._lock:
+            self.counts.update(amounts)
 
     def _answer(self, question: Question, sample: int, attempt: int) -> Answer:
         body = self._body(question, sample, attempt)
         key = answer_key(body, sample, attempt)
         answer = self.archive.get(key)
         if answer is not None:
-            self.usage.count(stored=1)
+            self._count(stored=1)
             return answer
         answer = self._send(body)
-        self.usage.count(prompt=answer.prompt, completion=answer.completion)  # before storing, since it is paid for
+        self._count(prompt=answer.prompt, completion=answer.completion)  # before storing, since it is paid for
         self.archive.put(key, answer)
         return answer
 
@@ -206,7 +197,7 @@ class Sampler:
                 reserved = self.spending.reserve(body)
             except LimitReached as error:
                 self._give_up(error)
-            self.usage.count(sent=1)
+            self._count(sent=1)
             tokens, spent = 0, reserved  # a server may charge for an answer that never arrives
             try:
                 answer = self._endpoint.ask(body)
@@ -235,7 +226,7 @@ class Sampler:
         """Count a failure; give up after too many in a row."""
         if self._stop.is_set():
             raise Stopped
-        self.usage.count(failed=1)
+        self._count(failed=1)
         if error.after:
             self._wait_until = max(self._wait_until, time.monotonic() + min(error.after, LONGEST_WAIT))
         with self._lock:

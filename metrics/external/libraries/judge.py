@@ -30,7 +30,7 @@ from metrics.judges.answer import Answer, ReadScore
 from metrics.judges.archive import AnswerArchive
 from metrics.judges.local import LocalJudge
 from metrics.judges.prompt import JudgedQuality, Prompted, Question
-from metrics.judges.sampling import Reading, Sampler, SamplingOptions, Usage
+from metrics.judges.sampling import Reading, Sampler, SamplingOptions
 from metrics.judges.spending import Estimate
 from metrics.metric import Columns, Metric, MetricCard, variant
 from metrics.models.service import Models
@@ -106,20 +106,20 @@ class Judge(Prompted):
     def read(self, questions: Sequence[Question], models: Models) -> list[list[Reading]]:
         """Return the scores of every sample of every question, and print the usage."""
         sampler = self._sampler(models)
-        usage = sampler.usage
         try:
             return sampler.readings(questions)
         finally:
-            if usage.counts["sent"] or usage.counts["stored"]:
-                sys.stderr.write(usage.line() + "\n")
+            if sampler.counts["sent"] or sampler.counts["stored"]:
+                sys.stderr.write(sampler.usage() + "\n")
 
     def _sampler(self, models: Models) -> Sampler:
         self.depends(models)
         digest = self.prompt.digest.partition("+")[0]  # the same for every choice of the prompt's questions
         archive = AnswerArchive(models.home, f"{self.prompt.name}-{digest}", self.model, endpoint.url_of(self.url))
-        options = SamplingOptions(self._body(), self.samples, self.tries, self.concurrency, self.seed)
+        options = SamplingOptions(
+            self.card.name, self._body(), self.samples, self.tries, self.concurrency, self.seed)
         return Sampler(options, archive, lambda: endpoint.find(self.url, self.key_from, self.timeout),
-                       Usage(self.card.name, self.model), spending.of_run(models))
+                       spending.of_run(models))
 
     def depends(self, models: Models) -> Mapping[str, str]:
         """Return the prompt with its digest, and the digest of the server's address."""

@@ -24,14 +24,6 @@ from tests.judge_server import Server, expected, serving, well
 LLM_EVAL = ("appropriateness", "content", "grammar", "relevance")
 
 
-@pytest.fixture(autouse=True)
-def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Short waits, without the environment's endpoint and key."""
-    monkeypatch.setattr(sampling, "FIRST_WAIT", 0.01)
-    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL"):
-        monkeypatch.delenv(name, raising=False)
-
-
 def items(count: int) -> list[Item]:
     return [make_item(f"toy_{number}", f"reply number {number}") for number in range(count)]
 
@@ -144,7 +136,7 @@ def test_waits_double_or_follow_the_server_up_to_a_bound(monkeypatch: pytest.Mon
         assert low <= endpoint._seconds(value) <= high, value
     monkeypatch.setattr(sampling, "FIRST_WAIT", 1.0)
     none: Any = None
-    sampler, same = (sampling.Sampler(sampling.SamplingOptions({}, seed=3), none, none, none, none) for _ in range(2))
+    sampler, same = (sampling.Sampler(sampling.SamplingOptions("", {}, seed=3), none, none, none) for _ in range(2))
     waits = [sampler.back_off(attempt, 0.0) for attempt in range(1, 12)]
     assert all(0.5 * min(60, 2.0**number) <= wait <= min(60, 2.0**number) for number, wait in enumerate(waits))
     assert waits == [same.back_off(attempt, 0.0) for attempt in range(1, 12)]

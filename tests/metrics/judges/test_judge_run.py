@@ -12,7 +12,7 @@ from harness.cli import main
 from harness.results import files
 from metrics import registry
 from metrics.errors import BadOption, MissingResource
-from metrics.judges import endpoint, sampling
+from metrics.judges import endpoint
 from metrics.metric import signature
 from metrics.models.service import Models
 from tests import tiny
@@ -20,13 +20,6 @@ from tests.conftest import Invoke, make_item
 from tests.judge_server import Server, serving
 
 KEY = "sk-planted-4711-do-not-write-me"
-
-
-@pytest.fixture(autouse=True)
-def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sampling, "FIRST_WAIT", 0.01)
-    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL"):
-        monkeypatch.delenv(name, raising=False)
 
 
 def command(server: Server, out: Path, *more: str, options: str = "") -> list[str]:
