@@ -77,15 +77,6 @@ def test_choice_of_systems_leads_to_their_answer(suite_run: SuiteRun, tmp_path: 
         assert without.locator(".choices a:visible").count() == 2
 
 
-def test_first_tab_skips_to_the_content(site: Site, visit: Open) -> None:
-    page = visit(site.at("index.html"))
-    page.keyboard.press("Tab")
-    assert page.evaluate("document.activeElement.className") == "skip"
-    assert page.locator(".skip").bounding_box()["x"] >= 0  # type: ignore[index]
-    page.keyboard.press("Enter")
-    assert page.url.endswith("#main")
-
-
 def test_every_page_fits_its_window_prints_and_sorts(site: Site, visit: Open) -> None:
     page = visit(site.at("index.html"))
     phone = visit(site.at("index.html"), viewport=PHONE, is_mobile=True, has_touch=True)

@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 from harness.results.decision_rows import Firmness
-from harness.results.pooled import Pool
 from harness.results.rows import Correlation, Example, ItemScores, Results, Timing
 from harness.statistics.pooled import TOO_FEW
 from leaderboard.blocks.boards import cost_cell
@@ -92,16 +91,6 @@ def test_best_column_near_zero_is_not_recommended(results: Results, value: float
     answer = answers(made)[question.name, DEFAULT_CHOICE]
     assert not agrees(question, answer.best)
     assert "lead" not in evidence(make_index(made), question, answer)
-
-
-def test_leads_are_those_of_the_pooled_test(full: Results) -> None:
-    pool, choice = Pool.of(full), (True, math.inf)
-    for question in questions(full):
-        answer, rule = answers(full)[question.name, choice], question.rule
-        means = list(pool.means(question.targets, rule))
-        assert answer.best == means[0]
-        assert answer.following == next(column for column in means if column[0] != means[0][0])
-        assert [answer.lead] == pool.leads(question.targets, [(answer.best, answer.following)], rule)
 
 
 def test_leads_on_few_contexts_cannot_be_established(full: Results) -> None:
