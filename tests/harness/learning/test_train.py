@@ -133,7 +133,7 @@ def test_user_errors_are_one_line(command: list[str], follows: Any, monkeypatch:
     monkeypatch.setattr(follows.Follows, "objective", lambda self, data: data.dialogues("dailydialog"))
     for more, part in (
         ("--corpus no-such.jsonl", "no-such.jsonl: no such file"), ("--encoder ./nowhere", "no such folder"),
-        ("--steps 0", "--steps should be 1 or more"), ("--seed -1", "--seed should be 0 or more"),
+        ("--steps 0", "--steps: should be 1 or more"), ("--seed -1", "--seed: should be 0 or more"),
         ("--all", "give one or more METRIC"), ("", "is trained on dailydialog, which is not among"),
     ):
         err = invoke(*command, *more.split(), status=2).err

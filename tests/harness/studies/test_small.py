@@ -79,8 +79,8 @@ def test_real_and_sample_data_are_never_averaged(home: Path, tmp_path: Path, mon
 
 def test_impossible_studies_are_refused_in_one_line(tmp_path: Path, invoke: Invoke) -> None:
     for line, message in (
-        ("dimension", "did you mean 'dimensions'"), ("dimensions --seed -1", "--seed should be 0 or more"),
-        ("dimensions --limit 0", "--limit should be 1 or more"),
+        ("dimension", "did you mean 'dimensions'"), ("dimensions --seed -1", "--seed: should be 0 or more"),
+        ("dimensions --limit 0", "--limit: should be 1 or more"),
         ("dimensions --metric bleu", "dimensions does not support --metric"),
         ("dimensions --data sample --dataset esl", "has 3 qualities or more"),
         ("dailydialogpp --metric length --from nowhere", "nowhere has no dev.json and test.json of DailyDialog++"),
