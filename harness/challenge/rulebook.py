@@ -12,8 +12,9 @@ from typing import Annotated, Any, Literal
 from benchmarks.errors import nearest
 from benchmarks.formats import records
 from harness import terms
+from harness.cards import OwnDataset, of_table, read_card
 from harness.errors import BadConfig
-from harness.own import OwnDataset, card_of, is_path, of_table, read_card
+from harness.own import card_of, is_path
 from harness.run.rank import BY_NAME, RULES
 from harness.run.settings import plain_name
 from harness.statistics import LEVEL_NAMES, STATISTIC_NAMES

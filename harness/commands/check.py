@@ -13,6 +13,7 @@ from pathlib import Path
 from benchmarks import registry
 from benchmarks.errors import BadRecords, plural
 from harness import own
+from harness.cards import read_card
 from harness.commands._arguments import add
 from harness.contract import dataset, process
 from harness.contract.checks import CHECKS
@@ -65,7 +66,7 @@ def _check_dataset(name: str, card: Path | None, home: Path) -> int:
             loaded = registry.load(name, home)
             print("\n".join(dataset.check(loaded, tuple(dataset.remarks(loaded, {})), home)))
             return 0
-        source = own.read_card(card)
+        source = read_card(card)
         loaded, remarks = source.scaled()
     except BadRecords as error:  # harness/cli.py reports a single problem
         more = len(error.problems) - SHOWN

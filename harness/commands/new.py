@@ -16,6 +16,7 @@ from pathlib import Path
 from benchmarks import registry as datasets
 from benchmarks.tables import sheet
 from harness import own
+from harness.cards import card_text
 from harness.commands._arguments import add
 from harness.errors import BadConfig
 from metrics import registry
@@ -88,7 +89,7 @@ def _of_table(name: str, table: str, reading: own.Reading) -> Iterator[tuple[str
     file = name + "".join(path.suffixes[-2 if path.suffix.casefold() == ".gz" else -1:])
     readme, *_ = (text for _, text in _files("dataset", name, "plain"))
     yield "README.md", readme.replace(f"{name}.csv", file)
-    yield f"{name}.toml", own.card_text(read, name, file)
+    yield f"{name}.toml", card_text(read, name, file)
     yield file, path.read_bytes()
 
 

@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 from benchmarks import registry
-from benchmarks.dataset import USER, Dataset
+from benchmarks.dataset import Dataset
 from benchmarks.errors import BenchmarkError
-from harness import own
+from harness import cards, own
 from harness.api import hub
 from harness.errors import BadConfig
 from harness.results import files
@@ -33,18 +33,10 @@ ITEMS = (("1", "Tea?\nGreen.", "Here you are.", ("Sure.",), (5.0, 4.0), (1.0,)),
          ("2", "Where to?", "Home, \"now\".", (), (1.0,), (0.0,)),
          ("3", "Hi", "Yo", (), (2.0, 3.0), ()))
 WORDS = tuple(enumerate(("Yes.", "No, thank you.", "I like green tea a lot.", "Behind the church, I think.", "Hm.")))
-TALKS = {
-    "wide": ([], lines("question,answer,fun,fluent", *(f'Tea {n}?,"{text}",{n},{n % 3 + 1}' for n, text in WORDS))),
-    "long": ([], lines("id,context,response,quality,rating,worker", *(
-        f'{n},Tea {n}?,"{text}",{quality},{(n * factor) % 5 + worker},w{worker}' for n, text in WORDS
-        for quality, factor in (("fun", 1), ("fluent", 3)) for worker in (0, 1)))),
-    "raters": (["--columns", "prompt=situation"], lines("situation,reply,rater_anna,rater_ben", *(
-        f'"It rains.\nIt is day {n}.","{text}",{n},{(n * 3) % 5}' for n, text in WORDS))),
-    "dialogues": ([], lines("conversation,fun,notes", *(
-        f'"Anna: Hi {n}\nBen: {text}",{(n * 2) % 5},n{n}' for n, text in WORDS))),
-    "labels": (["--scale", "meh < fine < ace"], lines("context,response,verdict", *(
-        f'Tea {n}?,"{text}",{("Meh", "Ace", "Fine")[n % 3]}' for n, text in WORDS)))}
-"""Tables with the flags for reading them."""
+TALKS = lines("situation,reply,rater_anna,rater_ben", *(
+    f'"It rains.\nIt is day {n}.","{text}",{label},{label}' for n, text in WORDS
+    for label in [("Meh", "Ace", "Fine")[n % 3]]))
+READING = ("--columns", "prompt=situation", "--scale", "meh < fine < ace")
 
 
 def write(folder: Path, form: str, content: str | list[dict[str, Any]], card: str = CARD) -> Path:
@@ -107,7 +99,7 @@ def every_form(folder: Path) -> Iterator[Path]:
 
 
 def load(card: Path) -> Dataset:
-    return own.read_card(card).scaled()[0]
+    return cards.read_card(card).scaled()[0]
 
 
 def test_every_format_gives_the_same_dataset(tmp_path: Path) -> None:
@@ -127,8 +119,8 @@ def test_every_format_gives_the_same_dataset(tmp_path: Path) -> None:
 def test_a_table_is_read_in_the_same_way_with_a_card(name: str, tmp_path: Path) -> None:
     case = CASES[name]
     table = read(case, tmp_path)
-    (tmp_path / "tea.toml").write_text(own.card_text(table, "tea", case.name), encoding="utf-8")
-    card = own.read_card(tmp_path / "tea.toml")
+    (tmp_path / "tea.toml").write_text(cards.card_text(table, "tea", case.name), encoding="utf-8")
+    card = cards.read_card(tmp_path / "tea.toml")
     dataset, _ = card.scaled()
     assert (dataset.items, dataset.ratings) == (table.dataset.items, table.dataset.ratings)
     assert [(quality.name, quality.low, quality.high) for quality in dataset.card.qualities] == [
@@ -136,12 +128,10 @@ def test_a_table_is_read_in_the_same_way_with_a_card(name: str, tmp_path: Path) 
     assert card.inferred(dataset) == ()
 
 
-@pytest.mark.parametrize("name", TALKS)
-def test_new_dataset_from_a_table_gives_its_correlations(name: str, tmp_path: Path, invoke: Invoke) -> None:
-    flags, content = TALKS[name]
-    (tmp_path / "talks.csv").write_text(content, encoding="utf-8")
+def test_new_dataset_from_a_table_gives_its_correlations(tmp_path: Path, invoke: Invoke) -> None:
+    (tmp_path / "talks.csv").write_text(TALKS, encoding="utf-8")
     card = tmp_path / "tea"
-    report = invoke("new", "dataset", "tea", "--from", tmp_path / "talks.csv", *flags, "--into", tmp_path).err
+    report = invoke("new", "dataset", "tea", "--from", tmp_path / "talks.csv", *READING, "--into", tmp_path).err
     assert "inferred" not in invoke("check", card).out
 
     def correlations(dataset: Path, out: Path, *flags: str) -> list[tuple[str, float, int]]:
@@ -150,12 +140,9 @@ def test_new_dataset_from_a_table_gives_its_correlations(name: str, tmp_path: Pa
         return [(row.quality, row.value, row.n) for row in files.read(out / "report").correlations
                 if row.statistic == "spearman"]
 
-    values = correlations(tmp_path / "talks.csv", tmp_path / "table", *flags)
+    values = correlations(tmp_path / "talks.csv", tmp_path / "table", *READING)
     assert correlations(card, tmp_path / "card") == values
     assert all(abs(value) > 0.1 for _, value, _ in values)
-    reliability = [[(row.quality, row.method, row.value) for row in files.read(tmp_path / out / "report").reliability
-                    if row.method.startswith(("alpha", "leave-one-rater"))] for out in ("table", "card")]
-    assert repr(reliability[0]) == repr(reliability[1])  # the other methods draw at random, by the dataset's name
     assert "are for tables of ratings" in invoke(
         "run", "--metric", "length", "--dataset", card, "--columns", "ignore=x", status=2).err
 
@@ -190,12 +177,6 @@ def test_cards_keep_raters_by_pseudonyms_only(tmp_path: Path) -> None:
         assert {name for rating in dataset.ratings for name in rating.raters} <= {"r1", "r2", "r3"}
 
 
-def test_a_dialogue_names_the_speaker_of_each_turn(tmp_path: Path) -> None:
-    content = "item,dialogue,overall\na,\"user: Hello: you?\nsystem: Fine.\",3\nb,user: Hm,1\n"
-    item, _ = load(write(tmp_path, "csv", content, WHOLE.replace(', "fit"', ""))).items
-    assert (item.context[0].speaker, item.context[0].text, item.response) == (USER, "Hello: you?", None)
-
-
 HEAD = "item,context,response,"
 BAD_ROWS = (  # after a header
     ("1,a,b,1,1,1", "", "tea.csv: line 2 has 6 cells; the header has 5"),
@@ -210,10 +191,8 @@ BAD_FILES = (
     ("csv", f"{HEAD}f,r0,r2\n1,a,b,1,1,1\n", RATERS.replace('{item = "id", context = "history"}', "{}"),
      "tea.csv: field 'r1': is missing, but the card states it for 'overall'; did you mean"),
     ("csv", f"{HEAD}total\n1,a,b,1\n", "", "has no votes on 'overall'"),
-    ("csv", "item,context,overall,fit\n1,a,1,1\n", "", "no column holds responses; the columns are item, context"),
     ("csv", "item,dialogue,overall,fit\n1,user: a,1,1\n", "", 'set level = "dialogue" in the card'),
-    ("jsonl", "{}\n", "", "holds no rows"), ("jsonl", '{"item": "1"\n', "", "line 1: is not JSON"),
-    ("jsonl", '{"response": "\\ud800"}\n', "", "surrogate"), ("json", '[{"response": "\\ud800"}]\n', "", "surrogate"),
+    ("jsonl", "{}\n", "", "holds no rows"), ("jsonl", '{"response": "\\ud800"}\n', "", "surrogate"),
     ("jsonl", "[]\n", "", "line 1: should be an object"), ("json", '[{"dialogue_id": ""}]', "", "dialogue_id"),
     ("json", official().replace('"fit"', '"fut"'), "", "not a quality of tea"),
     ("json", official().replace("4.0", "0.5"), SCALE,
@@ -333,18 +312,12 @@ def test_table_without_card_or_in_another_encoding_is_refused(tmp_path: Path, in
     assert "not a card" in invoke("check", table, status=2).err
 
 
-def test_an_empty_turn_is_left_out_with_a_remark(tmp_path: Path, invoke: Invoke) -> None:
-    for form, content, card, remark in (
-            ("csv", 'item,context,response,overall\n1,Hi,x,1\n2,"Hi\n\nTea?",y,2\n', CARD, "lines are read as turns"),
-            ("jsonl", json.dumps({"item": 1, "context": [{"role": "user", "text": "Hi"}, {"role": "bot", "text": ""}],
-                                  "response": "x", "overall": 1}), CARD, ""),
-            ("csv", 'item,dialogue,overall\n1,"Anna: Hi\nBen:\nAnna: x",3\n', WHOLE, ""),
-            ("json", json.dumps([{"dialogue_id": "d9", "annotations": {"overall": [1]}, "dialog": [
-                {"speaker": "A", "text": " "}, {"speaker": "B", "text": "x"}]}]), WHOLE,
-             "an empty turn between others is left out (d9)")):
-        path = write(tmp_path, form, content, card.replace(', "fit"', ""))
-        assert remark in invoke("import", path).out
-        assert all(turn.text.strip(" :") not in ("", "System") for item in load(path).items for turn in item.context)
+def test_an_empty_turn_of_the_organisers_json_is_left_out_with_a_remark(tmp_path: Path, invoke: Invoke) -> None:
+    content = json.dumps([{"dialogue_id": "d9", "annotations": {"overall": [1]}, "dialog": [
+        {"speaker": "A", "text": " "}, {"speaker": "B", "text": "x"}]}])
+    path = write(tmp_path, "json", content, WHOLE.replace(', "fit"', ""))
+    assert "an empty turn between others is left out (d9)" in invoke("import", path).out
+    assert [[turn.text for turn in item.context] for item in load(path).items] == [["x"]]
 
 
 def test_a_dataset_named_by_its_card_has_its_own_board(tmp_path: Path, home: Path, invoke: Invoke) -> None:
