@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterator
 
 from benchmarks.errors import plural
@@ -12,7 +11,7 @@ from harness.errors import BadConfig
 from harness.results.decision_rows import Decision
 from leaderboard.blocks.decisions import EXPLAINED, best, by_target, decision_table, limits
 from leaderboard.model.index import make_index
-from leaderboard.render.text import plain, text, width
+from leaderboard.render.text import text, wrapped
 
 WIDE = 130
 """Width of the table, which has three columns of names."""
@@ -39,4 +38,4 @@ def decision_tables(chosen: Selection) -> Iterator[str]:
         if more := len(of_kind) - len(shown):
             yield f"{plural(more, 'more row')}: --dataset, --quality and --metric select, --json prints all.\n"
         yield from (f"{limit}\n" for limit in limits(shown))
-    yield textwrap.fill(plain(EXPLAINED), width())
+    yield wrapped(EXPLAINED, indent="")

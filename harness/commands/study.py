@@ -9,7 +9,6 @@ from __future__ import annotations
 import argparse
 import shlex
 import sys
-import textwrap
 from pathlib import Path
 
 from benchmarks.storage.files import sweep, write_atomically
@@ -21,7 +20,7 @@ from harness.run.plan import Selection
 from harness.run.prepare import choice
 from harness.run.settings import command_line, expanded, settings
 from harness.studies import Findings, StudyRequest, files, load, names
-from leaderboard.render.text import width
+from leaderboard.render.text import wrapped
 
 CHOOSING = ("metric", "dataset", "quality", "split", "folder")
 """Flags that only some studies support."""
@@ -89,4 +88,4 @@ def _print(findings: Findings) -> None:
     for grid in findings.tables:
         print(table(grid.caption, grid.head, grid.data, grid.rows))
     for remark in findings.remarks:
-        print(textwrap.fill(remark, width(), break_on_hyphens=False))
+        print(wrapped(remark, indent=""), end="")
