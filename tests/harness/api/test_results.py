@@ -75,11 +75,10 @@ def test_wrong_arguments_are_refused_by_name(suite_run: SuiteRun, tmp_path: Path
     results = load(suite_run.out)
     for name, call in (
             ("metric", lambda: run([], "fed-turn", out=tmp_path)), ("metric", lambda: run([None], out=tmp_path)),
-            ("dataset", lambda: run("length", [], out=tmp_path)), ("table", lambda: run("length", 5, out=tmp_path)),
+            ("dataset", lambda: run("length", [], out=tmp_path)),
             ("table-1", lambda: run("length", [None], out=tmp_path)),
             ("fun", lambda: run("length", {"prompt": "Hi", "answer": "Yo", "fun": 1}, out=tmp_path)),
             ("table", lambda: run("length", frame, out=tmp_path)),
-            ("table", lambda: run("length", frame.iloc[:0], out=tmp_path)),
             ("sample", lambda: run("length", "fed-turn", sample="x", out=tmp_path)),
             ("quality", lambda: run("length", "fed-turn", quality=5, out=tmp_path)),
             ("dry_run", lambda: run("length", "fed-turn", dry_run=True, out=tmp_path)),
@@ -118,15 +117,6 @@ def test_every_kind_of_table_gives_the_same_correlations(tmp_path: Path) -> None
     assert set(results.correlations()["n"]) == {3}
     with pytest.raises(BadConfig, match="are for tables"):
         run("length", "fed-turn", out=tmp_path / "out", home=tmp_path / "home", columns="response=text_b")
-
-
-def test_estimate_takes_a_table_in_memory(tmp_path: Path) -> None:
-    rows = [{"context": f"hello {number}", "response": "tea " * (1 + number % 7), "system": "ab"[number % 2],
-             "overall": 1 + number % 7 if number < 24 else None} for number in range(60)]
-    estimates = estimate(pandas.DataFrame(rows), "length", out=tmp_path)
-    assert list(estimates["system"]) == ["a", "b"]
-    assert list(estimates["rated"]) == [12, 12]
-    assert (estimates["high"] - estimates["low"] < estimates["ratings_high"] - estimates["ratings_low"]).all()
 
 
 def test_printing_and_publishing_are_those_of_the_commands(suite_run: SuiteRun, tmp_path: Path, invoke: Invoke) -> None:

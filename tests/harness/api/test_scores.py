@@ -103,9 +103,8 @@ def test_tables_have_an_item_per_row_and_ignore_other_columns(tmp_path: Path) ->
     expected = score("length", rows)["length"]
     columns = {name: [row[name] for row in rows] for name in ("context", "response")}
     columns |= {"split": ["a", "b"], "n": [1, 2]}
-    pandas.DataFrame(columns).to_parquet(file := tmp_path / "items.parquet")
-    for table in ([{**row, "split": "a"} for row in rows], pandas.DataFrame(columns), pandas.DataFrame(
-            {**columns, "system": ["a", None], "id": ["x", "y"]}), pandas.read_parquet(file),
+    pandas.DataFrame({**columns, "system": ["a", None]}).to_parquet(file := tmp_path / "items.parquet")
+    for table in ([{**row, "split": "a"} for row in rows], pandas.read_parquet(file),
                   datasets.Dataset.from_dict(columns)):
         assert score("length", table)["length"].tolist() == expected.tolist()
     named = {"context": [["Tea?"]], "response": ["Green tea"], "reference": ["Green tea"]}

@@ -1,6 +1,5 @@
 """The command line: errors are one line with status 2 and leave nothing half-written; `doctor`."""
 
-import importlib.util
 import json
 import os
 import re
@@ -14,7 +13,6 @@ from harness.cli import main
 from harness.commands._arguments import separated
 from harness.commands._output import write_site
 from metrics import registry
-from metrics.metric import MetricCard
 from metrics.models import catalogue, checkpoint
 from tests.conftest import Invoke
 from tests.suite_run import SuiteRun
@@ -114,25 +112,6 @@ def test_a_shadowing_folder_or_closed_pipe_gives_no_traceback(tmp_path: Path) ->
         assert started.stdout
         started.stdout.close()
         assert (started.communicate()[1], started.returncode) == ("", 141)
-
-
-def test_doctor_names_the_model_of_a_metric_or_what_is_missing(
-        invoke: Invoke, tiny_encoder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from tests.harness.run.test_plan import Likeness
-
-    class Alike(Likeness):
-        card = MetricCard(name="alike", title="Alike", columns=("alike",), family="toy", models=("encoder",))
-
-    choose, find = registry.choose, importlib.util.find_spec
-    monkeypatch.setattr(registry, "names", lambda: ("alike", "bleu"))
-    monkeypatch.setattr(registry, "choose", lambda name, **more: choose(name, **more) if name == "bleu" else
-                        registry.Chosen(Alike(encoder=str(tiny_encoder))))
-    assert re.search(r"alike +ready with tiny-encoder\n", invoke("doctor").out)
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name, *more: None if name in (
-        "torch", "transformers", "huggingface_hub") else find(name, *more))
-    printed = invoke("doctor").out
-    assert re.search(r"alike +unavailable: .*torch is not installed", printed)
-    assert re.search(r"bleu +ready; skipped on ", printed)
 
 
 def test_lists_name_what_doctor_finds_lacking(invoke: Invoke, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

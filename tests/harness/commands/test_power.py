@@ -12,17 +12,14 @@ from tests.suite_run import SuiteRun
 def test_json_has_an_object_per_contexts_and_raters(suite_run: SuiteRun, invoke: Invoke) -> None:
     flags = ("power", "--out", suite_run.out, "--dataset", "persona-usr", "--quality", "Overall", "--json")
     rows = list(map(json.loads, invoke(*flags).out.splitlines()))
-    first, *_ = rows
-    contexts = sorted({row["contexts"] for row in rows if row["raters"] == first["raters"]})
-    by_contexts = {row["contexts"]: row for row in rows if row["raters"] == first["raters"]}
-    assert len(contexts) > 3
-    assert [by_contexts[count]["detectable"] for count in contexts] == sorted(
-        (row["detectable"] for row in by_contexts.values()), reverse=True)
-    assert {row["needed"] for row in by_contexts.values()} == {first["needed"]}
-    for row in by_contexts.values():
+    first = rows[0]
+    of_data = sorted((row for row in rows if row["raters"] == first["raters"]), key=lambda row: row["contexts"])
+    assert len(of_data) > 3
+    assert of_data == sorted(of_data, key=lambda row: -row["detectable"])
+    for row in of_data:
+        assert row["needed"] == first["needed"]
         assert (row["power"] > 0.8) == (row["contexts"] >= row["needed"])
-    more = [row["detectable"] for row in rows if row["contexts"] == first["contexts"] and row["raters"] > 1]
-    assert len(set(more)) > 1
+    assert len({row["detectable"] for row in rows if row["contexts"] == first["contexts"] and row["raters"] > 1}) > 1
 
 
 def test_named_pair_contexts_and_raters_are_taken(suite_run: SuiteRun, invoke: Invoke) -> None:
@@ -67,17 +64,11 @@ def test_pairs_of_a_single_dataset_are_described(tmp_path: Path, invoke: Invoke)
     assert "'a' is a system: add --between systems" in error
 
 
-def test_a_run_whose_only_column_is_constant_has_pages(tmp_path: Path, invoke: Invoke) -> None:
-    rows = "".join(f"question {number},the same words,{number % 5 + 1}\n" for number in range(30))
-    (tmp_path / "mine.csv").write_text("context,response,overall\n" + rows)
-    invoke("run", "--dataset", tmp_path / "mine.csv", "--metric", "length", "--home", tmp_path / "home", "--out",
-           tmp_path / "out")
+@pytest.mark.parametrize(("rows", "message"), [
+    ([f"question {number},the same words,{number % 5 + 1}" for number in range(30)], "no column has a correlation"),
+    (["Hi,Yo,3", "Ho,Yo yo,2", "He,Yo yo yo,1"], "3 items are too few")])
+def test_a_run_without_usable_columns_has_pages(rows: list[str], message: str, tmp_path: Path, invoke: Invoke) -> None:
+    (tmp_path / "mine.csv").write_text("\n".join(("context,response,overall", *rows, "")))
+    printed = invoke("run", "--dataset", tmp_path / "mine.csv", "--metric", "length", "--out", tmp_path / "out").out
     assert (tmp_path / "out" / "site" / "index.html").exists()
-    assert "no column has a correlation" in invoke("power", "--out", tmp_path / "out").err
-
-
-def test_too_few_items_are_reported_as_too_few(tmp_path: Path, invoke: Invoke) -> None:
-    (tmp_path / "mine.csv").write_text("context,response,fun\nHi,Yo,3\nHo,Yo yo,2\nHe,Yo yo yo,1\n")
-    printed = invoke("run", "--dataset", tmp_path / "mine.csv", "--metric", "length", "--home", tmp_path / "home",
-                     "--out", tmp_path / "out").out
-    assert "3 items are too few" in printed
+    assert message in printed + invoke("power", "--out", tmp_path / "out").err
