@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from benchmarks.dataset import Item
-from harness.contract import BrokenContract, Finding, Trial, demand, run_check, uncached
+from harness.contract import BrokenContract, Finding, Trial, demand, hard, run_check, uncached
 from harness.contract.checks import CHECKS
 from metrics import registry
 from metrics.errors import CannotScore, MissingResource
@@ -60,39 +60,14 @@ def crashes_on(trouble: Callable[[Item], bool]) -> Metric:
     return of_each(score)
 
 
-def texts(item: Item) -> str:
-    return " ".join(turn.text for turn in item.utterances)
-
-
-CRASHES: dict[str, Callable[[Item], bool]] = {
-    "empty response": lambda item: text(item) == "",
-    "whitespace only": lambda item: text(item) != "" and not text(item).strip(),
-    "punctuation and single letters": lambda item: len(text(item)) == 1,
-    "repeated words": lambda item: "na na" in text(item),
-    "Arabic and Hebrew": lambda item: "مرحبا" in texts(item),
-    "Chinese and Japanese": lambda item: "你" in texts(item),
-    "emoji": lambda item: "🙂" in text(item),
-    "combining marks": lambda item: "\u0301" in text(item),
-    "control characters": lambda item: "\ud800" in texts(item),
-    "markup": lambda item: "<b>" in text(item),
-    "very long texts": lambda item: len(text(item)) > 99_000,
-    "no references": lambda item: not item.references,
-    "no context": lambda item: not item.context,
-    "nothing but a response": lambda item: item.id == "bare",
-    "one utterance": lambda item: texts(item) == "hi well",
-    "500 utterances": lambda item: len(item.utterances) == 500,
-    "whole dialogues": lambda item: len(item.context) > 400,
-}
-"""Items that a metric could crash on, by the check that finds it."""
-
-
-def test_a_crash_on_hard_items_is_found(home: Path) -> None:
-    for name, trouble in CRASHES.items():
-        finding = check(name, crashes_on(trouble), home)
-        assert finding.state == "BROKEN"
-        assert "raises " in finding.text
-        assert " for item " in finding.text
-        assert check(name, of_each(lambda item: 1.0), home).state == "ok"
+@pytest.mark.parametrize("name", hard.cases())
+def test_a_crash_on_hard_items_is_found(name: str, home: Path) -> None:
+    odd = hard.cases()[name][0].id
+    finding = check(name, crashes_on(lambda item: item.id == odd), home)
+    assert finding.state == "BROKEN"
+    assert f"raises ValueError: no {odd}" in finding.text
+    assert f" for item {odd!r}" in finding.text
+    assert check(name, of_each(lambda item: 1.0), home).state == "ok"
 
 
 CALLS = itertools.count()
@@ -104,6 +79,7 @@ BROKEN: list[tuple[str, Metric, str]] = [
     ("card", of_each(lambda item: 1.0, levels=("dialog",)), "must be turn, dialogue or both, not 'dialog'"),
     ("sample", made(lambda items: {"odd": np.ones(1)}), "has 1 number for"),
     ("sample", of_each(lambda item: np.nan), "scores no item"),
+    ("whole dialogues", crashes_on(lambda item: len(item.context) > 400), "raises ValueError"),
     ("speed", crashes_on(lambda item: True), "raises ValueError"),
     ("what is missing", of_each(lambda item: len(item.references), needs=("references",)), "0; expected NaN"),
     ("what is missing", of_each(lambda item: len(item.context), needs=("context",)), "'without context'"),
@@ -123,7 +99,7 @@ def test_broken_promises_are_found(home: Path) -> None:
         assert (finding.state, finding.check) == ("BROKEN", name)
         assert part in finding.text
     notes = {"network off", "output", "direction"}
-    assert {*CRASHES, *(name for name, _, _ in BROKEN), *notes} == set(CHECKS), "every check has a metric"
+    assert {*hard.cases(), *(name for name, _, _ in BROKEN), *notes} == set(CHECKS), "every check has a metric"
 
 
 def test_kept_promises_are_a_note_or_ok(home: Path) -> None:
@@ -183,19 +159,14 @@ def test_scores_without_the_network_are_the_same_or_refused(home: Path) -> None:
         socket.create_connection(server.getsockname(), timeout=5).close()
 
 
-def test_rounding_is_tolerated(home: Path) -> None:
-    for noise, state in ((0.0, "ok"), (1e-7, "ok"), (1e-3, "BROKEN")):
-        metric = made(lambda items, noise=noise: {"odd": np.ones(len(items)) + noise * (len(items) > 1)})
+def test_only_rounding_is_tolerated(home: Path) -> None:
+    """With lengths up to 100,000, a tolerance relative to the largest would take one word for rounding."""
+    for noise, state in ((0.0, "ok"), (1e-7, "ok"), (1e-3, "BROKEN"), (np.nan, "BROKEN")):
+        metric = made(lambda items, noise=noise: {"odd": np.ones(len(items)) + (noise if len(items) > 1 else 0.0)})
         assert check("an item alone", metric, home).state == state
         assert check("an item alone", metric, home, tolerance=0.0).state == ("BROKEN" if noise else "ok")
-
-
-def test_a_large_score_hides_no_difference(home: Path) -> None:
-    """With lengths up to 100,000, a tolerance relative to the largest would take one word for rounding."""
     metric = made(lambda items: {"odd": [len_of(item) + (len(items) > 1) for item in items]})
     assert check("an item alone", metric, home).state == "BROKEN"
-    metric = made(lambda items: {"odd": np.full(len(items), 1.0 if len(items) > 1 else np.nan)})
-    assert "nan alone" in check("an item alone", metric, home).text
 
 
 def test_a_test_demands_the_contract_but_no_missing_resource(home: Path) -> None:
