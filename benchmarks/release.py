@@ -18,9 +18,9 @@ from benchmarks.dataset import Dataset
 from benchmarks.errors import BenchmarkError, plural
 from benchmarks.formats import official
 from benchmarks.sources import xdial
-from benchmarks.sources.convert import convert
+from benchmarks.sources.fetch import ARCHIVES, convert
+from benchmarks.sources.rows import file_name
 from benchmarks.storage.archive import unpack
-from benchmarks.storage.fetch import ARCHIVES, file_name
 from benchmarks.storage.files import walk
 from benchmarks.storage.resources import check_wordnet
 

@@ -14,8 +14,8 @@ from typing import Any
 from benchmarks.corpora import files as corpus_files
 from benchmarks.errors import BadRecord, FetchError, nearest
 from benchmarks.formats import official
+from benchmarks.sources.fetch import downloaded
 from benchmarks.sources.rows import expected_format, find
-from benchmarks.storage.fetch import downloaded
 
 CorpusRow = Mapping[str, Any]
 POSITIVE_ONLY = "data_with_contexts_and_positive_responses_only.json"

@@ -50,7 +50,12 @@ def find(path: Path, *patterns: str) -> Path:
 
 def published(path: Path, card: DatasetCard) -> Path:
     """Return the file that the last source of a card publishes."""
-    return find(path, Path(unquote(urlsplit(card.sources[-1].url).path)).name)
+    return find(path, file_name(card.sources[-1].url))
+
+
+def file_name(url: str) -> str:
+    """Return the file name in a URL."""
+    return Path(unquote(urlsplit(url).path)).name.lstrip(".") or "file"
 
 
 def read_json(path: Path, read: Read, *patterns: str) -> Rows:

@@ -2,8 +2,8 @@
 
 Members must be plain files and folders below the target, or the archive is refused: no absolute paths, "..", drive
 letters, backslashes, links, devices, sparse files, encrypted or repeated members. An archive may unpack to at most
-GROWTH times its own size: text stays below 50 times, a bomb is near 1000. Everything goes to a temporary folder that is
-renamed at the end, so a refused or broken archive leaves nothing behind.
+GROWTH times its own size: text stays below 50 times, a bomb is near 1000. Callers unpack into a temporary folder, so a
+refused or broken archive leaves nothing behind.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ import re
 import shutil
 import stat
 import tarfile
-import tempfile
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -60,15 +59,11 @@ def _check_size(size: int, limit: int) -> None:
 
 
 def unpack(archive: Path, folder: Path, *, limit: int = LIMIT) -> None:
-    """Unpack a zip or tar into a new folder, atomically."""
-    part = None
+    """Unpack a zip or tar into a new folder, which is incomplete after an error."""
     try:
-        part = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}.", suffix=".part"))
-        part.chmod(0o755)
-        limit = min(limit, max(FLOOR, GROWTH * archive.stat().st_size))
+        folder.mkdir()
         members = _zip_members if zipfile.is_zipfile(archive) else _tar_members
-        _fill(part, members(archive, limit))
-        part.replace(folder)
+        _fill(folder, members(archive, min(limit, max(FLOOR, GROWTH * archive.stat().st_size))))
     except _Refused as error:
         raise BadArchive(f"{archive}: {error}") from error
     except UNREADABLE as error:
@@ -76,9 +71,6 @@ def unpack(archive: Path, folder: Path, *, limit: int = LIMIT) -> None:
         raise BadArchive(f"{archive}: cannot be read completely ({reason:.120})") from error
     except OSError as error:
         raise BadArchive(f"{archive}: cannot be unpacked into {folder}: {error.strerror or error}") from error
-    finally:
-        if part:
-            shutil.rmtree(part, ignore_errors=True)
 
 
 def _zip_members(archive: Path, limit: int) -> Iterator[Member]:

@@ -17,8 +17,8 @@ from benchmarks.corpora import corpora, sources
 from benchmarks.corpora.files import CARDS
 from benchmarks.dataset import Split
 from benchmarks.errors import BadStore, BenchmarkError, nearest
+from benchmarks.sources.fetch import LARGE, RESOURCES, fetch, fetch_resource, needs_registration
 from benchmarks.storage import store
-from benchmarks.storage.fetch import LARGE, RESOURCES, fetch, fetch_resource, needs_registration
 from benchmarks.storage.resources import path
 from harness.commands._arguments import add
 from harness.errors import BadConfig

@@ -9,9 +9,9 @@ import pytest
 
 from benchmarks import registry, release
 from benchmarks.errors import BadArchive, BenchmarkError
+from benchmarks.sources import fetch as fetching
 from benchmarks.sources import xdial
 from benchmarks.sources.xdial import LANGUAGES
-from benchmarks.storage import fetch as fetching
 from benchmarks.storage import resources
 from harness.scoring import composites
 from tests.conftest import Invoke

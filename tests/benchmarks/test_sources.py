@@ -10,9 +10,9 @@ import pytest
 from benchmarks import registry
 from benchmarks.dataset import SYSTEM, USER, Dataset, Item, Utterance
 from benchmarks.errors import BadRecord
-from benchmarks.sources.convert import convert as converted
+from benchmarks.sources.fetch import convert as converted
+from benchmarks.sources.rows import file_name
 from benchmarks.storage import store
-from benchmarks.storage.fetch import file_name
 from harness.api.hub import export
 from harness.errors import BadConfig
 from metrics.models.service import Models

@@ -15,7 +15,7 @@ from benchmarks.corpora import corpora, overlap, sources
 from benchmarks.corpora import files as corpus_files
 from benchmarks.dataset import Dataset, Utterance
 from benchmarks.errors import BadRecord, BenchmarkError, FetchError, UnknownDataset
-from benchmarks.storage import fetch as fetching
+from benchmarks.sources import fetch as fetching
 from benchmarks.storage import store
 from tests.benchmarks.made import archive
 from tests.conftest import Invoke, make_dataset, refused

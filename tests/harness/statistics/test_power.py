@@ -9,7 +9,7 @@ from scipy import stats
 
 from benchmarks import registry
 from benchmarks.dataset import Dataset
-from benchmarks.sources.convert import convert
+from benchmarks.sources.fetch import convert
 from harness.cli import main
 from harness.run.correlate import conversations, judged
 from harness.scoring.scorer import Scorer

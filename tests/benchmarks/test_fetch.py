@@ -17,10 +17,10 @@ import pytest
 from benchmarks import registry
 from benchmarks.dataset import DatasetCard, Source
 from benchmarks.errors import BadArchive, ChecksumDiffers, FetchError
+from benchmarks.sources import fetch as module
+from benchmarks.sources.fetch import Offline, download, fetch, fetch_resource
 from benchmarks.storage import download as downloading
-from benchmarks.storage import fetch as module
 from benchmarks.storage import store
-from benchmarks.storage.fetch import Offline, download, fetch, fetch_resource
 from tests.benchmarks.made import archive
 from tests.conftest import Invoke, refused
 

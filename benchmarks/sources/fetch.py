@@ -1,7 +1,7 @@
 """Fetch public data: datasets, from the first source on their cards that works, and resources such as WordNet.
 
-Raw files are converted by functions of benchmarks/sources. Downloads stay under HOME/downloads until they are
-converted, so that an interrupted run can resume. Datasets behind a registration must be imported instead.
+Downloads stay under HOME/downloads until they are converted, so that an interrupted run can resume. Datasets behind a
+registration must be imported instead.
 
 The mirror is a Hugging Face dataset with the organisers' files, made for DSTC11 Track 4; it has the development sets
 except dstc6. Scripts written for it read DSTC_11_Track_4/metadata/dev/en/NAME/NAME_eval.json. It was first uploaded as
@@ -12,18 +12,18 @@ downloading the rest. The format of its records was checked against scripts that
 from __future__ import annotations
 
 import contextlib
-import importlib
 import shutil
 import tempfile
 import zipfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from urllib.parse import unquote, urlsplit
 
 from benchmarks.dataset import Dataset, DatasetCard, Source
 from benchmarks.errors import BadArchive, BenchmarkError, FetchError, Offline, nearest
 from benchmarks.formats import official
+from benchmarks.sources import recent, until_2021
+from benchmarks.sources.rows import Rows, assemble, file_name
 from benchmarks.storage import resources
 from benchmarks.storage.archive import unpack
 from benchmarks.storage.download import download, reach
@@ -87,9 +87,16 @@ def _from(source: Source, card: DatasetCard, home: Path) -> Dataset:
         with download_folder(home, name) as folder:
             return official.parse(mirrored(card.name, folder), card, "fetched")
     with downloaded(home, name, [source]) as folder:
-        convert = importlib.import_module("benchmarks.sources.convert").convert  # avoids a circular import
-        dataset: Dataset = convert(source.form, folder / file_name(source.url), card)
-        return dataset
+        return convert(source.form, folder / file_name(source.url), card)
+
+
+def convert(form: str, path: Path, card: DatasetCard) -> Dataset:
+    """Convert the file or folder of a source with the function of until_2021.py or recent.py that its form names.
+
+    Items are numbered NAME_00000 and so on in upstream order, and texts are stripped, as in the organisers' files.
+    """
+    read: Callable[[Path, DatasetCard], Rows] = getattr(recent, form, None) or getattr(until_2021, form)
+    return assemble(card, read(path, card))
 
 
 def mirrored(name: str, folder: Path) -> Path:
@@ -155,11 +162,6 @@ def download_folder(home: Path, name: str) -> Iterator[Path]:
             shutil.rmtree(folder, ignore_errors=True)
         with contextlib.suppress(OSError):  # missing, or used by another download
             folder.parent.rmdir()
-
-
-def file_name(url: str) -> str:
-    """Return the file name in a URL."""
-    return Path(unquote(urlsplit(url).path)).name.lstrip(".") or "file"
 
 
 def _fetch_error(name: str, reasons: list[BenchmarkError]) -> FetchError:
