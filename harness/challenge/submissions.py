@@ -105,8 +105,6 @@ def listed(rules: Rulebook, receipts: Mapping[str, Receipt] | None = None) -> li
     if root.is_symlink():
         raise BadConfig(f"{root} is a link; put submissions in DIR/{FOLDER}/{'PHASE/' if rules.phase else ''}TEAM/N/")
     teams = _entries_of(root, MAX_TEAMS) if root.is_dir() else []
-    if len(teams) > MAX_TEAMS:
-        raise BadConfig(f"{root}: more than {MAX_TEAMS} teams")
     wrong = _wrong_names(entry.name for entry in teams)
     results: list[Submission | Refused] = []
     for entry in teams:
@@ -115,7 +113,7 @@ def listed(rules: Rulebook, receipts: Mapping[str, Receipt] | None = None) -> li
                       or wrong.get(entry.name))
             results += ([Refused(shown(entry.name), (reason,), public=UNNAMED)] if reason
                         else _team(Path(entry.path), rules, receipts))
-        except OSError as error:
+        except (OSError, BadConfig) as error:
             results.append(Refused(shown(entry.name), (_unreadable(error),)))
     return results + [Refused(shown(name), (MISSING,)) for name in receipts or () if not os.path.lexists(root / name)]
 
@@ -153,8 +151,6 @@ def submission(team: Path, number: int, rules: Rulebook, receipt: Receipt | None
         if receipt and receipt.time:
             about = replace(about, date=receipt.time.date())
         reasons = reasons or list(wrong_date(about.date, rules))
-    except BadConfig as error:
-        reasons = [str(error)]
     except Exception as error:  # a hostile file affects this submission only
         reasons = [_unreadable(error)]
     if reasons:
@@ -164,12 +160,8 @@ def submission(team: Path, number: int, rules: Rulebook, receipt: Receipt | None
 
 
 def _team(folder: Path, rules: Rulebook, receipts: Mapping[str, Receipt] | None) -> Iterator[Submission | Refused]:
-    entries = _entries_of(folder, MAX_FOLDERS)
-    if len(entries) > MAX_FOLDERS:
-        yield Refused(shown(folder.name), (f"has more than {MAX_FOLDERS} entries",))
-        return
     numbers = []
-    for entry in entries:
+    for entry in _entries_of(folder, MAX_FOLDERS):
         archive = entry.name.casefold().endswith((".zip", ".gz", ".tar", ".bz2", ".xz", ".7z"))
         reason = _not_a_folder(entry, "is an archive; archives are not unpacked, so ask for the file itself" if archive
                                else "is not a folder; a submission is a folder named 1, 2, 3, ...")
@@ -193,13 +185,18 @@ def _team(folder: Path, rules: Rulebook, receipts: Mapping[str, Receipt] | None)
 
 def _unreadable(error: Exception) -> str:
     """Explain why something cannot be read, without revealing local paths."""
+    if isinstance(error, BadConfig):
+        return str(error)
     return f"cannot be read: {shown(getattr(error, 'strerror', None) or type(error).__name__)}"
 
 
 def _entries_of(folder: Path, limit: int) -> list[os.DirEntry[str]]:
-    """Return the visible entries sorted by name, at most one more than the limit."""
+    """Return the visible entries sorted by name; raise BadConfig if there are too many."""
     with os.scandir(folder) as entries:
         listing = list(islice((entry for entry in entries if not entry.name.startswith(".")), limit + 1))
+    if len(listing) > limit:
+        raise BadConfig(f"the folder {shown(folder.name)} has more than {limit} entries; put one score file in each "
+                        f"{FOLDER}/TEAM/N/")
     return sorted(listing, key=lambda entry: entry.name)
 
 
@@ -235,9 +232,6 @@ def _wrong_name(name: str) -> str:
 
 
 def _wrong_files(entries: Sequence[os.DirEntry[str]]) -> Iterator[str]:
-    if len(entries) > MAX_FILES:
-        yield f"has more than {MAX_FILES} files; a submission is one score file and, optionally, {ABOUT}"
-        return
     scores = 0
     for entry in entries:
         status = entry.stat(follow_symlinks=False)

@@ -80,7 +80,7 @@ FOLDERS: tuple[tuple[Write, str], ...] = (
     (lambda root: evil(root, "scores.pkl").write_bytes(pickle.dumps(Trap(root / "trapped"))), "not a score file"),
     (lambda root: evil(root, "scores.json").write_bytes(pickle.dumps(Trap(root / "trapped"))), ""),
     (_large, "larger than 64 MB"),
-    (lambda root: [evil(root, f"{number}.csv").touch() for number in range(30)], "more than 20 files"),
+    (lambda root: [evil(root, f"{number}.csv").touch() for number in range(30)], "more than 20 entries"),
     (_many_folders, "more than 1000"),
     (evil, "no score file"),
     (lambda root: (valid(root) / "more").mkdir(), "not a regular file"),
