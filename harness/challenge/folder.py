@@ -85,14 +85,11 @@ def _decisions(outcome: Outcome) -> Iterator[dict[str, object]]:
            **inputs(rules, outcome.ground)}
     for refused in sorted(outcome.refused, key=lambda submission: submission.name):
         yield {"event": "refused", "submission": refused.name, "sha256": refused.sha256, "why": list(refused.reasons)}
+    ranks = {entry.name: standing.rank for entry, standing in outcome.ranked(rules.rule)}
     for entry, total in zip(outcome.entries.entries, outcome.totals, strict=True):
-        yield {"event": "taken", "submission": entry.name, "file": entry.path.name, "sha256": entry.sha256,
-               "date": entry.about.date, "value": round(total, 9), "told": list(entry.remarks)}
-    part = " on the public part" if outcome.ground.public else ""
-    best = f"its best by the rule {rules.rule}{part}" if rules.counts == "best" else "its last"
-    for entry, standing in outcome.ranked(rules.rule):
-        yield {"event": "counts", "team": entry.team, "submission": entry.name, "why": best,
-               "value": round(standing.value, 9), "rank": standing.rank}
+        yield {"event": "counts" if entry.name in ranks else "accepted", "submission": entry.name,
+               "file": entry.path.name, "sha256": entry.sha256, "date": entry.about.date, "value": round(total, 9),
+               "rank": ranks.get(entry.name), "remarks": list(entry.remarks)}
 
 
 def _pairs(outcome: Outcome) -> bytes:
