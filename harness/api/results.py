@@ -23,7 +23,7 @@ from harness.results.item_scores import labels
 from harness.results.pooled import Pool
 from harness.results.rows import ColumnKey, DatasetEntry, RankingRow
 from harness.run import plan
-from harness.run.settings import home_folder
+from harness.run.settings import Settings, home_folder
 from harness.statistics.wmt25 import KINDS
 from leaderboard.render.text import summary
 
@@ -186,9 +186,8 @@ class Results:
         """Load the dataset of the results from this machine."""
         entry, run = self.entry(name), self.rows.run
         registry.register_home(self.home)
-        selection = plan.Selection(data=entry.kind, seed=run.seed,
-                                   limit=run.options.get("limit"), sample=run.options.get("sample"))
-        loaded = plan.load(registry.card(name), self.home, selection)
+        loaded = plan.load(registry.card(name), self.home, Settings(
+            data=entry.kind, seed=run.seed, limit=run.options.get("limit"), sample=run.options.get("sample")))
         if loaded is None or loaded.fingerprint != entry.fingerprint:
             reason = "not available" if loaded is None else "its items have changed"
             raise BadReport(f"{name}: {reason}; texts need the dataset that was scored")

@@ -18,7 +18,6 @@ from harness.challenge.tables import TARGET_DECIMALS, command, readable, rule_of
 from harness.results.cache import Cache
 from harness.results.rows import BoardId, Comparisons, Correlation, MetricEntry, RankingRow, Results
 from harness.run import compare, correlate, entries, environment
-from harness.run.plan import Draws
 from harness.run.rank import ranking
 from harness.statistics.estimates import full_name
 from harness.statistics.williams import PairTests
@@ -29,9 +28,8 @@ NEAR = 10
 
 
 def report(outcome: Outcome, cache: Path) -> Results:
-    rules, draws = outcome.rules, Draws(outcome.rules.seed)
-    targets = outcome.counting.tables
-    reliability = [row for target in targets for row in compare.reliability(target, draws, Cache(cache))]
+    rules, targets = outcome.rules, outcome.counting.tables
+    reliability = [row for target in targets for row in compare.reliability(target, rules.seed, Cache(cache))]
     statistics = [*dict.fromkeys((*correlate.DEFAULT, (rules.statistic, rules.level)))]
     correlations = tuple(row for target in targets for row in correlate.correlations(
         target, statistics, [row for row in reliability if (row.dataset, row.quality) == target.key]))

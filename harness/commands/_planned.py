@@ -31,7 +31,7 @@ def soon(plan: Plan, work: Workspace) -> list[Chosen]:
     expected: dict[str, float] = defaultdict(float)
     for card in plan.cards:
         with contextlib.suppress(BadStore):
-            if dataset := load(card, work.home, plan.selection):
+            if dataset := load(card, work.home, plan.settings):
                 for pair in to_score(plan, work, dataset):
                     expected[pair.label] += pair.cost * len(pair.items) if pair.known else math.inf
     return [chosen for chosen in plan.chosen
@@ -43,7 +43,7 @@ def lines(plan: Plan, work: Workspace) -> Iterator[str]:
     seconds, unmeasured = 0.0, dict[str, None]()
     for card in plan.cards:
         try:
-            dataset = load(card, work.home, plan.selection)
+            dataset = load(card, work.home, plan.settings)
         except BadStore as error:
             yield str(error)
             continue
@@ -81,7 +81,7 @@ def requests(plan: Plan, work: Workspace) -> Iterator[str]:
     estimates = defaultdict[str, Estimate](Estimate)
     for card in plan.cards if judges else ():
         with contextlib.suppress(BadStore):  # the run reports it
-            dataset = load(card, work.home, plan.selection)
+            dataset = load(card, work.home, plan.settings)
             for pair in to_score(plan, work, dataset) if dataset else ():
                 if dataset and pair.label in judges:
                     judge: Any = score.about(pair.chosen.metric, dataset)
@@ -100,6 +100,6 @@ def _state(plan: Plan, work: Workspace, dataset: Dataset, chosen: Chosen) -> tup
         return key, f"skip: no item has {lacking}"
     if chosen.label in plan.reused.scores(dataset):
         return key, f"from the bundle {plan.reused.name}"
-    if work.store.stored(dataset.fingerprint)(key) and not plan.rescore:
+    if work.store.stored(dataset.fingerprint)(key) and not plan.settings.rescore:
         return key, "scored before"
     return key, "to be scored" + ", from the scores of its inputs" * isinstance(chosen.metric, Composite)

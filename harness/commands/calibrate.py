@@ -17,9 +17,9 @@ from harness.commands._arguments import add
 from harness.errors import BadConfig
 from harness.learning import calibrate
 from harness.learning.calibrate import LeftOut
-from harness.run.plan import Selection, load
-from harness.run.prepare import choice
-from harness.run.settings import command_line, settings
+from harness.run.plan import load
+from harness.run.settings import Settings, command_line, settings
+from harness.run.workspace import choice
 from harness.scoring.scorer import Scorer
 from harness.scoring.store import ScoreStore
 from metrics import evidence, registry
@@ -72,7 +72,7 @@ def _scorers(args: argparse.Namespace, models: Models) -> Iterator[Scorer]:
     cards = [datasets.card(name) for name in dict.fromkeys(args.dataset)] or [
         card for card in datasets.cards().values() if card.split == "dev"]
     for card in cards:
-        if dataset := load(card, args.home, Selection(data="real")):
+        if dataset := load(card, args.home, Settings(data="real")):
             yield Scorer(dataset, models, store)
         elif args.dataset:
             raise BadConfig(f"{card.name}: only the bundled sample is available, whose raters are simulated; "

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import argparse
+import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -20,8 +21,6 @@ from harness.commands._arguments import LIMITS, add
 from harness.commands.study import carry_out
 from harness.errors import BadConfig
 from harness.results import files
-from harness.run.plan import Selection
-from harness.run.prepare import choice
 from harness.run.settings import command_line, settings
 from harness.scoring.score import about
 from harness.studies import StudyRequest
@@ -80,11 +79,10 @@ def _audit(args: argparse.Namespace) -> int:
     judge += f"[{named}]" if named else ""
     args.lm = ""  # the judge's, not the run's
     args.dataset = own.import_paths(args.dataset, args.home)
-    selection = Selection(metrics=(judge,), datasets=tuple(args.dataset), qualities=tuple(args.quality),
-                          sample=args.sample, seed=args.seed, data=args.data)
+    requested = dataclasses.replace(settings(args), metric=(judge,))
     repeat = command_line("judge", "audit", registry.without_folders(judge), flags={
         "dataset": args.dataset, "quality": args.quality, "sample": args.sample, "seed": args.seed})
-    request = StudyRequest(selection, args.home, args.out, choice=choice(settings(args)))
+    request = StudyRequest(requested, args.home, args.out)
     return carry_out("judges", request, repeat)
 
 

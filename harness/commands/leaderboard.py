@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import json
+from typing import Literal
 
 from benchmarks.errors import plural
 from benchmarks.formats.scorefile import listed
@@ -19,8 +20,7 @@ from harness.results import files
 from harness.results.rows import Results
 from harness.run import placement
 from harness.run.placement import Around
-from harness.run.plan import Draws, Selection, make
-from harness.run.prepare import choice
+from harness.run.plan import make
 from harness.run.run import run as run_plan
 from harness.run.settings import Settings, home_folder, settings
 from harness.run.workspace import open_workspace
@@ -59,20 +59,19 @@ def run(args: argparse.Namespace) -> int:
     return 1 if results.failures else 0
 
 
-def _scored(earlier: Results, chosen: Settings, data: str | None) -> Results:
+def _scored(earlier: Results, chosen: Settings, data: Literal["real", "sample"] | None) -> Results:
     of_split = [entry for entry in earlier.datasets if chosen.split in (None, entry.split)]
-    kind = data or ("real" if any(entry.kind == "real" for entry in of_split) else "sample")
+    kind: Literal["real", "sample"] = data or ("real" if any(entry.kind == "real" for entry in of_split) else "sample")
     names = tuple(entry.name for entry in of_split if entry.kind == kind)
     if not names:
         raise BadConfig(f"{chosen.out}: the results have no {kind} datasets"
                         + (f" in the split {chosen.split}" if chosen.split else "") + "; try `harness run --all`")
     limit, sample = map(earlier.run.options.get, ("limit", "sample"))
-    selection = Selection(
-        metrics=chosen.metric, datasets=names, limit=limit, sample=sample,
-        seed=earlier.run.seed, data=kind, aggregations=tuple(earlier.run.options.get("aggregations", ("mean",))))
-    plan = make(selection, Draws(earlier.run.seed, ranks=0, quick=True), ratings=chosen.ratings)
+    plan = make(dataclasses.replace(
+        chosen, dataset=names, limit=limit, sample=sample, seed=earlier.run.seed, data=kind,
+        aggregate=tuple(earlier.run.options.get("aggregations", ("mean",)))), quick=True)
     home = home_folder(chosen.home)
-    results = run_plan(plan, open_workspace(plan, home, chosen.out, choice=choice(chosen)))
+    results = run_plan(plan, open_workspace(plan, home, chosen.out))
     if not (results.datasets or results.failures):
         raise BadConfig(f"{chosen.out}: the run's datasets ({listed(names)}) are not in {home}; pass the --home of the "
                         "run, or import them there")

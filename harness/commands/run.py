@@ -23,7 +23,7 @@ from harness.results.rows import Results
 from harness.run import unchanged
 from harness.run.entries import untrained
 from harness.run.plan import Plan
-from harness.run.prepare import OMITTED, choice, prepare
+from harness.run.prepare import OMITTED, prepare
 from harness.run.run import run as run_plan
 from harness.run.settings import Settings, settings
 from harness.run.workspace import Workspace, open_workspace
@@ -109,11 +109,11 @@ def _early_board(plan: Plan, work: Workspace, requested: Settings, chosen: Seque
     """Draw a board of some of the metrics before the others are scored."""
     if not chosen or len(chosen) == len(plan.chosen):
         return
-    draws = dataclasses.replace(plan.draws, ranks=0, quick=True)
-    in_process = open_workspace(plan, work.home, requested.out, choice=choice(requested),
-                                requested=dataclasses.replace(requested, executor="local"))
+    early = dataclasses.replace(plan, chosen=tuple(chosen), quick=True,
+                                settings=dataclasses.replace(plan.settings, executor="local"))
+    in_process = open_workspace(early, work.home, requested.out, log=True)
     in_process.progress.others = math.inf
-    results = run_plan(dataclasses.replace(plan, chosen=tuple(chosen), draws=draws, examples=0), in_process)
+    results = run_plan(early, in_process)
     if not results.correlations:
         return
     note = f"{name}, {len(chosen)} of {len(plan.chosen)} metrics"

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import shlex
 import sys
 from pathlib import Path
@@ -16,8 +17,6 @@ from harness import own
 from harness.commands._arguments import add
 from harness.commands._output import table
 from harness.errors import BadConfig
-from harness.run.plan import Selection
-from harness.run.prepare import choice
 from harness.run.settings import command_line, expanded, settings
 from harness.studies import Findings, StudyRequest, files, load, names
 from leaderboard.render.text import wrapped
@@ -69,11 +68,9 @@ def carry_out(name: str, request: StudyRequest, repeat: str) -> int:
 
 
 def _request(args: argparse.Namespace) -> StudyRequest:
-    selection = Selection(
-        metrics=tuple(args.metric), datasets=own.import_paths(args.dataset, args.home), split=args.split,
-        qualities=tuple(args.quality), limit=args.limit, seed=args.seed, data=args.data)
-    return StudyRequest(selection, args.home, expanded(args.out), args.draws,
-                        expanded(args.folder) if args.folder else None, choice(settings(args)))
+    requested = dataclasses.replace(settings(args), dataset=own.import_paths(args.dataset, args.home))
+    return StudyRequest(requested, args.home, expanded(args.out), args.draws,
+                        expanded(args.folder) if args.folder else None)
 
 
 def command(args: argparse.Namespace) -> str:

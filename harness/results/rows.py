@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, TypeAlias, get_args, get_origin, get_type_hints
+from typing import Any, ClassVar, Literal, TypeAlias, get_args, get_origin, get_type_hints
 
 import numpy as np
 import numpy.typing as npt
@@ -90,7 +90,7 @@ class DatasetEntry:
     votes: int = 0
 
     @property
-    def kind(self) -> str:
+    def kind(self) -> Literal["real", "sample"]:
         """`sample` or `real`, which never share a board."""
         return "sample" if self.origin == "sample" else "real"
 

@@ -13,7 +13,6 @@ from harness.results.item_scores import labels
 from harness.results.rows import ColumnKey, Comparisons, Reliability, Target
 from harness.run import correlate
 from harness.run.correlate import TargetData
-from harness.run.plan import Draws
 from harness.statistics import pooled
 from harness.statistics import reliability as rater_agreement
 from harness.statistics.coefficients import spearmans
@@ -61,7 +60,7 @@ class Verdicts:
         return pooled.better(parts, weights([dataset for dataset, _ in keys], rule))
 
 
-def reliability(target: TargetData, draws: Draws, cache: Cache, source: str = "") -> tuple[Reliability, ...]:
+def reliability(target: TargetData, seed: int, cache: Cache, source: str = "") -> tuple[Reliability, ...]:
     """Return the agreement of the raters: leave-one-out, split-half and Krippendorff's alpha.
 
     Random draws are seeded by the seed, the quality and the `source` of the votes, by default the dataset's name.
@@ -71,15 +70,15 @@ def reliability(target: TargetData, draws: Draws, cache: Cache, source: str = ""
 
     def compute() -> list[list[object]]:
         by_method = {
-            "leave-one-out": rater_agreement.leave_one_out(votes, spearmans, generator(draws.seed, *origin)),
+            "leave-one-out": rater_agreement.leave_one_out(votes, spearmans, generator(seed, *origin)),
             **({"leave-one-rater-out": rater_agreement.leave_one_rater_out(rated, spearmans)} if rated.size else {}),
-            correlate.RELIABILITY: rater_agreement.split_half(votes, spearmans, generator(draws.seed, *origin)),
+            correlate.RELIABILITY: rater_agreement.split_half(votes, spearmans, generator(seed, *origin)),
             "alpha-ordinal": rater_agreement.alpha(votes, "ordinal"),
             "alpha-interval": rater_agreement.alpha(votes, "interval"),
         }
         return [[method, agreement.value, agreement.items, agreement.note] for method, agreement in by_method.items()]
 
-    key = [*origin, draws.seed, votes.shape, rated.shape, digest(votes, rated)]
+    key = [*origin, seed, votes.shape, rated.shape, digest(votes, rated)]
     return tuple(Reliability(*target.key, *row) for row in cache.get("reliability", key, compute))
 
 

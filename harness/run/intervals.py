@@ -13,7 +13,6 @@ from harness.results.cache import Cache, digest
 from harness.results.rows import RankingRow
 from harness.run.compare import Verdicts, generator
 from harness.run.correlate import TargetData
-from harness.run.plan import Draws
 from harness.statistics.panel import Array
 from harness.statistics.pooled import weights
 from harness.statistics.rank_intervals import Drawn, rank
@@ -24,25 +23,25 @@ MIN_CONTEXTS = 6
 """Minimum number of contexts for letters: swapping fewer whole contexts cannot give p below 5 %."""
 
 
-def resampled(targets: Sequence[TargetData], draws: Draws, cache: Cache) -> dict[tuple[str, str], Array]:
+def resampled(targets: Sequence[TargetData], seed: int, draws: int, cache: Cache) -> dict[tuple[str, str], Array]:
     """Return the correlations of every column on resamples of each target's contexts: (draws, columns)."""
     resamples: dict[tuple[str, str], Array] = {}
-    for dataset, group in groupby(targets if draws.ranks else (), key=lambda target: target.dataset):
+    for dataset, group in groupby(targets if draws else (), key=lambda target: target.dataset):
         qualities = list(group)
         names = range(len(qualities[0].names))
-        key = [dataset, draws.seed, draws.ranks, digest(*(target.judged.means for target in qualities)),
+        key = [dataset, seed, draws, digest(*(target.judged.means for target in qualities)),
                digest(qualities[0].units)]
         columns = [digest(*(target.scores[column] for target in qualities)) for column in names]
-        rows = cache.rows("rank-draws", key, columns, functools.partial(_resampled, qualities, draws))
-        values = rows.reshape(len(names), draws.ranks, len(qualities)).transpose(2, 1, 0)
+        rows = cache.rows("rank-draws", key, columns, functools.partial(_resampled, qualities, seed, draws))
+        values = rows.reshape(len(names), draws, len(qualities)).transpose(2, 1, 0)
         resamples |= {target.key: table for target, table in zip(qualities, values, strict=True)}
     return resamples
 
 
-def _resampled(targets: Sequence[TargetData], draws: Draws, columns: Sequence[int]) -> Array:
+def _resampled(targets: Sequence[TargetData], seed: int, draws: int, columns: Sequence[int]) -> Array:
     """Return the correlations of the given columns of a dataset: (columns, draws x targets)."""
     scores = [target.scored(columns) for target in targets]
-    values = resampled_scores(scores, draws.ranks, STATISTIC, generator(draws.seed, targets[0].dataset, ""))
+    values = resampled_scores(scores, draws, STATISTIC, generator(seed, targets[0].dataset, ""))
     return values.transpose(2, 0, 1).reshape(len(columns), -1)
 
 

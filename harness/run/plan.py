@@ -12,130 +12,103 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import registry as datasets
-from benchmarks.dataset import Dataset, DatasetCard, Item, Quality, Rating, Split
+from benchmarks.dataset import Dataset, DatasetCard, Item, Quality, Rating
 from benchmarks.errors import UnknownDataset, nearest
 from benchmarks.tables import private
 from harness.errors import BadConfig
 from harness.run.reuse import Reused
+from harness.run.settings import Settings, additional_statistics
 from harness.statistics.estimates import full_name
 from metrics import registry as metrics
 from metrics.errors import BrokenPlugin
 from metrics.registry import Chosen
 
-
-@dataclass(frozen=True, slots=True)
-class Selection:
-    """Selected datasets, qualities and metrics; empty means all. `beside` lists additional metrics.
-
-    The language "all" selects the split "more", unless datasets or a split are named. `limit` keeps the first items of
-    each dataset, `sample` is the number of items to draw with `sampled`.
-    """
-
-    metrics: tuple[str, ...] = ()
-    beside: tuple[str, ...] = ()
-    datasets: tuple[str, ...] = ()
-    split: Split | None = None
-    languages: tuple[str, ...] = ()
-    qualities: tuple[str, ...] = ()
-    limit: int | None = None
-    sample: int | None = None
-    seed: int = 0
-    aggregations: tuple[str, ...] = ("mean",)
-    data: str = "auto"
-
-    def requested(self) -> dict[str, Any]:
-        """Return the selection as recorded in the results, without the seed and local folders."""
-        values = {name: list(value) if isinstance(value, tuple) else value
-                  for name, value in dataclasses.asdict(self).items()}
-        values |= {name: [metrics.without_folders(metric) for metric in getattr(self, name)]
-                   for name in ("metrics", "beside")}
-        return {name: value for name, value in values.items() if value not in ([], None) and name != "seed"}
-
-
-@dataclass(frozen=True, slots=True)
-class Draws:
-    """Number of random draws for rank intervals (0: none) and for PERM-BOTH.
-
-    `quick` computes correlations only: no comparisons, no reliability, no decisions. `statistics` are additional ones,
-    each with a level. `epsilon` is the share of items by which a metric may fall short of the rater that it replaces.
-    """
-
-    seed: int = 0
-    ranks: int = 1000
-    permutations: int = 1000
-    quick: bool = False
-    statistics: tuple[tuple[str, str], ...] = ()
-    epsilon: float = 0.1
+RECORDED = {"metrics": "metric", "beside": "with_", "datasets": "dataset", "split": "split", "languages": "language",
+            "qualities": "quality", "limit": "limit", "sample": "sample", "aggregations": "aggregate", "data": "data"}
+"""Names of settings in the results; the seed and the environment are recorded separately."""
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
     """A run: every metric on every dataset, and the statistics of their scores.
 
-    `broken` lists plug-ins that cannot be loaded and were not named in the selection, with the reason. `examples` is
-    the number of items per dataset to keep with their texts, `ratings` a file of private ratings, `command` the command
-    that repeats the run, `reused` scores from a bundle.
+    `broken` lists plug-ins that cannot be loaded and were not named in the settings, with the reason. `command` is the
+    command that repeats the run, `reused` has scores from a bundle. A `quick` run computes correlations only: no
+    intervals, comparisons, reliability, decisions or examples.
     """
 
-    selection: Selection
+    settings: Settings
     cards: tuple[DatasetCard, ...]
     chosen: tuple[Chosen, ...]
     broken: tuple[tuple[str, str], ...] = ()
-    draws: Draws = Draws()
-    examples: int = 0
-    rescore: bool = False
-    ratings: Path | None = None
     command: str = ""
     reused: Reused = field(default_factory=Reused)
+    quick: bool = False
 
     def qualities(self, card: DatasetCard) -> tuple[Quality, ...]:
-        return _matching(card.qualities, self.selection.qualities)
+        return _matching(card.qualities, self.settings.quality)
 
     @property
     def targets(self) -> int:
         return sum(len(self.qualities(card)) for card in self.cards)
 
+    @property
+    def draws(self) -> int:
+        """The number of resamples for rank intervals."""
+        return 0 if self.quick else self.settings.draws
+
+    @property
+    def examples(self) -> int:
+        """The number of items per dataset to keep with their texts."""
+        return 0 if self.quick else self.settings.examples
+
     def options(self) -> dict[str, Any]:
         """Return all options that affect the results, except seed and environment, as recorded in the results."""
-        options = {**self.selection.requested(), "draws": self.draws.ranks, "permutations": self.draws.permutations,
-                   "epsilon": self.draws.epsilon, "examples": self.examples}
-        if self.draws.statistics:
-            options["statistics"] = [full_name(*statistic) for statistic in self.draws.statistics]
+        settings = self.settings
+        values = {name: getattr(settings, setting) for name, setting in RECORDED.items()}
+        values |= {name: tuple(map(metrics.without_folders, values[name])) for name in ("metrics", "beside")}
+        options = {name: list(value) if isinstance(value, tuple) else value
+                   for name, value in values.items() if value not in ((), None)}
+        options |= {"draws": self.draws, "permutations": settings.permutations, "epsilon": settings.epsilon,
+                    "examples": self.examples}
+        if statistics := additional_statistics(settings.statistic, settings.level):
+            options["statistics"] = [full_name(*statistic) for statistic in statistics]
         if self.reused.name:
             options["reused"] = f"{self.reused.name}, sha256 {self.reused.digest}"
-        if self.ratings:
-            options["ratings sha256"] = hashlib.sha256(self.ratings.read_bytes()).hexdigest()
+        if settings.ratings:
+            options["ratings sha256"] = hashlib.sha256(settings.ratings.read_bytes()).hexdigest()
         return options
 
 
-def make(selection: Selection, draws: Draws | None = None, *, examples: int = 0, rescore: bool = False,
-         ratings: Path | None = None, command: str = "") -> Plan:
-    """Turn a selection into a plan; raise BadConfig for an unknown name, suggesting the nearest known one."""
-    requested = {datasets.card(name.casefold()).name for name in selection.datasets or datasets.names()}
+def make(settings: Settings, command: str = "", *, quick: bool = False) -> Plan:
+    """Choose datasets and metrics; raise BadConfig for an unknown name, suggesting the nearest known one."""
+    requested = {datasets.card(name.casefold()).name for name in settings.dataset or datasets.names()}
     cards = [card for card in datasets.cards().values()
-             if card.name in requested and selection.split in (None, card.split)]
+             if card.name in requested and settings.split in (None, card.split)]
     if not cards:
-        raise BadConfig(f"nothing to run: none of {', '.join(selection.datasets)} is in the split {selection.split}")
-    cards = [card for card in cards if _in(card, selection)]
+        raise BadConfig(f"nothing to run: none of {', '.join(settings.dataset)} is in the split {settings.split}")
+    cards = [card for card in cards if _in(card, settings)]
     if not cards:
         available = sorted({card.language for card in datasets.cards().values()})
-        raise BadConfig(f"no dataset is in the language {' or '.join(selection.languages)}; available languages: "
+        raise BadConfig(f"no dataset is in the language {' or '.join(settings.language)}; available languages: "
                         f"{', '.join(available)} (`harness import` accepts translations)")
     known = sorted({name for card in cards for quality in card.qualities
                     for name in (quality.name.casefold(), quality.dimension)})
-    for name in selection.qualities:
+    for name in settings.quality:
         if name.casefold() not in known:
             raise BadConfig(f"no quality {name!r} in these datasets; {nearest(name, known)}")
-    cards = [card for card in cards if _matching(card.qualities, selection.qualities)]
-    chosen, broken = choose(selection.metrics, selection.beside, selection.seed)
-    return Plan(selection, tuple(cards), chosen, broken, draws or Draws(), examples, rescore, ratings, command)
+    cards = [card for card in cards if _matching(card.qualities, settings.quality)]
+    chosen, broken = choose(settings.metric, settings.with_, settings.seed)
+    return Plan(settings, tuple(cards), chosen, broken, command, quick=quick)
 
 
-def _in(card: DatasetCard, selection: Selection) -> bool:
-    """Return True if a dataset is in a selected language."""
-    if "all" in selection.languages:
-        return bool(selection.datasets or selection.split) or card.split == "more"
-    return not selection.languages or card.language in selection.languages
+def _in(card: DatasetCard, settings: Settings) -> bool:
+    """Return True if a dataset is in a selected language; "all" selects the split "more", unless datasets or a split
+    are named.
+    """
+    if "all" in settings.language:
+        return bool(settings.dataset or settings.split) or card.split == "more"
+    return not settings.language or card.language in settings.language
 
 
 def choose(names: Sequence[str], beside: Sequence[str], seed: int,
@@ -168,17 +141,17 @@ def choose(names: Sequence[str], beside: Sequence[str], seed: int,
     return tuple(chosen[label] for label in sorted(chosen)), tuple(broken)
 
 
-def load(card: DatasetCard, home: Path, selection: Selection) -> Dataset | None:
+def load(card: DatasetCard, home: Path, settings: Settings) -> Dataset | None:
     """Load the selected items of a dataset; None if it has no data of the selected kind."""
     try:
-        dataset = datasets.sample(card) if selection.data == "sample" else datasets.load(card.name, home)
+        dataset = datasets.sample(card) if settings.data == "sample" else datasets.load(card.name, home)
     except UnknownDataset:  # a user's dataset that has not been imported
         return None
-    if selection.data == "real" and dataset.origin == "sample":
+    if settings.data == "real" and dataset.origin == "sample":
         return None
-    items = dataset.items[: selection.limit]
-    if selection.sample:
-        items = sampled(items, selection.sample, f"{selection.seed} {card.name}")
+    items = dataset.items[: settings.limit]
+    if settings.sample:
+        items = sampled(items, settings.sample, f"{settings.seed} {card.name}")
     if len(items) == len(dataset.items):
         return dataset
     ids = {item.id for item in items}
@@ -187,14 +160,14 @@ def load(card: DatasetCard, home: Path, selection: Selection) -> Dataset | None:
 
 def private_ratings(plan: Plan, home: Path) -> Mapping[str, tuple[Rating, ...]]:
     """Read the private ratings, by dataset."""
-    if plan.ratings is None:
+    if plan.settings.ratings is None:
         return {}
     owners = private.Owners()
     for card in plan.cards:
-        dataset = load(card, home, dataclasses.replace(plan.selection, limit=None))
+        dataset = load(card, home, dataclasses.replace(plan.settings, limit=None))
         if dataset is not None:
             owners.add(dataset)
-    return private.read(plan.ratings, owners)
+    return private.read(plan.settings.ratings, owners)
 
 
 def with_ratings(dataset: Dataset, ratings: Sequence[Rating]) -> tuple[Dataset, str]:
@@ -208,10 +181,10 @@ def with_ratings(dataset: Dataset, ratings: Sequence[Rating]) -> tuple[Dataset, 
     return dataclasses.replace(dataset, card=card), note
 
 
-def load_named(name: str, home: Path, selection: Selection) -> Dataset | None:
+def load_named(name: str, home: Path, settings: Settings) -> Dataset | None:
     """Load a dataset by name, in any process."""
     datasets.register_home(home)
-    return load(datasets.card(name), home, selection)
+    return load(datasets.card(name), home, settings)
 
 
 def sampled(items: Sequence[Item], size: int, seed: str) -> tuple[Item, ...]:

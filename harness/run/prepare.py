@@ -16,14 +16,12 @@ from benchmarks.storage.files import sweep
 from harness import own
 from harness.errors import BadConfig
 from harness.run import plan, reuse
-from harness.run.plan import Plan, Selection
+from harness.run.plan import Plan
 from harness.run.settings import Settings, additional_statistics, command_line, home_folder
 from harness.run.workspace import Workspace, bytes_of, open_workspace
 from metrics import registry
 from metrics.external.libraries.evaluate import EvaluateModule
 from metrics.external.libraries.scores import ScoresOfFile
-from metrics.judges import spending
-from metrics.models.service import Choice
 
 OMITTED = {"home", "out", "dry_run", "json", "rescore", "executor", "address", "gpus", "store", "timeout",
           "memory", "price", "max_cost", "max_requests"}
@@ -35,20 +33,12 @@ def prepare(requested: Settings) -> tuple[Plan, Workspace]:
     check(requested)
     if not requested.dry_run:
         sweep(requested.out)
-    draws = plan.Draws(requested.seed, requested.draws, requested.permutations,
-                       statistics=additional_statistics(requested.statistic, requested.level),
-                       epsilon=requested.epsilon)
     home = home_folder(requested.home)
     datasets.register_home(home)
     plan.choose(requested.metric, requested.with_, requested.seed)  # reject unknown names before importing a table
     requested = dataclasses.replace(requested, dataset=tuple(sorted(
         own.import_paths(requested.dataset, home, own.Reading(requested.columns, requested.scale)))))
-    selection = Selection(
-        metrics=requested.metric, beside=requested.with_, datasets=requested.dataset, split=requested.split,
-        languages=requested.language, qualities=requested.quality, limit=requested.limit, sample=requested.sample,
-        seed=requested.seed, aggregations=requested.aggregate or ("mean",), data=requested.data)
-    prepared = plan.make(selection, draws, examples=requested.examples, rescore=requested.rescore,
-                     ratings=requested.ratings, command=command(requested))
+    prepared = plan.make(requested, command(requested))
     if not (requested.dataset or requested.split):  # the bundled sample has no recent datasets
         prepared = dataclasses.replace(prepared, cards=tuple(
             card for card in prepared.cards if card.split != "recent" or store.note(home, card.name)))
@@ -56,9 +46,9 @@ def prepare(requested: Settings) -> tuple[Plan, Workspace]:
         if isinstance(pick.metric, EvaluateModule) and not requested.dry_run:
             pick.metric.check_field()
     _check_score_files(prepared, home)
-    work = open_workspace(prepared, home, requested.out, choice=choice(requested), requested=requested)
+    work = open_workspace(prepared, home, requested.out, log=True)
     if requested.reuse:
-        reused = reuse.take(requested.reuse, prepared.chosen, selection.aggregations, work.models)
+        reused = reuse.take(requested.reuse, prepared.chosen, requested.aggregate, work.models)
         prepared = dataclasses.replace(prepared, reused=reused)
     return prepared, work
 
@@ -66,7 +56,7 @@ def prepare(requested: Settings) -> tuple[Plan, Workspace]:
 def _check_score_files(prepared: Plan, home: Path) -> None:
     """Raise BadConfig for a score file that seems made for real data, some of whose ids the bundled sample shares."""
     files = {pick.label: pick.metric.scores for pick in prepared.chosen if isinstance(pick.metric, ScoresOfFile)}
-    if not files or prepared.selection.data == "real":
+    if not files or prepared.settings.data == "real":
         return
     planned, known, sampled = {card.name for card in prepared.cards}, set[str](), set[str]()
     for name in datasets.names():
@@ -117,15 +107,7 @@ def check(requested: Settings) -> None:
         if wrong:
             raise BadConfig(message)
     bytes_of(requested.memory)
-
-
-def choice(requested: Settings) -> Choice:
-    return Choice(
-        encoder=requested.encoder, lm=requested.lm, vectors=requested.vectors, device=requested.device,
-        precision=requested.precision, batch_tokens=requested.batch_tokens,
-        download=not (requested.offline or requested.dry_run),
-        price=spending.parsed(requested.price) if requested.price else (0.0, 0.0), max_cost=requested.max_cost,
-        max_requests=requested.max_requests)
+    additional_statistics(requested.statistic, requested.level)
 
 
 def command(requested: Settings) -> str:

@@ -20,6 +20,7 @@ from harness.run.correlate import TargetData
 from harness.run.plan import Plan
 from harness.run.rank import boards, ranking, unseen
 from harness.run.scores import Scored, Scoring
+from harness.run.settings import additional_statistics
 from harness.run.workspace import Workspace
 from harness.scoring.lease import exclusive
 from harness.statistics.pooled import Swapped
@@ -63,7 +64,7 @@ def run_with_data(plan: Plan, work: Workspace) -> tuple[Results, tuple[TargetDat
         tables["failures"][:0] = [Failure("every dataset", name, reason) for name, reason in plan.broken]
         _rank(plan, work, collected)
         device = (work.executor.device if work.executor else "") or str(work.models.machine)
-        facts = environment.facts(plan.selection.seed, device, plan.options(), plan.command)
+        facts = environment.facts(plan.settings.seed, device, plan.options(), plan.command)
         rows: dict[str, Any] = {name: tuple(table) for name, table in tables.items()}
         return Results(run=facts, **rows), tuple(collected.data)
 
@@ -73,13 +74,13 @@ def _load(plan: Plan, work: Workspace, card: DatasetCard, ratings: Sequence[Rati
     """Load a dataset and join private ratings; if there is none, record the reason and return None."""
     try:
         with work.progress.stage("loading", card.name):
-            dataset = plans.load(card, work.home, plan.selection)
+            dataset = plans.load(card, work.home, plan.settings)
     except BadStore as error:  # its targets still count, so that no average omits them
         collected.tables["failures"].append(Failure(card.name, EVERY_METRIC, str(error)))
         collected.counted[card.split, "real"] |= {(card.name, quality.name) for quality in plan.qualities(card)}
         return None
     if dataset is None:
-        reason = ("real data not installed" if plan.selection.data == "real" else
+        reason = ("real data not installed" if plan.settings.data == "real" else
                   "not imported, and not in the bundled sample")
         collected.tables["skips"].append(Skip(card.name, EVERY_METRIC, reason))
         return None
@@ -92,25 +93,26 @@ def _load(plan: Plan, work: Workspace, card: DatasetCard, ratings: Sequence[Rati
 def _correlate_and_compare(plan: Plan, work: Workspace, dataset: Dataset, scores: Scored, collected: Collected,
                            ) -> None:
     """Correlate every column with every quality, compare the columns, and collect ratings and scores."""
-    tables, draws, cache = collected.tables, plan.draws, None if plan.draws.quick else work.cache
+    tables, settings, cache = collected.tables, plan.settings, None if plan.quick else work.cache
+    statistics = additional_statistics(settings.statistic, settings.level)
     qualities = correlate.judged(dataset, plan.qualities(dataset.card))
-    points = correlate.item_scores(dataset, qualities, scores, plan.selection.aggregations)
+    points = correlate.item_scores(dataset, qualities, scores, plan.settings.aggregate)
     first = len(tables["correlations"])
     learned_here = entries.fitted_on(plan, work.models, dataset.card.name)
     excluded = learned_here if dataset.kind == "real" else ()
     source = dataset.fingerprint if dataset.card.split == "own" else ""  # users may rename their tables
     for target in correlate.targets(points, qualities):
-        agreement = compare.reliability(target, draws, cache, source) if cache else ()
+        agreement = compare.reliability(target, settings.seed, cache, source) if cache else ()
         tables["correlations"] += correlate.correlations(target, reliability=agreement, cache=cache)
-        for statistic in draws.statistics:
+        for statistic in statistics:
             tables["correlations"] += correlate.correlations(target, [statistic], cache=cache)
         tables["reliability"] += agreement
         if cache:
-            parts = compare.contributions(target, draws.seed, draws.permutations, excluded)
+            parts = compare.contributions(target, settings.seed, settings.permutations, excluded)
             collected.parts[target.key] = parts
             tests = compare.comparisons(target, parts)
             tables["comparisons"].append(tests)
-            tables["decisions"] += decide.decisions(target, draws.epsilon, draws.seed, cache,
+            tables["decisions"] += decide.decisions(target, settings.epsilon, settings.seed, cache,
                                                     compare.tied_first(target, parts, tests))
         collected.data.append(target)
     if plan.examples and dataset.card.shareable:
@@ -131,15 +133,15 @@ def _rank(plan: Plan, work: Workspace, collected: Collected) -> None:
     for (split, kind), targets in sorted(collected.counted.items()):
         if targets:
             data = [target for target in collected.data if target.key in targets]
-            resamples = intervals.resampled(data, plan.draws, work.cache)
-            verdicts = None if plan.draws.quick else compare.Verdicts(data, collected.parts)
+            resamples = intervals.resampled(data, plan.settings.seed, plan.draws, work.cache)
+            verdicts = None if plan.quick else compare.Verdicts(data, collected.parts)
             first_places = verdicts and firmness.FirstPlaces(data, on_ratings, verdicts, work.cache)
             for board, cells in boards(split, frozenset(targets), tables["datasets"]):
                 ranked = tuple(ranking(board, kind, cells, correlations, seen))
                 tables["ranking"] += intervals.with_intervals(
-                    ranked, [target for target in data if target.key in cells], resamples, plan.draws.seed, verdicts)
+                    ranked, [target for target in data if target.key in cells], resamples, plan.settings.seed, verdicts)
                 if first_places:
                     tables["firmness"] += first_places.firmness(board, kind, cells, ranked)
-    for target in () if plan.draws.quick else collected.data:
+    for target in () if plan.quick else collected.data:
         tables["disagreement"] += disagree.disagreement(target)
         tables["vote_counts"] += disagree.vote_counts(target, seen)

@@ -61,7 +61,7 @@ class Scoring:
             with work.progress.stage(SCORING, name):
                 self._score(to_score(plan, work, dataset), Local(dataset, work.models, work.store))
         scorer = Scorer(
-            dataset, work.models, work.store, plan.rescore,
+            dataset, work.models, work.store, plan.settings.rescore,
             fresh={key for scored_on, key in self.scored if scored_on == fingerprint},
             known={**plan.reused.inputs(dataset),
                    **{key: error for (failed_on, key), error in self.errors.items() if failed_on == fingerprint}})
@@ -84,13 +84,13 @@ class Scoring:
 
     def _planned(self, card: DatasetCard) -> list[Pair]:
         try:
-            dataset = plans.load(card, self.work.home, self.plan.selection)
+            dataset = plans.load(card, self.work.home, self.plan.settings)
         except BadStore:  # reported when the run reaches the dataset
             return []
         return to_score(self.plan, self.work, dataset) if dataset else []
 
     def _score(self, planned: Sequence[Pair], executor: Executor) -> None:
-        errors = score_pairs(planned, executor, self.work.store, self.work.progress, rescore=self.plan.rescore)
+        errors = score_pairs(planned, executor, self.work.store, self.work.progress, rescore=self.plan.settings.rescore)
         self.errors |= errors
         self.scored |= {pair.key for pair in planned} - errors.keys()
 
@@ -121,5 +121,5 @@ def to_score(plan: Plan, work: Workspace, dataset: Dataset) -> list[Pair]:
     """List the pairs to be scored on a dataset."""
     reused, size = plan.reused.scores(dataset), work.progress.size(dataset)
     return pairs(dataset, [chosen for chosen in plan.chosen if chosen.label not in reused], work.models, work.store,
-                 {label: seconds(cost, size) for label, cost in work.progress.earlier.items()}, rescore=plan.rescore,
-                 known=plan.reused.inputs(dataset))
+                 {label: seconds(cost, size) for label, cost in work.progress.earlier.items()},
+                 rescore=plan.settings.rescore, known=plan.reused.inputs(dataset))

@@ -35,7 +35,7 @@ class Settings:
     split: Split | None = None
     language: tuple[str, ...] = ()
     data: Literal["auto", "real", "sample"] = "auto"
-    aggregate: tuple[Literal["mean", "sum", "max", "product"], ...] = ()
+    aggregate: tuple[Literal["mean", "sum", "max", "product"], ...] = ("mean",)
     limit: int | None = None
     sample: int | None = None
     ratings: Path | None = None

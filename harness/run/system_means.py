@@ -63,8 +63,7 @@ def system_means(plan: Plan, work: Workspace, column: str = "", by: By = "system
     """Score the datasets of a plan with its metric, and estimate the mean ratings on each quality."""
     if len(plan.chosen) != 1:
         raise BadConfig("an estimate uses the scores of exactly one metric; name it with --metric NAME")
-    draws = dataclasses.replace(plan.draws, ranks=0, quick=True)
-    results, targets = run_with_data(dataclasses.replace(plan, draws=draws, examples=0), work)
+    results, targets = run_with_data(dataclasses.replace(plan, quick=True), work)
     for reason in (*(failure.error for failure in results.failures), *(skip.reason for skip in results.skips)):
         raise BadConfig(f"{plan.chosen[0].label} has no scores: {reason}")
     systems = {points.dataset: points.systems for points in results.points}

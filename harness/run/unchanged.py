@@ -42,9 +42,9 @@ def inputs(plan: Plan, work: Workspace, options: Mapping[str, Any], out: Path) -
         "datasets": {card.name: _dataset(work.home, card.name) for card in plan.cards},
         "metrics": [[chosen.label, *map(str, _signed(chosen, work))] for chosen in plan.chosen],
         "options": {name: str(value) for name, value in options.items()}, "installed": _installed(),
-        "environment": str(facts(plan.selection.seed, str(work.models.machine), {}, plan.command)),
+        "environment": str(facts(plan.settings.seed, str(work.models.machine), {}, plan.command)),
         "reused": plan.reused.digest,
-        "ratings": hashlib.sha256(plan.ratings.read_bytes()).hexdigest() if plan.ratings else "",
+        "ratings": hashlib.sha256(ratings.read_bytes()).hexdigest() if (ratings := plan.settings.ratings) else "",
         "studies": _digests(out, "studies")}
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 

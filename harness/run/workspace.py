@@ -16,6 +16,7 @@ from harness.scoring import costs
 from harness.scoring.cluster import Cluster, Setup
 from harness.scoring.progress import LOG, RunProgress
 from harness.scoring.store import ScoreStore
+from metrics.judges import spending
 from metrics.models import weights
 from metrics.models.service import Choice, Models
 
@@ -34,31 +35,36 @@ class Workspace:
     executor: Cluster | None = None
 
 
-def open_workspace(plan: Plan, home: Path, out: Path, *, choice: Choice | None = None,
-                   requested: Settings | None = None) -> Workspace:
-    """Open the workspace of a plan with its stores under `out`; raise BadConfig for a missing device.
+def choice(settings: Settings) -> Choice:
+    """Return the models, device and limits that the settings choose."""
+    return Choice(
+        encoder=settings.encoder, lm=settings.lm, vectors=settings.vectors, device=settings.device,
+        precision=settings.precision, batch_tokens=settings.batch_tokens,
+        download=not (settings.offline or settings.dry_run),
+        price=spending.parsed(settings.price) if settings.price else (0.0, 0.0), max_cost=settings.max_cost,
+        max_requests=settings.max_requests)
 
-    The settings choose executor, store and log; without settings, this process scores and writes no log.
-    """
-    choice, settings = choice or Choice(), requested or Settings()
-    models = Models(home, choice)
+
+def open_workspace(plan: Plan, home: Path, out: Path, *, log: bool = False) -> Workspace:
+    """Open the workspace of a plan with its stores under `out`; raise BadConfig for a missing device."""
+    settings, chosen = plan.settings, choice(plan.settings)
+    models = Models(home, chosen)
     machine = models.machine  # checked before anything is scored
-    for name in (choice.encoder.partition("+")[0], choice.lm, choice.vectors):
+    for name in (chosen.encoder.partition("+")[0], chosen.lm, chosen.vectors):
         if suggestion := weights.mistyped(name):
             raise BadConfig(suggestion)
     store = ScoreStore(settings.store or out / "scores")
     earlier = costs.read(home, plan.chosen, models, shipped=not settings.dry_run)
     others = earlier.get(costs.OTHERS, costs.Cost(math.nan, 0, 0)).item * len(plan.chosen) * plan.targets
-    log = out / LOG if requested else None
-    progress = RunProgress(log, earlier=earlier, others=others)  # before the cluster, so that its start is timed
+    progress = RunProgress(out / LOG if log else None, earlier=earlier, others=others)  # times the cluster's start
     executor: Cluster | None = None
     if settings.executor != "local" and not settings.dry_run:
         if settings.store.startswith("memory://"):
             raise BadConfig(f"--store {settings.store}: other processes cannot see it; use --executor local")
         if machine.kind != "cpu" and not settings.gpus:
             raise BadConfig("--executor ray needs the GPUs per worker, such as --gpus 1 or 0.25, or --device cpu")
-        setup = Setup(functools.partial(load_named, home=home.absolute(), selection=plan.selection), home.absolute(),
-                      store.files.address, choice, machine.precision, plan.selection.seed, bytes_of(settings.memory))
+        setup = Setup(functools.partial(load_named, home=home.absolute(), settings=settings), home.absolute(),
+                      store.files.address, chosen, machine.precision, settings.seed, bytes_of(settings.memory))
         count = int(settings.executor.partition(":")[2] or 0)  # 0: as many as the cluster has room for
         executor = Cluster(setup, settings.address, count, settings.gpus, settings.timeout)
     return Workspace(home, store, Cache(out / "statistics"), models, progress, executor)

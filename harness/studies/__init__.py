@@ -28,10 +28,10 @@ from harness.results import exhibits, heat_maps
 from harness.results.rows import Exhibit, Grid, HeatMap, Results
 from harness.run import plan
 from harness.run.correlate import TargetData
-from harness.run.plan import Plan, Selection
+from harness.run.plan import Plan
 from harness.run.run import run_with_data
+from harness.run.settings import Settings
 from harness.run.workspace import Workspace, open_workspace
-from metrics.models.service import Choice
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,20 +49,19 @@ class Findings:
 class StudyRequest:
     """The command line of a study, with data and models loaded on first use; `folder` is the value of --from."""
 
-    selection: Selection
+    settings: Settings
     home: Path
     out: Path
     draws: int = 400
     folder: Path | None = None
-    choice: Choice | None = None
 
     @cached_property
     def plan(self) -> Plan:
-        return plan.make(self.selection, plan.Draws(self.selection.seed, ranks=0))
+        return plan.make(dataclasses.replace(self.settings, draws=0, examples=0))
 
     @cached_property
     def workspace(self) -> Workspace:
-        return open_workspace(self.plan, self.home, self.out, choice=self.choice)
+        return open_workspace(self.plan, self.home, self.out)
 
     @property
     def broken(self) -> tuple[str, ...]:
@@ -70,7 +69,7 @@ class StudyRequest:
         return tuple(f"{name}: {reason}" for name, reason in self.plan.broken)
 
     def datasets(self) -> list[Dataset]:
-        loaded = (plan.load(card, self.home, self.selection) for card in self.plan.cards)
+        loaded = (plan.load(card, self.home, self.settings) for card in self.plan.cards)
         return [dataset for dataset in loaded if dataset is not None]
 
     def scored(self, study: str) -> tuple[Results, list[TargetData], tuple[str, ...]]:

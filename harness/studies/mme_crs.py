@@ -39,11 +39,11 @@ def study(request: StudyRequest) -> Findings:
     """Score each system of the tables on the chosen turn-level datasets."""
     turns = tuple(card.name for card in request.plan.cards if card.level == "turn")
     metrics = tuple(column.replace("-single", "") for column in COLUMNS)
-    selection = dataclasses.replace(request.selection, metrics=metrics, datasets=turns)
+    settings = dataclasses.replace(request.settings, metric=metrics, dataset=turns)
     rows: list[dict[str, Any]] = []
     failures: tuple[str, ...] = ()
     if turns:
-        results, targets, failures = dataclasses.replace(request, selection=selection).scored("mme-crs")
+        results, targets, failures = dataclasses.replace(request, settings=settings).scored("mme-crs")
         kinds = {entry.name: entry.kind for entry in results.datasets}
         for kind, title in DATA.items():
             rows += measured(title, [target for target in targets if kinds[target.dataset] == kind])

@@ -25,6 +25,7 @@ from harness.results.rows import BoardId, Correlation, RankingRow, Results
 from harness.run import correlate, environment, plan
 from harness.run.correlate import Judged
 from harness.run.rank import RULES, Target, by_column, over, unseen
+from harness.run.settings import Settings
 from harness.statistics.rank_intervals import rank
 from harness.verification import rescoring
 from harness.verification.rescoring import How
@@ -76,7 +77,7 @@ def load(bundle: Results, home: Path, ratings: Path | None) -> tuple[dict[str, D
                      for name in ("limit", "sample"))
     for entry in bundle.datasets:
         try:
-            dataset = plan.load(datasets.card(entry.name), home, plan.Selection(
+            dataset = plan.load(datasets.card(entry.name), home, Settings(
                 data=entry.kind, limit=limit, sample=sample, seed=run.seed))
         except BenchmarkError as error:
             unknown = entry.name not in datasets.names()

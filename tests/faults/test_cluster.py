@@ -16,7 +16,8 @@ import pytest
 
 from harness.cli import main
 from harness.errors import BadConfig, StoreError
-from harness.run.plan import Selection, load_named
+from harness.run.plan import load_named
+from harness.run.settings import Settings
 from harness.scoring import cluster
 from harness.scoring.cluster import Cluster, Setup, Worker
 from harness.scoring.pairs import Pair
@@ -34,7 +35,7 @@ RAY = pytest.mark.skipif(importlib.util.find_spec("ray") is None, reason="Ray is
 
 
 def setup(home: Path, store: Path) -> Setup:
-    load = functools.partial(load_named, home=home, selection=Selection(metrics=("length",), datasets=("esl",)))
+    load = functools.partial(load_named, home=home, settings=Settings(metric=("length",), dataset=("esl",)))
     return Setup(load, home, str(store), Choice(device="cpu"), "fp32", 0)
 
 

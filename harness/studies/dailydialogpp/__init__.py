@@ -31,8 +31,8 @@ FLAGS = ("metric", "folder")
 
 def study(request: StudyRequest) -> Findings:
     """Compute missing scores, classify the replies, and compare the metrics."""
-    source, seed = _source(request), request.selection.seed
-    space, limit = request.workspace, request.selection.limit
+    source, seed = _source(request), request.settings.seed
+    space, limit = request.workspace, request.settings.limit
     contexts = {part: data.read(source, part, limit) for part in data.PARTS}
     scores = ReplyScores(contexts, changes(seed, None), seed, space.models, space.store, Progress())
     try:

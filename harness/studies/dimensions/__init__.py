@@ -32,7 +32,7 @@ PAPER = Tables.of("finedeval")
 
 
 def study(request: StudyRequest) -> Findings:
-    seed, qualities = request.selection.seed, request.selection.qualities
+    seed, qualities = request.settings.seed, request.settings.quality
     related = (relate(dataset, qualities, seed, request.draws) for dataset in request.datasets())
     relations = [row for row in related if row is not None]
     if not relations:

@@ -48,12 +48,12 @@ def study(request: StudyRequest) -> Findings:
     parts = [part for part in PARTS if corpora.path(part.corpus, request.home).is_file()]
     if not parts:
         raise BadConfig(f"none of the corpora is available; run `harness fetch --corpora {PARTS[0].corpus}` to get one")
-    space, selection = request.workspace, request.selection
+    space, settings = request.workspace, request.settings
     progress, start = Progress(), time.monotonic()
     accuracies: dict[Training, list[float]] = {}
     failures = list(request.broken)
     for part, kind, chosen in ((part, kind, chosen) for part in parts for kind in KINDS for chosen in systems):
-        training = Training(chosen.label, chosen.metric, part, kind, selection.seed, selection.limit, space.models,
+        training = Training(chosen.label, chosen.metric, part, kind, settings.seed, settings.limit, space.models,
                             space.cache)
         try:
             values = training.accuracies()

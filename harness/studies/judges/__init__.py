@@ -106,7 +106,7 @@ def _line(check: Check) -> tuple[str, ...]:
 
 def audited(metric: Judge | LocalJudge, dataset: Dataset, request: StudyRequest) -> tuple[Quality, list[Check], str]:
     """Return the quality, the checks of a judge on a dataset, and a remark about its cost and the votes."""
-    models, rng = request.workspace.models, np.random.default_rng(request.selection.seed)
+    models, rng = request.workspace.models, np.random.default_rng(request.settings.seed)
     quality = _quality(metric.prompt, request.plan.qualities(dataset.card))
     metric = metric.about([quality.dimension])
     (people,) = judged(dataset, [quality])

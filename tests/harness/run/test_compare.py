@@ -16,7 +16,6 @@ from harness.results.files import read
 from harness.results.rows import Results
 from harness.run import compare, correlate
 from harness.run.correlate import Judged, TargetData
-from harness.run.plan import Draws
 from harness.statistics import reliability, significance
 from harness.statistics.panel import codes, people
 from harness.statistics.permutation import all_pairs_by_permutation
@@ -57,7 +56,7 @@ def test_comparisons_are_perm_both_of_every_pair(rng: np.random.Generator) -> No
 
 def test_correlations_are_corrected_for_rater_unreliability(rng: np.random.Generator, tmp_path: Path) -> None:
     target = rated(rng)
-    rows = compare.reliability(target, Draws(seed=1), Cache(tmp_path))
+    rows = compare.reliability(target, 1, Cache(tmp_path))
     value = {row.method: row.value for row in rows}
     assert value["alpha-interval"] == reliability.alpha(target.judged.votes, "interval").value
     assert 0.5 < value["leave-one-out"] < value["split-half"] < 1
@@ -68,7 +67,7 @@ def test_correlations_are_corrected_for_rater_unreliability(rng: np.random.Gener
 def test_reliability_depends_on_the_votes_and_not_on_the_name(rng: np.random.Generator, tmp_path: Path) -> None:
     target = rated(rng)
     values = {tuple(row.value for row in compare.reliability(
-        replace(target, dataset=name), Draws(), Cache(tmp_path), source))
+        replace(target, dataset=name), 0, Cache(tmp_path), source))
         for name, source in (("a", "votes"), ("b", "votes"), ("a", "others"))}
     assert len(values) == 2
 

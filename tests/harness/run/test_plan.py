@@ -21,7 +21,7 @@ from harness.results import files
 from harness.run import plan
 from harness.run.correlate import Judged
 from harness.run.entries import metric_entry, untrained, warning
-from harness.run.plan import Draws, Selection, load, sampled
+from harness.run.plan import load, sampled
 from harness.run.run import run
 from harness.run.settings import Settings, settings
 from harness.run.workspace import open_workspace
@@ -61,7 +61,7 @@ def test_a_run_on_a_sample_can_be_repeated_and_extended(tmp_path: Path, home: Pa
     results = files.read(tmp_path / "report")
     assert results.run.options["sample"] == 20
     assert "--sample 20" in results.run.command
-    dataset = load(registry.card("fed-turn"), home, Selection(sample=20))
+    dataset = load(registry.card("fed-turn"), home, Settings(sample=20))
     assert dataset is not None
     assert results.datasets[0].fingerprint == dataset.fingerprint
     invoke("leaderboard", "--out", tmp_path, "--with", "distinct")
@@ -109,8 +109,7 @@ def test_one_dataset_is_in_memory_at_a_time(home: Path, tmp_path: Path, monkeypa
         return load(*arguments)
 
     monkeypatch.setattr(plan, "load", watched)
-    planned = plan.make(Selection(metrics=("length", "bleu"), datasets=names, data="real"), Draws(0, ranks=20),
-                        examples=6)
+    planned = plan.make(Settings(metric=("length", "bleu"), dataset=names, data="real", draws=20))
     run(planned, open_workspace(planned, home, tmp_path))
     assert len(during) >= len(names)
     assert during == [before] * len(during)
@@ -156,12 +155,12 @@ def test_titles_come_from_config_and_command_line(tmp_path: Path) -> None:
     file.write_text('[run]\nmetric = ["mix", "bleu"]\n[names]\nmix = "rank-average[inputs=length+distinct]"\n')
     requested = parsed("--config", str(file), "--with", "short=length")
     assert requested.metric == ("bleu", "mix=rank-average[inputs=length+distinct]")
-    made = plan.make(Selection(metrics=requested.metric, beside=requested.with_), Draws())
+    made = plan.make(requested)
     assert {pick.label: pick.title for pick in made.chosen} == {
         "bleu": "", "length": "short", "rank-average[inputs=length+distinct]": "mix"}
     for names in (("bleu=length", "bleu"), ("a=length", "a=distinct")):
         with pytest.raises(BadConfig, match="another title"):
-            plan.make(Selection(metrics=names), Draws())
+            plan.make(Settings(metric=names))
 
 
 def test_nearly_constant_votes_give_a_warning() -> None:

@@ -10,7 +10,7 @@ import pytest
 from benchmarks.dataset import Quality
 from harness.results.rows import DatasetEntry
 from harness.run.correlate import Judged, TargetData
-from harness.run.plan import Selection
+from harness.run.settings import Settings
 from harness.studies import StudyRequest, mme_crs
 from harness.studies.mme_crs import COLUMNS, measured
 from metrics.models import conversions
@@ -72,7 +72,7 @@ def test_real_and_sample_data_are_never_averaged(home: Path, tmp_path: Path, mon
                for name, origin in (("a", "sample"), ("b", "imported"), ("c", "fetched"))]
     targets = [target(dict.fromkeys(COLUMNS, values), name) for name, values in (("a", DOWN), ("b", UP), ("c", UP))]
     monkeypatch.setattr(StudyRequest, "scored", lambda *_: (SimpleNamespace(datasets=entries), targets, ()))
-    findings = mme_crs.study(StudyRequest(Selection(datasets=("fed-turn",)), home, tmp_path))
+    findings = mme_crs.study(StudyRequest(Settings(dataset=("fed-turn",)), home, tmp_path))
     assert {(row["data"], row["targets"], row["here"]) for row in findings.objects["table"]} == {
         (mme_crs.DATA["real"], 2, 1.0), (mme_crs.DATA["sample"], 1, -1.0)}
 
