@@ -12,11 +12,9 @@ import pytest
 from benchmarks import registry
 from benchmarks.storage import store
 from harness.cli import main
-from harness.scoring import parts as loop
-from harness.scoring.costs import FILE
 from tests.conftest import Invoke
 from tests.faults.conftest import Reports
-from tests.faults.runs import QUICK, flags, left_behind, metric, report, rows, scored
+from tests.faults.runs import QUICK, flags, left_behind, report, rows
 
 pytestmark = pytest.mark.faults
 
@@ -41,23 +39,6 @@ DAMAGES: dict[str, Callable[[Path], object]] = {
     "emptied": lambda path: path.write_bytes(b""),
     "overwritten": lambda path: path.write_bytes(os.urandom(3000)),
 }
-
-
-def test_a_damaged_part_is_scored_again(tmp_path: Path, undisturbed: Reports, invoke: Invoke,
-                                        monkeypatch: pytest.MonkeyPatch) -> None:
-    """Damage one of three parts, stored by a metric that raised an exception in the fourth."""
-    does = "if items[0].id == 'persona-zhao_00016' and times('raised') < 1:\n    raise OSError('busy')"
-    argv, out = [*ARGV, "--metric", metric(tmp_path, "toy", does)], tmp_path / "out"
-    expected = undisturbed(*argv)  # scores the dataset as one part, and so does not raise
-    monkeypatch.setattr(loop, "LARGEST", 8)
-    invoke("run", *argv, *QUICK, "--out", out, status=1)
-    parts = sorted(out.rglob("toy*.shard"))
-    assert len(parts) == 3
-    flip(parts[1])
-    assert f"damaged, moved aside and scored again: {parts[1]}" in invoke("run", *argv, *QUICK, "--out", out).err
-    assert scored(out).keys() == {("persona-zhao", "toy", index) for index in range(8, 24)}
-    assert report(out) == expected
-    assert left_behind(out) == []
 
 
 def test_damaged_scores_and_statistics_are_made_again(out: Path, undisturbed: Reports, invoke: Invoke) -> None:
@@ -119,14 +100,6 @@ def test_only_the_damaged_dataset_fails(how: str, tmp_path: Path, home: Path,
         failures += status
         path.write_bytes(content)
     assert failures >= 3, "the note and the two tables"
-
-
-def test_unreadable_costs_are_ignored(tmp_path: Path, home: Path, undisturbed: Reports) -> None:
-    for content in (b"\xff\xfe", b"[]]", b"{}", b"[1]", b'{"cpu fp32||": "x"}'):
-        out = tmp_path / content.hex()
-        (home / FILE).write_bytes(content)
-        assert main(["run", *ARGV, *QUICK, "--out", str(out)]) == 0
-        assert report(out) == undisturbed(*ARGV)
 
 
 def test_half_written_files_are_removed(out: Path, undisturbed: Reports, invoke: Invoke) -> None:

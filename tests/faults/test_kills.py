@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 from harness.run import unchanged
-from metrics import registry
 from tests.faults.conftest import Reports
 from tests.faults.runs import QUICK, costly, events, flags, left_behind, metric, report, scored, start
 
@@ -79,10 +78,3 @@ def test_a_killed_run_is_continued(kills: int, executor: str, group: bool, seed:
     costly(home, "slowly", "length", "distinct")
     check([*argv, "--executor", executor], undisturbed(*argv), tmp_path / "out", kills, (*AFTER, ANYWHERE), seed,
           group=group)
-
-
-def test_a_killed_run_with_networks_is_continued(tmp_path: Path, undisturbed: Reports) -> None:
-    families = {registry.card(name).family: name for name in reversed(registry.names())}
-    argv = [*flags("--metric", sorted(families.values())), *flags("--dataset", ("convai2-grade", "fed-dial")),
-            "--limit", "12"]
-    check(argv, undisturbed(*argv), tmp_path / "out", 2, ("scoring", ANYWHERE), 4)

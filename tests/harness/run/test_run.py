@@ -209,15 +209,6 @@ def test_flags_add_to_the_config_file(tmp_path: Path) -> None:
     assert str(tmp_path) not in repr(results.run)
 
 
-def test_a_dry_run_prints_the_plan_and_writes_nothing(tmp_path: Path, invoke: Invoke, monkeypatch: pytest.MonkeyPatch,
-                                                      ) -> None:
-    monkeypatch.setitem(LOCATIONS, "wordnet", lambda _home: [])
-    printed = invoke("run", "--metric", "meteor", "--metric", "bleu", "--dataset", "fed-turn", "--dataset", "dstc6",
-                     "--dry-run", "--out", tmp_path / "out").out
-    assert all(part in printed for part in ("to be scored", "skip: no item has references", "skip: wordnet"))
-    assert not (tmp_path / "out").exists()
-
-
 UNCHANGED = "nothing has changed since these results were written"
 
 
