@@ -20,7 +20,7 @@ from harness.run.workspace import Workspace
 from harness.scoring import composites
 from harness.scoring.costs import seconds
 from harness.scoring.pairs import Pair, pairs
-from harness.scoring.parts import Executor, Key, Local, cut_pairs, score_pairs
+from harness.scoring.parts import Key, ScoreParts, cut_pairs, in_process, score_pairs
 from harness.scoring.progress import SCORING
 from harness.scoring.score import Scores
 from harness.scoring.scorer import Scorer
@@ -49,7 +49,7 @@ class Scoring:
             planned = [pair for card in self.plan.cards for pair in self._planned(card)]
         if work.executor is not None:
             with work.progress.stage(SCORING):
-                self._score(planned, work.executor)
+                self._score(planned, work.executor.score, work.executor.workers)
             return
         for part in cut_pairs(planned, work.store):
             work.progress.plan(part.name, part.seconds * part.pair.known)
@@ -59,7 +59,7 @@ class Scoring:
         plan, work, name, fingerprint = self.plan, self.work, dataset.card.name, dataset.fingerprint
         if work.executor is None:
             with work.progress.stage(SCORING, name):
-                self._score(to_score(plan, work, dataset), Local(dataset, work.models, work.store))
+                self._score(to_score(plan, work, dataset), in_process(dataset, work.models, work.store))
         scorer = Scorer(
             dataset, work.models, work.store, plan.settings.rescore,
             fresh={key for scored_on, key in self.scored if scored_on == fingerprint},
@@ -89,8 +89,9 @@ class Scoring:
             return []
         return to_score(self.plan, self.work, dataset) if dataset else []
 
-    def _score(self, planned: Sequence[Pair], executor: Executor) -> None:
-        errors = score_pairs(planned, executor, self.work.store, self.work.progress, rescore=self.plan.settings.rescore)
+    def _score(self, planned: Sequence[Pair], score_parts: ScoreParts, workers: int = 1) -> None:
+        errors = score_pairs(planned, score_parts, self.work.store, self.work.progress, workers=workers,
+                             rescore=self.plan.settings.rescore)
         self.errors |= errors
         self.scored |= {pair.key for pair in planned} - errors.keys()
 

@@ -1,4 +1,4 @@
-"""The loop over parts: items are split into parts, an executor scores and stores the parts, and they are joined.
+"""The loop over parts: items are split into parts, a function scores and stores them, and their scores are joined.
 
 A killed run loses only the parts that were being scored; the next run scores the missing parts. A part that is damaged
 or whose worker was lost is retried, with TRIES attempts in all; the scores of a refused part are NaN.
@@ -13,9 +13,8 @@ import time
 import traceback
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from types import FrameType
-from typing import Protocol
 
 from benchmarks.dataset import Dataset
 from harness.errors import BadScores, HarnessError, ScoringFailed, StoreError
@@ -68,33 +67,22 @@ class Result:
     lost: str = ""
 
 
-class Executor(Protocol):
-    """Scores and stores parts, in this process or others."""
-
-    workers: int
-
-    def score(self, parts: Sequence[Part], stopping: Callable[[], bool], progress: RunProgress) -> Iterator[Result]:
-        """Score parts in any order and yield each result; start no new part once `stopping()` is true."""
+ScoreParts = Callable[[Sequence[Part], Callable[[], bool], RunProgress], Iterator[Result]]
+"""Scores and stores parts in any order and yields each result; starts no new part once the function returns True."""
 
 
-@dataclass(slots=True)
-class Local:
-    """Scores the parts of one dataset in this process, in order."""
-
-    dataset: Dataset
-    models: Models
-    store: ScoreStore
-    workers: int = field(default=1, init=False)
-
-    def score(self, parts: Sequence[Part], stopping: Callable[[], bool], progress: RunProgress) -> Iterator[Result]:
+def in_process(dataset: Dataset, models: Models, store: ScoreStore) -> ScoreParts:
+    """Return a function that scores the parts of one dataset in this process, in order."""
+    def score(parts: Sequence[Part], stopping: Callable[[], bool], progress: RunProgress) -> Iterator[Result]:
         for part in parts:
             if stopping():
                 return
             progress.part_began(part.name)
             start = time.monotonic()
-            error = score_span(part.pair.chosen.metric, self.dataset, part.span, part.pair.signature, self.models,
-                               self.store)
+            error = score_span(part.pair.chosen.metric, dataset, part.span, part.pair.signature, models, store)
             yield Result(part, time.monotonic() - start, error)
+
+    return score
 
 
 def cut_pairs(pairs: Iterable[Pair], store: ScoreStore, workers: int = 1) -> list[Part]:
@@ -121,27 +109,27 @@ def cut_pairs(pairs: Iterable[Pair], store: ScoreStore, workers: int = 1) -> lis
     return parts
 
 
-def score_pairs(pairs: Sequence[Pair], executor: Executor, store: ScoreStore, progress: RunProgress, *,
-                rescore: bool = False) -> dict[Key, Exception]:
+def score_pairs(pairs: Sequence[Pair], score_parts: ScoreParts, store: ScoreStore, progress: RunProgress, *,
+                workers: int = 1, rescore: bool = False) -> dict[Key, Exception]:
     """Score pairs and store the scores; return the exceptions of the pairs that failed.
 
     After a first Ctrl-C, the parts in progress are still completed.
     """
     for pair in pairs if rescore else ():
         store.clear(*pair.key)
-    progress.at_once = executor.workers
+    progress.at_once = workers
     errors: dict[Key, Exception] = {}
     failed: dict[Key, dict[Span, Exception]] = defaultdict(dict)
     lost: dict[Key, Exception] = {}
     complete: set[Key] = set()
     waiting = list(pairs)
     for attempt in range(1, TRIES + 1):
-        parts = [part for part in cut_pairs(waiting, store, executor.workers) if part.span not in failed[part.pair.key]]
+        parts = [part for part in cut_pairs(waiting, store, workers) if part.span not in failed[part.pair.key]]
         for part in parts:
             progress.plan(part.name, part.seconds * part.pair.known)
         with stoppable(lambda: progress.say("stopping after the current parts; all scores are kept, and the same "
                                             "command resumes; press Ctrl-C again to stop at once")) as stopping:
-            for result in executor.score(parts, stopping, progress):
+            for result in score_parts(parts, stopping, progress):
                 _report(result, attempt, progress)
                 key, span = result.part.pair.key, result.part.span
                 if result.lost:

@@ -13,7 +13,7 @@ from benchmarks.dataset import Dataset, DatasetCard, Item
 from harness.errors import BadConfig, ScoringFailed, StoreError
 from harness.scoring import composites
 from harness.scoring.pairs import Pair
-from harness.scoring.parts import Local, failure, score_pairs
+from harness.scoring.parts import failure, in_process, score_pairs
 from harness.scoring.progress import RunProgress
 from harness.scoring.score import Scores, score, unmet
 from harness.scoring.store import ScoreStore
@@ -94,8 +94,9 @@ class Scorer:
             raise CannotScore(f"no item has {lacking}")
         name, items = self.dataset.card.name, tuple(item.id for item in self.dataset.items)
         pair = Pair(name, self.dataset.fingerprint, items, Chosen(metric), key)
-        local = Local(self.dataset, self.models, self.store)
-        if error := score_pairs([pair], local, self.store, RunProgress(), rescore=self.rescore).get(pair.key):
+        errors = score_pairs([pair], in_process(self.dataset, self.models, self.store), self.store, RunProgress(),
+                             rescore=self.rescore)
+        if error := errors.get(pair.key):
             raise error
         if (stored := self._stored(key)) is None:
             raise StoreError(f"{self.store.root}: the scores of {metric.card.name} on {name} cannot be read back")

@@ -9,11 +9,10 @@ FINGERPRINT identifies the content of the items, KEY the signature of the metric
 from __future__ import annotations
 
 import contextlib
-import functools
 import io
 import math
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
 
@@ -85,7 +84,13 @@ class ScoreStore:
         if not names or [spans[0][0], spans[-1][1]] != [0, len(items)] or any(
                 before[1] != after[0] for before, after in pairwise(spans)):
             return None
-        parts = self._matching(names, items)
+        parts = {span: scores for span, name in names.items()
+                 if (scores := self._store.read(name, _from_parquet)) is not None}
+        if len({frozenset(scores.columns) for scores in parts.values()}) > 1 or any(
+                scores.items != tuple(items[slice(*span)]) for span, scores in parts.items()):
+            for span in parts:
+                self._store.put_aside(names[span])
+            return None
         if parts.keys() != names.keys():
             return None
         columns = {name: np.concatenate([parts[span].columns[name] if span in parts
@@ -102,16 +107,6 @@ class ScoreStore:
     def _shards(self, fingerprint: str, signature: str) -> list[str]:
         folder, _, stem = _stem(fingerprint, signature).rpartition("/")
         return self.files.names(folder, f"{stem}.", ".shard")
-
-    def _matching(self, names: Mapping[Span, str], items: Sequence[str]) -> dict[Span, Scores]:
-        """Read the parts that match these items; if their columns differ, set all aside."""
-        parts = {span: scores for span, name in names.items() if (scores := self._store.read(
-            name, functools.partial(_part_from_parquet, items=tuple(items[slice(*span)])))) is not None}
-        if len({frozenset(scores.columns) for scores in parts.values()}) <= 1:
-            return parts
-        for span in parts:
-            self._store.put_aside(names[span])
-        return {}
 
     @contextlib.contextmanager
     def _errors(self) -> Iterator[None]:
@@ -152,10 +147,3 @@ def _from_parquet(content: bytes) -> Scores:
     columns = {name.removeprefix("score:"): table.column(name).to_numpy() for name in table.column_names[1:]}
     return Scores(tuple(items.to_pylist()), columns, float(notes[b"seconds"]), float(notes.get(b"alone", b"nan")),
                   notes.get(b"day", b"").decode())
-
-
-def _part_from_parquet(content: bytes, items: tuple[str, ...]) -> Scores:
-    scores = _from_parquet(content)
-    if scores.items != items:
-        raise ValueError("scores of other items")
-    return scores

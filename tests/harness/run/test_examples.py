@@ -5,7 +5,6 @@ from collections import Counter
 from pathlib import Path
 
 import numpy as np
-import pytest
 
 from benchmarks import registry
 from benchmarks.dataset import Dataset, Quality, Rating
@@ -53,12 +52,6 @@ def test_examples_are_preferred_by_people_then_by_metrics() -> None:
     rows = chosen(dataset({OVERALL: UP}), {"a": TURNED, "b": (1.0, 6.0, 3.0, 4.0, 5.0, 2.0)}, single=True)
     assert [(row.metric, row.item, row.metrics, row.columns) for row in rows] == [
         ("a", "i5", 0.0, ()), ("a", "i0", 1.0, ()), ("b", "i5", 0.2, ()), ("b", "i1", 1.0, ())]
-
-
-def test_equal_values_share_a_rank_and_missing_ones_have_none() -> None:
-    for values, scaled in (([2.0, NAN, 1.0, 2.0, 5.0], [0.5, NAN, 0.0, 0.5, 1.0]), ([3.0, 3.0, NAN], [NAN] * 3),
-                           ([3.0], [NAN])):
-        assert examples.scaled_ranks(np.array(values)).tolist() == pytest.approx(scaled, nan_ok=True)
 
 
 def test_rated_items_and_metrics_that_vary_are_ranked() -> None:

@@ -41,7 +41,6 @@ class Fake:
 
     store: ScoreStore
     answer: Answer = lambda part: None
-    workers: int = 2
     scored: list[tuple[str, Span]] = field(default_factory=list)
 
     def score(self, parts: Sequence[Part], stopping: Callable[[], bool], progress: RunProgress) -> Iterator[Result]:
@@ -66,7 +65,7 @@ def store(tmp_path: Path) -> ScoreStore:
 
 def run(store: ScoreStore, *pairs: Pair, answer: Answer = lambda part: None) -> tuple[dict[str, Exception], Fake]:
     executor = Fake(store, answer)
-    errors = score_pairs(pairs, executor, store, RunProgress(terminal=Progress(io.StringIO())))
+    errors = score_pairs(pairs, executor.score, store, RunProgress(terminal=Progress(io.StringIO())), workers=2)
     return {key.partition("|")[0]: error for (_, key), error in errors.items()}, executor
 
 

@@ -80,7 +80,9 @@ def test_shipped_times_cover_the_metrics_that_read_models(tmp_path: Path) -> Non
     known = costs.read(tmp_path, chosen, models)
     assert not [part.label for part in composites.parts(chosen)
                 if shared(part.metric, models) and part.label not in known]
-    assert not costs.read(tmp_path, chosen, models, shipped=False)
+    for content in (b"", b"\xff\xfe", b"[]]", b"{}", b"[1]", b'{"cpu fp32|length|": "x"}'):
+        (tmp_path / costs.FILE).write_bytes(content)
+        assert not costs.read(tmp_path, chosen, models, shipped=False)
 
 
 def test_costs_are_estimated_from_several_datasets_or_scaled() -> None:
