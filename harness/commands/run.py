@@ -23,7 +23,7 @@ from harness.results.rows import Results
 from harness.run import unchanged
 from harness.run.entries import untrained
 from harness.run.plan import Plan
-from harness.run.prepare import OMITTED, prepare
+from harness.run.prepare import prepare
 from harness.run.run import run as run_plan
 from harness.run.settings import Settings, settings
 from harness.run.workspace import Workspace, open_workspace
@@ -51,9 +51,7 @@ def run(args: argparse.Namespace) -> int:
     if requested.dry_run:
         print("\n".join([*_planned.lines(plan, work), *_planned.requests(plan, work)]))
         return 0
-    affecting = {field.name: getattr(requested, field.name) for field in dataclasses.fields(requested)
-                 if field.name not in OMITTED - {"store"}}
-    state = unchanged.inputs(plan, work, affecting, requested.out)
+    state = unchanged.inputs(plan, work, requested.out)
     repeated = not requested.rescore and unchanged.holds(requested.out, state)
     if repeated:
         results = files.read(requested.out)

@@ -9,18 +9,19 @@ studies shown on the pages. File contents are compared, not modification times, 
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import hashlib
 import json
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from benchmarks.errors import BadStore
 from benchmarks.storage import store as datasets
 from benchmarks.storage.files import write_atomically
 from harness.run.environment import facts
 from harness.run.plan import Plan
+from harness.run.prepare import OMITTED
 from harness.run.workspace import Workspace
 from harness.scoring import composites
 from metrics.errors import MissingResource
@@ -35,16 +36,19 @@ TEMPORARY = {".pyc", ".part"}
 """Suffixes of temporary files."""
 
 
-def inputs(plan: Plan, work: Workspace, options: Mapping[str, Any], out: Path) -> str:
-    """Return the digest of everything that determines the results of a plan."""
+def inputs(plan: Plan, work: Workspace, out: Path) -> str:
+    """Return the digest of everything that determines the results of a plan, and of where its scores are stored."""
+    settings = dataclasses.asdict(plan.settings)
+    ratings = plan.settings.ratings
     parts = {
         "code": _digests(Path(__file__).resolve().parents[2], *PACKAGES),
         "datasets": {card.name: _dataset(work.home, card.name) for card in plan.cards},
         "metrics": [[chosen.label, *map(str, _signed(chosen, work))] for chosen in plan.chosen],
-        "options": {name: str(value) for name, value in options.items()}, "installed": _installed(),
+        "options": {name: str(value) for name, value in settings.items() if name not in OMITTED or name == "store"},
+        "installed": _installed(),
         "environment": str(facts(plan.settings.seed, str(work.models.machine), {}, plan.command)),
         "reused": plan.reused.digest,
-        "ratings": hashlib.sha256(ratings.read_bytes()).hexdigest() if (ratings := plan.settings.ratings) else "",
+        "ratings": hashlib.sha256(ratings.read_bytes()).hexdigest() if ratings else "",
         "studies": _digests(out, "studies")}
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
