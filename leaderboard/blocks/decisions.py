@@ -4,33 +4,29 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
+from operator import attrgetter
 
 from harness.results.decision_rows import Decision
 from leaderboard.blocks.cells import column_cell, fitted_cell, marked, number
 from leaderboard.blocks.tables import Cell, Heading, Table, numeric
-from leaderboard.model.index import Index, Target, descending, plural
+from leaderboard.model.index import Index, descending, plural
 from leaderboard.texts import TEXTS
 
 ROWS = 20
 EXPLAINED: str = TEXTS["decisions"]["explained"]
 
 
-def by_target(index: Index, rows: Iterable[Decision]) -> dict[Target, list[Decision]]:
-    """Group decisions by target, the columns with the highest correlation first."""
-    def order(row: Decision) -> tuple[float, str, str]:
+def best(index: Index, rows: Iterable[Decision]) -> list[Decision]:
+    """Select the columns with the highest correlations on each target, at most ROWS in all."""
+    def order(row: Decision) -> tuple[str, str, float, str, str]:
         correlation = index.correlation((row.dataset, row.quality), (row.metric, row.column))
-        return descending(correlation.value if correlation else math.nan), row.metric, row.column
+        value = correlation.value if correlation else math.nan
+        return row.dataset, row.quality, descending(value), row.metric, row.column
 
-    decisions: dict[Target, list[Decision]] = {}
-    for row in sorted(rows, key=order):
-        decisions.setdefault((row.dataset, row.quality), []).append(row)
-    return dict(sorted(decisions.items()))
-
-
-def best(decisions: Mapping[Target, Sequence[Decision]]) -> list[Decision]:
-    """Select the best columns of each target, at most ROWS in all."""
-    return [row for rows in decisions.values() for row in rows[:max(1, ROWS // len(decisions))]][:ROWS]
+    targets = [list(group) for _, group in groupby(sorted(rows, key=order), key=attrgetter("dataset", "quality"))]
+    return [row for group in targets for row in group[:max(1, ROWS // len(targets))]][:ROWS]
 
 
 def decision_table(index: Index, shown: Sequence[Decision], data: str) -> Table:

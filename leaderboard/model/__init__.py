@@ -1,1 +1,1 @@
-"""Views of results for pages: index, eras, boards, questions, costs, sentences."""
+"""Views of results for pages: index, eras, boards, questions, costs, sentences, missing values."""

@@ -58,6 +58,11 @@ class Index:
         self.valued = {(row.dataset, row.quality) for row in results.correlations if has_value(row)}
         self.reliability = {(row.dataset, row.quality, row.method): row.value for row in results.reliability}
         self.decisions = {(row.dataset, row.quality, row.metric, row.column): row for row in results.decisions}
+        on_ratings = {entry.name for entry in results.metrics if entry.fitted_on == "ratings"}
+        self.replacing: dict[Target, list[Column]] = defaultdict(list)  # columns not fitted on ratings, by target
+        for decision in results.decisions:
+            if decision.replaces and decision.metric not in on_ratings:
+                self.replacing[decision.dataset, decision.quality].append((decision.metric, decision.column))
         self.warnings = {(entry.name, quality.name): quality.warning for entry in self.datasets
                          for quality in entry.qualities if quality.warning}
         self.unrated = {(entry.name, quality.name) for entry in self.datasets for quality in entry.qualities

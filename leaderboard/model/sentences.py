@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from harness.results import power
 from harness.results.decision_rows import Firmness
 from harness.results.exhibits import number
 from harness.results.pooled import AT_ODDS, Pool
-from harness.results.rows import Results
 from harness.statistics.pooled import MIN_CONTEXTS, TOO_FEW, weights
 from harness.statistics.power import shows
 from leaderboard.model.boards import above_zero, half_width, plus_minus
 from leaderboard.model.cost import cost_of, size
-from leaderboard.model.index import Column, Index, Target, once, plural
+from leaderboard.model.index import Column, Index, Target, plural
 from leaderboard.model.questions import DEFAULT_CHOICE, SIZES, Answer, Choice, Question, answers
 
 SYSTEMS = {"as published": "the paper's own method", "same method, smaller model": "our smaller version of {}",
@@ -159,21 +158,10 @@ def _other_replacement(index: Index, question: Question, column: Column) -> tupl
     """Return the other column, not fitted on ratings, that replaces a rater on the most targets, with these targets."""
     passed: dict[Column, list[Target]] = {column: []}
     for target in question.targets:
-        for other in replacing(index.results).get(target, ()):
+        for other in index.replacing[target]:
             if other != column:
                 passed.setdefault(other, []).append(target)
     return max(passed.items(), key=lambda entry: (len(entry[1]), entry[0]))
-
-
-@once
-def replacing(results: Results) -> Mapping[Target, list[Column]]:
-    """Return, for each target, the columns of metrics not fitted on ratings that may replace a rater."""
-    fitted = {entry.name for entry in results.metrics if entry.fitted_on == "ratings"}
-    columns: dict[Target, list[Column]] = defaultdict(list)
-    for row in results.decisions:
-        if row.replaces and row.metric not in fitted:
-            columns[row.dataset, row.quality].append((row.metric, row.column))
-    return columns
 
 
 def score(question: Question, column: Column) -> str:

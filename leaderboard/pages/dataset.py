@@ -15,7 +15,7 @@ from harness.results.rows import DatasetEntry, ItemScores, QualityEntry, Results
 from leaderboard.blocks.boards import CONTROL, dataset_board
 from leaderboard.blocks.cells import column_cell, lead_marks, leaders, missing
 from leaderboard.blocks.decisions import EXPLAINED as DECISIONS
-from leaderboard.blocks.decisions import best, by_target, decision_table, limits
+from leaderboard.blocks.decisions import best, decision_table, limits
 from leaderboard.blocks.pictures import INTERVALS, RATERS, example_blocks, power_picture, vote_picture
 from leaderboard.blocks.tables import Block, Cell, Dot, Dots, Facts, Heading, Page, Prose, Section, Table, numeric
 from leaderboard.model.index import ONE_RATER, Index, Target, descending, main_quality, make_index, plural
@@ -119,7 +119,7 @@ def _leading(index: Index, entry: DatasetEntry) -> tuple[Block, ...]:
 
 def _decisions(index: Index, entry: DatasetEntry) -> tuple[Block, ...]:
     """Show whether the best columns of each quality may replace a rater, and how many ratings they are worth."""
-    decisions = best(by_target(index, (row for row in index.results.decisions if row.dataset == entry.name)))
+    decisions = best(index, (row for row in index.results.decisions if row.dataset == entry.name))
     return (decision_table(index, decisions, index.data()), *map(Prose, limits(decisions)), Prose(DECISIONS)
             ) if decisions else ()
 
