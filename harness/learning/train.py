@@ -35,7 +35,6 @@ from metrics.models import checkpoint, networks
 from metrics.models.batches import out_of_memory
 from metrics.models.checkpoint import Checkpoint
 from metrics.models.device import on_one_core
-from metrics.models.reading import READING
 from metrics.models.service import Choice, Models
 from metrics.training import trainables
 from metrics.training.recipe import Objective, Recipe, TrainingData
@@ -120,26 +119,21 @@ class Pace:
     label: str
     steps: int
     start: float = field(default_factory=time.monotonic)
-    tokens: int = field(default_factory=lambda: READING.tokens)
     first: int = 0
     step: int = 0
-    trained: int = 0
 
     def stepped(self, step: int) -> None:
         if not self.step:
-            self.first, self.start, self.trained = step, time.monotonic(), READING.trained
+            self.first, self.start = step, time.monotonic()
         self.step = step
 
     def line(self) -> str:
         took = time.monotonic() - self.start
-        if self.step > self.first:
-            speed, read = (self.step - self.first) / took, READING.trained - self.trained
-            return (f"{self.label}: step {self.step} of {self.steps}, {speed:.3g} steps/s, "
-                    + (f"{read / took:,.0f} tokens/s, " if read else "")
-                    + f"at most {duration((self.steps - self.step) / speed)} left")
-        read = READING.tokens - self.tokens
-        return (f"{self.label}: preparing, {duration(took)} so far"
-                + (f", {read:,} tokens read, {read / took:,.0f} tokens/s" if read else ""))
+        if self.step == self.first:
+            return f"{self.label}: preparing, {duration(took)} so far"
+        speed = (self.step - self.first) / took
+        return (f"{self.label}: step {self.step} of {self.steps}, {speed:.3g} steps/s, "
+                f"at most {duration((self.steps - self.step) / speed)} left")
 
 
 def plan(name: str, request: Request, home: Path, load: Callable[[str], Corpus], out: Path | None = None,

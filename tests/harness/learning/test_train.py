@@ -22,7 +22,6 @@ from metrics import registry  # noqa: E402
 from metrics.errors import MissingResource  # noqa: E402
 from metrics.metric import GROUP  # noqa: E402
 from metrics.models import checkpoint  # noqa: E402
-from metrics.models.reading import READING  # noqa: E402
 from metrics.models.service import Choice, Models  # noqa: E402
 from metrics.training import trainables  # noqa: E402
 from tests.conftest import ROOT, Invoke, make_item  # noqa: E402
@@ -158,13 +157,12 @@ def test_all_continues_past_a_failure(command: list[str], follows: Any, monkeypa
 
 
 def test_pace(monkeypatch: pytest.MonkeyPatch) -> None:
-    """40 tokens in 20 s of preparation; then a training run that resumes after step 9, and takes 2 steps in 4 s."""
+    """20 s of preparation, then a training run that resumes after step 9 and takes 2 steps in 4 s."""
     clock = [100.0]
     monkeypatch.setattr(time, "monotonic", lambda: clock[0])
     pace = Pace("toy", 30, clock[0])
-    READING.read(40)
     clock[0] += 20
-    assert pace.line() == "toy: preparing, 0:20 so far, 40 tokens read, 2 tokens/s"
+    assert pace.line() == "toy: preparing, 0:20 so far"
     for step in (10, 11, 12):
         pace.stepped(step)
         clock[0] += 2 * (step < 12)
