@@ -46,11 +46,10 @@ def run(args: argparse.Namespace) -> int:
                         "regression[inputs=deb+cosine]")
     models, left_out = Models(args.home, choice(settings(args))), LeftOut()
     drawn = metric.drawn if args.draw is None else args.draw
-    learned = calibrate.calibrate(metric, _scorers(args, models), models, drawn, args.seed, left_out)
     flags = {"dataset": args.dataset, "draw": [] if args.draw is None else args.draw}
     flags |= {flag: value for flag in ("seed", "encoder", "lm") if (value := getattr(args, flag))}
     command = command_line("calibrate", args.composite, flags=flags)
-    learned = calibrate.with_card(learned, command, drawn, args.seed, left_out)
+    learned = calibrate.calibrate(metric, _scorers(args, models), models, drawn, args.seed, left_out, command)
     path = args.out or evidence.user_path(metric.card.name, tuple(entry.name for entry in metric.made_of()), args.home)
     path.parent.mkdir(parents=True, exist_ok=True)
     write_atomically(path, evidence.text(metric.card.name, learned))

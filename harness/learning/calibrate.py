@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
 from typing import TypeAlias
 
 import numpy as np
@@ -37,9 +36,9 @@ LeftOut: TypeAlias = list[tuple[str, str]]
 """Skipped datasets and qualities, with reasons."""
 
 
-def calibrate(metric: Composite, scorers: Iterable[Scorer], models: Models, drawn: int, seed: int,
-              left_out: LeftOut) -> Evidence:
-    """Collect the evidence of all datasets; raise BadConfig if no quality is usable."""
+def calibrate(metric: Composite, scorers: Iterable[Scorer], models: Models, drawn: int, seed: int, left_out: LeftOut,
+              command: str) -> Evidence:
+    """Collect the evidence of all datasets, with the command for its card; raise BadConfig if no quality is usable."""
     parts: list[DatasetEvidence] = []
     for scorer in scorers:
         try:
@@ -49,7 +48,9 @@ def calibrate(metric: Composite, scorers: Iterable[Scorer], models: Models, draw
     if not parts:
         reasons = "; ".join(f"{name}: {reason}" for name, reason in left_out) or "no real dataset is available"
         raise BadConfig(f"cannot learn weights of {metric.card.name} from these datasets: {reasons}")
-    return Evidence(tuple(part.name for part in metric.made_of()), tuple(parts), signed(metric, models))
+    card = {"command": command, "drawn": drawn or "all", "seed": seed, "version": harness.__version__,
+            "left_out": [f"{name}: {reason}" for name, reason in left_out]}
+    return Evidence(tuple(part.name for part in metric.made_of()), tuple(parts), signed(metric, models), card=card)
 
 
 def _of_dataset(metric: Composite, scorer: Scorer, drawn: int, seed: int,
@@ -105,10 +106,3 @@ def _correlations(table: InputScores) -> InputScores:
 
 def _per_input(statistic: Callable[[Vector], float], table: InputScores) -> Vector:
     return np.array([statistic(row) if np.isfinite(row).any() else 0.0 for row in table])
-
-
-def with_card(evidence: Evidence, command: str, drawn: int, seed: int, left_out: LeftOut) -> Evidence:
-    """Add the card, with the command that reproduces the evidence."""
-    card = {"command": command, "drawn": drawn or "all", "seed": seed, "version": harness.__version__,
-            "left_out": [f"{name}: {reason}" for name, reason in left_out]}
-    return replace(evidence, card=card)
