@@ -36,8 +36,5 @@ class RankAverage(Composite):
         """Return each input's ranks, divided by the number of items that it scored; ties share their mean rank."""
         import scipy
 
-        ranks = np.full(table.shape, np.nan)
-        for row, scores in enumerate(table):
-            finite = np.isfinite(scores)
-            ranks[row, finite] = scipy.stats.rankdata(scores[finite]) / max(1, int(finite.sum()))
-        return ranks
+        counts = np.isfinite(table).sum(axis=1, keepdims=True)
+        return np.asarray(scipy.stats.rankdata(table, axis=1, nan_policy="omit") / np.maximum(counts, 1))
