@@ -6,6 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from benchmarks.corpora.corpora import Corpus, CorpusCard, Dialogue
 from benchmarks.dataset import Utterance
 from benchmarks.storage import resources
@@ -14,6 +16,7 @@ from metrics import registry
 from metrics.models import checkpoint
 from metrics.models.device import on_one_core
 from metrics.models.service import Choice, Models
+from metrics.trained.fined_eval import judges, strategies
 from metrics.training import trainables
 from metrics.training.loop import Fitted, fit, randomness
 from metrics.training.recipe import TrainingData
@@ -92,12 +95,21 @@ def train(requested: str, models: Models, **changes: Any) -> list[Fitted]:
     return fits
 
 
+def with_few_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let FineD-Eval learn from few pairs of dialogues, which judges trained in a few steps choose."""
+    for module, name, value in ((strategies, "PAIRS", 400), (strategies, "HELD_OUT_PAIRS", 100),
+                                (judges, "MAX_STEPS", 12)):
+        monkeypatch.setattr(module, name, value)
+
+
 def everything(models: Models, steps: int) -> None:
     """Train the masked model, then each metric; ConceptNet has three edges."""
     edges = resources.path(models.home, "conceptnet")
     edges.parent.mkdir(parents=True, exist_ok=True)
     edges.write_bytes(gzip.compress(b"tea\tRelatedTo\train\t1\nrain\tRelatedTo\treply\t2\nreply\tIsA\tthing\t1\n"))
     train("mlm[rank=0]", models, steps=1, every=1)
-    for requested in METRICS:
-        train(requested, models, steps=steps, every=max(1, steps // 2),
-              rate=3e-2 if requested.startswith(("dynaeval", "s-dicoh")) else 1e-2)
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        with_few_pairs(monkeypatch)
+        for requested in METRICS:
+            train(requested, models, steps=steps, every=max(1, steps // 2),
+                  rate=3e-2 if requested.startswith(("dynaeval", "s-dicoh")) else 1e-2)

@@ -203,6 +203,7 @@ def test_a_third_speaker_needs_relations(tiny_encoder: Path, home: Path) -> None
         assert (abs(scores[0] - scores[1]) > 1e-5) == ("speakers=3" in requested)
 
 
+@pytest.mark.slow
 def test_a_network_leaves_no_file_in_the_temporary_folder(tmp_path: Path) -> None:
     code = "from metrics.graph.dynaeval.network import DialogueGraph; DialogueGraph(4)"
     subprocess.run([sys.executable, "-c", code], check=True, env={**os.environ, "TMPDIR": str(tmp_path)})

@@ -1,6 +1,7 @@
 """GRADE and TCM: equations and topic graphs by hand, ablations, the paper's recipe."""
 
 import dataclasses
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from metrics.text import keywords
 from metrics.text.topic_graph import Graph, write
 from metrics.training import negatives
 from metrics.training.recipe import TrainingData
-from tests import tiny_weights
+from tests import tiny_weights as toys
 from tests.conftest import make_item
 
 torch = pytest.importorskip("torch")
@@ -39,6 +40,12 @@ def source(tmp_path: Path) -> TopicSource:
         return np.array([[number, number ** 2] for number in numbers], np.float32).reshape(-1, 2)
 
     return TopicSource(Graph(tmp_path / "g"), read)
+
+
+@pytest.fixture
+def graphs(tiny_weights: Path, home: Path) -> Path:
+    """Put the word graph of the tiny encoder, which takes seconds to make, into the home."""
+    return shutil.copytree(tiny_weights / "graphs", home / "graphs")
 
 
 def double(tensor: Any) -> Any:
@@ -154,13 +161,13 @@ def test_items_without_known_keywords_are_scored(tiny_weights: Path, tiny_encode
         Grade(branch="utterances").objective(TrainingData({}, service, seed=0, recipe=Grade.recipes["small"]))
 
 
-def test_ablations_cut_the_graph(tiny_encoder: Path, home: Path) -> None:
+def test_ablations_cut_the_graph(tiny_encoder: Path, home: Path, graphs: Path) -> None:
     models = Models(home, Choice(encoder=str(tiny_encoder)))
     items = [make_item("one", "i like tea and football", context=("do you like tea",)),
              make_item("two", "yes", context=("really?",))]
     for options in ("branch=utterances", "khop=false", "weighted=false"):
         metric: Any = registry.choose(f"grade[{options}]").metric
-        tiny_weights.train(f"grade[{options}]", models, steps=1, every=1)
+        toys.train(f"grade[{options}]", models, steps=1, every=1)
         column = metric.score(items, models)["grade"]
         assert ((column > 0) & (column < 1)).all()
         network = models.trained(metric.weights_name, grade.GradeNetwork)
@@ -170,10 +177,11 @@ def test_ablations_cut_the_graph(tiny_encoder: Path, home: Path) -> None:
 
 @pytest.mark.usefixtures("one_thread")
 @pytest.mark.parametrize(("name", "kind", "inputs"), [("grade", "PublishedGrade", 8), ("mme-tcm", "TopicCoherence", 4)])
-def test_the_recipe_of_the_paper(name: str, kind: str, inputs: int, tmp_path: Path, tiny_encoder: Path) -> None:
+def test_the_recipe_of_the_paper(name: str, kind: str, inputs: int, home: Path, tiny_encoder: Path,
+                                 graphs: Path) -> None:
     """With the encoder's word vectors and graph, since neither ConceptNet nor Numberbatch is available."""
-    models, metric = tiny_weights.by_paper(f"{name}[graph=neighbours,nodes=,tagger=lists]", tmp_path, tiny_encoder,
-                                           "heads=2", "layers=1", "branch=4", "length=24", "batch=4")
+    models, metric = toys.by_paper(f"{name}[graph=neighbours,nodes=,tagger=lists]", home, tiny_encoder,
+                                   "heads=2", "layers=1", "branch=4", "length=24", "batch=4")
     assert metric.weights_name == f"{name}-paper-neighbours-words"
     network = models.trained(metric.weights_name, getattr(grade, kind), str(tiny_encoder))
     assert (network.score.layers[1].in_features, len(network.graph.layers)) == (inputs, 1)
@@ -198,7 +206,7 @@ def test_the_recipe_of_the_paper_names_its_encoder_and_vectors(home: Path) -> No
 
 def test_false_replies_are_similar_in_words_or_meaning(tiny_encoder: Path, home: Path) -> None:
     models = Models(home, Choice(encoder=str(tiny_encoder)))
-    data = TrainingData({"toy": tiny_weights.corpus()}, models, 0)
+    data = TrainingData({"toy": toys.corpus()}, models, 0)
     data.recipe = Grade.recipes["paper"]
     examples = Grade().contrasts(data, data.dialogues(), None, None)
     assert len(examples) == 4 * len(data.dialogues())

@@ -29,7 +29,6 @@ from tests.tiny_weights import METRICS
 
 torch = pytest.importorskip("torch")
 heads = pytest.importorskip("metrics.models.architectures.heads")
-dialogue_heads = pytest.importorskip("metrics.models.architectures.dialogue_heads")
 objectives = pytest.importorskip("metrics.training.objectives")
 
 CONTEXT = torch.tensor([[[3.0, 4.0, 1.0, 2.0], [0.0, 0.0, 0.0, 0.0]], [[0.0, 5.0, 0.0, 6.0], [1.0, 0.0, 9.0, 0.0]]])
@@ -64,17 +63,6 @@ def test_adem_by_hand() -> None:
     reply = torch.tensor([[0.0, 7, 0, 0]]).double()
     # c = (0.6, 0.8), g = (1, 0), r = (0, 1): c·r = 0.8, gᵀNr = 1
     np.testing.assert_allclose(network(context, reference, reply).detach(), [(1.8 - 0.5) / 0.25])
-
-
-def test_recurrent_reading_ignores_padding() -> None:
-    torch.manual_seed(0)
-    network = dialogue_heads.Recurrent(width=4, size=3, hidden=2, layers=2).eval()
-    words, lengths = torch.randn(1, 3, 4), torch.tensor([3])
-    longer = torch.cat([words, torch.full((1, 2, 4), 9.0)], dim=1)
-    short, padded = (network.read(network.reply, vectors, lengths).detach() for vectors in (words, longer))
-    np.testing.assert_allclose(short, padded, atol=1e-6)
-    reverse = network.read(network.reply, words.flip(1), lengths).detach()
-    assert not np.allclose(short, reverse)
 
 
 def test_losses_by_hand() -> None:

@@ -27,8 +27,10 @@ ITEMS = (make_item("a", "i like tea", "what is tea", context=("do you like tea",
 
 
 @pytest.fixture
-def trained(tmp_path: Path, tiny_encoder: Path) -> Callable[..., Any]:
+def trained(tmp_path: Path, tiny_encoder: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
     """Return a function that trains a metric's recipe `paper` for two steps of four rows, and scores ITEMS."""
+    tiny_weights.with_few_pairs(monkeypatch)
+
     def train(requested: str, *settings: str) -> tuple[Models, Any, dict[str, Any]]:
         models, metric = tiny_weights.by_paper(requested, tmp_path, tiny_encoder, "batch=4", "every=1", "length=32",
                                                *settings, inference=True)

@@ -219,6 +219,7 @@ def test_a_batch_that_does_not_fit_is_halved(command: Callable[..., int], monkey
     assert "restarting with 2 batches of 4 per step" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_two_processes_train_together(tmp_path: Path, tiny_encoder: Path) -> None:
     command = [sys.executable, "-m", "accelerate.commands.launch", "--cpu", "--num_processes", "2", "--num_machines",
                "1", "--mixed_precision", "no", "--dynamo_backend", "no", "-m", "harness", "train", "deb", "--recipe",
