@@ -14,7 +14,7 @@ from benchmarks import registry as datasets
 from benchmarks.corpora.files import CARDS
 from benchmarks.dataset import DatasetCard, Quality
 from harness import cli
-from harness.results import files, rows
+from harness.results import decision_rows, entries, exhibits, files, rows
 from harness.scoring.score import needs
 from metrics import registry as metrics
 from metrics.metric import MetricCard
@@ -208,8 +208,9 @@ def quality(quality: Quality) -> str:
 
 def results() -> Iterator[str]:
     yield from ("# Results", "", paragraphs(files.__doc__), "")
-    kinds: list[type[Any]] = [kind for kind in vars(rows).values() if isinstance(kind, type)
-                              and dataclasses.is_dataclass(kind) and kind.__module__.startswith("harness.results.")]
+    kinds: list[type[Any]] = [kind for module in (decision_rows, entries, rows, exhibits)
+                              for kind in vars(module).values() if isinstance(kind, type)
+                              and dataclasses.is_dataclass(kind) and kind.__module__ == module.__name__]
     for kind in [rows.Results, *(kind for kind in kinds if kind is not rows.Results)]:
         fields = ", ".join(f"`{field.name}` {plain(str(field.type))}" for field in dataclasses.fields(kind))
         yield from (f"## {kind.__name__}", "", inspect.getdoc(kind) or "", "", f"{fields}.", "")

@@ -19,9 +19,10 @@ from harness.commands.report import check_dataset
 from harness.commands.report import targets as targets_of
 from harness.errors import BadConfig, BadReport
 from harness.results import decision_rows, files, rows
+from harness.results.entries import BoardId, DatasetEntry
 from harness.results.item_scores import labels
 from harness.results.pooled import Pool
-from harness.results.rows import ColumnKey, DatasetEntry, RankingRow
+from harness.results.rows import ColumnKey, RankingRow
 from harness.run import plan
 from harness.run.settings import Settings, home_folder
 from harness.statistics.wmt25 import KINDS
@@ -169,7 +170,7 @@ class Results:
             ranked = rankings.query(f"board == @split and origin == @origin and rule == {_rule(split)!r}")
             table = ranked[["rank", "metric", "column", "value", "low", "high", "letters"]].to_html(
                 index=False, float_format="%.3f", na_rep="")
-            kind = "own" if rows.BoardId.parse(split).split == "own" else origin
+            kind = "own" if BoardId.parse(split).split == "own" else origin
             pieces.append(f"<p><b>{split}</b> ({DATA[kind]})</p>{table}")
         return "".join(pieces) or "<p>No board: no column has a value on every quality.</p>"
 
@@ -214,7 +215,7 @@ def check(name: str, value: object, *kinds: type) -> None:
 
 
 def _rule(board: str) -> str:
-    return "test" if rows.BoardId.parse(board).split == "test" else "dev"
+    return "test" if BoardId.parse(board).split == "test" else "dev"
 
 
 def _column(name: str, named: dict[ColumnKey, str]) -> ColumnKey:

@@ -29,7 +29,8 @@ from harness.challenge.submissions import counted
 from harness.challenge.tables import Row, command, exhibit, for_csv, official, part_of, refused_table, required, winner
 from harness.results import exhibits
 from harness.results import files as reports
-from harness.results.rows import Comparisons, Exhibit, Grid, Results
+from harness.results.exhibits import Exhibit, Grid
+from harness.results.rows import Comparisons, Results
 from harness.results.tables import packed
 from harness.run import entries, environment
 from harness.run.compare import compared

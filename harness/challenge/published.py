@@ -12,7 +12,9 @@ from collections.abc import Iterator
 from benchmarks import registry
 from harness.challenge.rulebook import Rulebook
 from harness.published import PrintedTable, boards, exhibit, sizes
-from harness.results.rows import Correlation, DatasetEntry, Exhibit, MetricEntry, QualityEntry, RankingRow, Results
+from harness.results.entries import DatasetEntry, MetricEntry, QualityEntry
+from harness.results.exhibits import Exhibit
+from harness.results.rows import Correlation, RankingRow, Results
 from harness.run import environment
 
 AVERAGE = "average"

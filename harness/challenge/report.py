@@ -16,7 +16,8 @@ import numpy as np
 from harness.challenge.outcome import Outcome
 from harness.challenge.tables import TARGET_DECIMALS, command, readable, rule_of
 from harness.results.cache import Cache
-from harness.results.rows import BoardId, Comparisons, Correlation, MetricEntry, RankingRow, Results
+from harness.results.entries import BoardId, MetricEntry
+from harness.results.rows import Comparisons, Correlation, RankingRow, Results
 from harness.run import compare, correlate, entries, environment
 from harness.run.rank import ranking
 from harness.statistics.estimates import full_name

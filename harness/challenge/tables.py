@@ -17,8 +17,7 @@ from harness.challenge.outcome import BASELINES, DIGITS, Outcome
 from harness.challenge.rulebook import FILE, FOLDER, SEED_FILE, Rulebook
 from harness.challenge.submissions import counted
 from harness.published.exhibit import printed
-from harness.results.exhibits import number
-from harness.results.rows import Exhibit, Grid, HeatMap
+from harness.results.exhibits import Exhibit, Grid, HeatMap, number
 from harness.statistics import statistic_title
 from harness.statistics.estimates import full_name
 from harness.statistics.pooled import ALPHA, TOO_FEW

@@ -12,12 +12,13 @@ import numpy as np
 
 from benchmarks.errors import plural
 from harness.commands._output import DATA, table
+from harness.results.entries import BoardId, DatasetEntry
+from harness.results.entries import fitted as fitted_on
 from harness.results.files import filled
 from harness.results.item_scores import labels
 from harness.results.pooled import STATISTIC, Lead, Pool
-from harness.results.rows import BoardId, ColumnKey, Comparisons, Correlation, DatasetEntry, Results
+from harness.results.rows import ColumnKey, Comparisons, Correlation, Results
 from harness.results.rows import Target as Target
-from harness.results.rows import fitted as fitted_on
 from harness.statistics import significance
 from leaderboard.blocks.cells import MISSING, number, p_value
 from leaderboard.model.boards import above_zero, half_width

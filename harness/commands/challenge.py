@@ -24,7 +24,8 @@ from harness.commands._arguments import add
 from harness.commands._output import table, write_site
 from harness.contract import dataset as contract
 from harness.errors import BadConfig
-from harness.results.rows import Grid, Results
+from harness.results.exhibits import Grid
+from harness.results.rows import Results
 from harness.run.correlate import shown_by
 from leaderboard import site
 from leaderboard.render.text import width, wrapped

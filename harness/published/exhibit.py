@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from harness.published import PRINTED, TEST_SETS, PrintedTable, Tables, boards, measured
 from harness.published.measured import CONTROLS, DIALOGUES, TURNS, ColumnMeans
-from harness.results.exhibits import number
-from harness.results.rows import Exhibit, Grid, Results
+from harness.results.exhibits import Exhibit, Grid, number
+from harness.results.rows import Results
 from harness.run.rank import RULES, dataset_mean
 
 COMMAND = "harness challenge publish dstc10-track5"

@@ -13,7 +13,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias, get_args
 
-from harness.results.rows import DatasetEntry, Results, Run
+from harness.results.entries import DatasetEntry
+from harness.results.rows import Results, Run
 from metrics.metric import Signature
 
 Kind: TypeAlias = Literal["data", "code", "weights", "options", "environment"]

@@ -12,11 +12,14 @@ import json
 import math
 import re
 from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
 
 from benchmarks.formats.records import Refused, load, mapping, value_of
 from harness.errors import BadReport
-from harness.results.rows import Exhibit
 
 SCHEMA = 2
 FILE = "exhibit.json"
@@ -26,6 +29,50 @@ MAX_ROWS = 100
 """Maximum rows of a heat map, so that a page stays under 2 MB."""
 MARKDOWN = re.compile(r"[\\`*\[\]|~$#<>&]|(?<![^\W_])_|_(?![^\W_])")
 """Characters with a special meaning in Markdown, even within a line."""
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """A table of an exhibit: strings under headings, with row names in the first column; `data` describes the data."""
+
+    name: str
+    caption: str
+    head: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    data: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class HeatMap:
+    """A square matrix of correlations, None if missing, with a label per row and column; `told` is its description."""
+
+    title: str
+    labels: tuple[str, ...]
+    values: tuple[tuple[float | None, ...], ...]
+    told: str
+
+    @classmethod
+    def of(cls, title: str, labels: tuple[str, ...], values: npt.NDArray[np.float64], told: str) -> HeatMap:
+        """Return the map of an array (labels, labels), with NaN for missing correlations."""
+        return cls(title, labels, tuple(tuple(value if math.isfinite(value) else None for value in row)
+                                        for row in values.tolist()), told)
+
+
+@dataclass(frozen=True, slots=True)
+class Exhibit:
+    """The result of a study, or of recomputing a paper's tables: tables, heat maps, remarks.
+
+    `kind` is study or challenge; `command` reproduces it.
+    """
+
+    name: str
+    kind: str
+    title: str
+    lead: str
+    command: str
+    grids: tuple[Grid, ...]
+    maps: tuple[HeatMap, ...] = ()
+    remarks: tuple[str, ...] = ()
 
 
 def encoded(exhibit: Exhibit) -> bytes:

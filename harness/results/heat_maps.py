@@ -6,8 +6,7 @@ import math
 from collections.abc import Sequence
 from html import escape
 
-from harness.results.exhibits import number
-from harness.results.rows import HeatMap
+from harness.results.exhibits import HeatMap, number
 
 NEGATIVE, ZERO, POSITIVE = (240, 176, 122), (255, 255, 255), (151, 195, 230)
 """Colours of -1, 0 and 1; black text has a contrast of more than 7 on each of them."""

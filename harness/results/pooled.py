@@ -9,8 +9,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from harness.results.cache import digest
+from harness.results.entries import BoardId, DatasetEntry, QualityEntry, fitted
 from harness.results.item_scores import on_quality
-from harness.results.rows import BoardId, ColumnKey, DatasetEntry, ItemScores, QualityEntry, Results, Target, fitted
+from harness.results.rows import ColumnKey, ItemScores, Results, Target
 from harness.statistics.panel import Vector
 from harness.statistics.pooled import (
     DRAWS,

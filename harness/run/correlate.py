@@ -18,8 +18,9 @@ import numpy as np
 
 from benchmarks.dataset import Dataset, Item, Quality, Rating
 from harness.results.cache import Cache, digest
+from harness.results.entries import DatasetEntry
 from harness.results.item_scores import on_quality, plain
-from harness.results.rows import ColumnKey, Correlation, DatasetEntry, ItemScores, Reliability, Target
+from harness.results.rows import ColumnKey, Correlation, ItemScores, Reliability, Target
 from harness.scoring.score import AGGREGATIONS, Scores
 from harness.statistics import estimates
 from harness.statistics.panel import Array, Codes, Panel, Vector, by_known_rows, codes

@@ -12,7 +12,7 @@ import numpy as np
 
 from benchmarks.dataset import Dataset
 from benchmarks.storage.store import ratings_fingerprint
-from harness.results.rows import DatasetEntry, EvalPoint, MetricEntry, QualityEntry, TrainingEntry
+from harness.results.entries import DatasetEntry, EvalPoint, MetricEntry, QualityEntry, TrainingEntry
 from harness.run.correlate import Judged, conversations
 from harness.scoring import composites, score
 from metrics.composition import Composite

@@ -9,8 +9,9 @@ import numpy as np
 
 from harness.results.cache import Cache, digest
 from harness.results.decision_rows import Firmness
+from harness.results.entries import BoardId
 from harness.results.item_scores import labels
-from harness.results.rows import BoardId, ColumnKey, RankingRow, Target
+from harness.results.rows import ColumnKey, RankingRow, Target
 from harness.run.compare import Verdicts
 from harness.run.correlate import TargetData
 from harness.run.intervals import STATISTIC

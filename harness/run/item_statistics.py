@@ -11,8 +11,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from harness.errors import BadConfig
+from harness.results.entries import fitted
 from harness.results.item_scores import labels
-from harness.results.rows import ColumnKey, Comparisons, Correlation, Reliability, Results, fitted
+from harness.results.rows import ColumnKey, Comparisons, Correlation, Reliability, Results
 from harness.run import compare, correlate
 from harness.run.compare import compared, contributions, generator
 from harness.run.correlate import TargetData

@@ -18,7 +18,8 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import replace
 from typing import TypeAlias
 
-from harness.results.rows import BoardId, Correlation, DatasetEntry, MetricEntry, RankingRow, fitted
+from harness.results.entries import BoardId, DatasetEntry, MetricEntry, fitted
+from harness.results.rows import Correlation, RankingRow
 from harness.results.rows import Target as Target
 from harness.statistics.rank_intervals import rank
 

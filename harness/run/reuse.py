@@ -15,7 +15,8 @@ from pathlib import Path
 from benchmarks.dataset import Dataset
 from harness.bundle import aligned, reading
 from harness.errors import BadBundle
-from harness.results.rows import ItemScores, MetricEntry
+from harness.results.entries import MetricEntry
+from harness.results.rows import ItemScores
 from harness.scoring.pairs import signed
 from harness.scoring.score import Scores
 from harness.statistics.panel import Vector

@@ -13,7 +13,8 @@ from typing import Any
 
 from benchmarks.dataset import Dataset, DatasetCard, Rating
 from benchmarks.errors import BadStore
-from harness.results.rows import TABLES, Failure, Results, Skip, Target, fitted
+from harness.results.entries import fitted
+from harness.results.rows import TABLES, Failure, Results, Skip, Target
 from harness.run import compare, correlate, decide, disagree, entries, environment, examples, firmness, intervals
 from harness.run import plan as plans
 from harness.run.correlate import TargetData

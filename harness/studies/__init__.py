@@ -25,7 +25,8 @@ from benchmarks.dataset import Dataset
 from benchmarks.errors import nearest
 from harness.errors import BadConfig
 from harness.results import exhibits, heat_maps
-from harness.results.rows import Exhibit, Grid, HeatMap, Results
+from harness.results.exhibits import Exhibit, Grid, HeatMap
+from harness.results.rows import Results
 from harness.run import plan
 from harness.run.correlate import TargetData
 from harness.run.plan import Plan

@@ -14,8 +14,7 @@ import numpy as np
 
 from harness.errors import BadConfig
 from harness.published import Tables
-from harness.results.exhibits import number
-from harness.results.rows import Grid
+from harness.results.exhibits import Grid, number
 from harness.run.correlate import TargetData
 from harness.statistics.estimates import estimate
 from harness.studies import Findings, StudyRequest

@@ -21,7 +21,8 @@ from benchmarks.storage.store import ratings_fingerprint
 from benchmarks.tables import private
 from harness.bundle import Bundle, heading, scores_of
 from harness.results.differences import COMPARED, key_of
-from harness.results.rows import BoardId, Correlation, RankingRow, Results
+from harness.results.entries import BoardId
+from harness.results.rows import Correlation, RankingRow, Results
 from harness.run import correlate, environment, plan
 from harness.run.correlate import Judged
 from harness.run.rank import RULES, Target, by_column, over, unseen

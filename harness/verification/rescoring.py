@@ -10,7 +10,8 @@ from benchmarks.dataset import Dataset
 from benchmarks.errors import nearest
 from harness.bundle import scores_of, unrated, without_folders
 from harness.errors import BadConfig
-from harness.results.rows import ColumnKey, ItemScores, MetricEntry, Results
+from harness.results.entries import MetricEntry
+from harness.results.rows import ColumnKey, ItemScores, Results
 from harness.run import entries
 from harness.scoring.scorer import Scorer
 from harness.statistics.panel import Vector

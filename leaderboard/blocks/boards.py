@@ -12,8 +12,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
+from harness.results.entries import DatasetEntry
 from harness.results.item_scores import slug
-from harness.results.rows import DatasetEntry, RankingRow
+from harness.results.rows import RankingRow
 from harness.statistics import statistic_title
 from harness.statistics.rank_intervals import rank
 from leaderboard.blocks import cells

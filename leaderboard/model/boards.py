@@ -10,7 +10,8 @@ from collections import defaultdict
 from dataclasses import dataclass
 from functools import cached_property
 
-from harness.results.rows import BoardId, RankingRow, Results
+from harness.results.entries import BoardId
+from harness.results.rows import RankingRow, Results
 from harness.statistics import statistic_title
 from leaderboard.model.index import Column, once, ordered, split_order
 

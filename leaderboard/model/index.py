@@ -13,8 +13,9 @@ from dataclasses import replace
 from typing import Any, TypeAlias, TypeVar
 
 from harness.results.decision_rows import Firmness
+from harness.results.entries import BoardId, DatasetEntry, QualityEntry, fitted
 from harness.results.item_scores import slug
-from harness.results.rows import BoardId, Correlation, DatasetEntry, QualityEntry, Results, fitted
+from harness.results.rows import Correlation, Results
 from harness.results.rows import Target as Target
 from harness.results.rows import plural as plural
 from leaderboard.model import titles

@@ -11,7 +11,8 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
-from harness.results.rows import ColumnKey, MetricEntry, Results
+from harness.results.entries import MetricEntry
+from harness.results.rows import ColumnKey, Results
 
 OBVIOUS = ("encoder", "lm", "model", "inputs", "url")
 """Options whose values are shown without the option's name."""

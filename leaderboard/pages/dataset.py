@@ -9,9 +9,10 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
+from harness.results.entries import DatasetEntry, QualityEntry
 from harness.results.pooled import Pool
 from harness.results.power import Power, shown
-from harness.results.rows import DatasetEntry, ItemScores, QualityEntry, Results
+from harness.results.rows import ItemScores, Results
 from leaderboard.blocks.boards import CONTROL, dataset_board
 from leaderboard.blocks.cells import column_cell, lead_marks, leaders, missing
 from leaderboard.blocks.decisions import EXPLAINED as DECISIONS

@@ -7,8 +7,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from harness.results import heat_maps
+from harness.results.exhibits import Exhibit, Grid
 from harness.results.item_scores import slug
-from harness.results.rows import Exhibit, Grid, Results
+from harness.results.rows import Results
 from leaderboard.blocks.cells import column_cell
 from leaderboard.blocks.tables import Cell, Dot, Dots, Heading, Page, Picture, Prose, Section, Table
 from leaderboard.model.index import Index, make_index

@@ -15,7 +15,8 @@ from statistics import fmean, stdev
 
 import scipy
 
-from harness.results.rows import DatasetEntry, Results
+from harness.results.entries import DatasetEntry
+from harness.results.rows import Results
 from leaderboard.blocks.cells import MISSING, column_cell, interval, number_cell
 from leaderboard.blocks.tables import Cell, Dot, Dots, Heading, Page, Prose, Row, Section, Table
 from leaderboard.model.eras import CHALLENGE, RECENT, Part, parts

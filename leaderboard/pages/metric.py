@@ -10,8 +10,9 @@ from statistics import median
 
 import numpy as np
 
+from harness.results.entries import MetricEntry, QualityEntry, TrainingEntry
 from harness.results.item_scores import on_quality, slug
-from harness.results.rows import ItemScores, MetricEntry, QualityEntry, RankingRow, Results, TrainingEntry
+from harness.results.rows import ItemScores, RankingRow, Results
 from harness.statistics.coefficients import spearmans, with_control_held
 from leaderboard.blocks import cells
 from leaderboard.blocks.boards import CONTROL, control_value

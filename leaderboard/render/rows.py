@@ -16,8 +16,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from operator import attrgetter
 from typing import Any
 
+from harness.results.entries import MetricEntry
 from harness.results.files import filled
-from harness.results.rows import MetricEntry, Results
+from harness.results.rows import Results
 from leaderboard.model.boards import title
 from leaderboard.model.index import STATISTIC, make_index, ordered, split_order
 from leaderboard.pages.changes import changes as compared

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from harness.results import rows
+from harness.results import entries, rows
 from harness.results.rows import Correlation, Results
 from harness.run import rank
 from leaderboard.blocks.tables import Cell, Page, Table
@@ -51,13 +51,13 @@ def script_data(results: Results) -> Any:
     return json.loads(numbers(results).decode().removeprefix("const Numbers = ").removesuffix(";\n"))
 
 
-def quality(name: str, dimension: str = "", rated: int = 100) -> rows.QualityEntry:
-    return rows.QualityEntry(name, dimension or name.casefold(), 1.0, 5.0, rated)
+def quality(name: str, dimension: str = "", rated: int = 100) -> entries.QualityEntry:
+    return entries.QualityEntry(name, dimension or name.casefold(), 1.0, 5.0, rated)
 
 
-def dataset(name: str, split: str, origin: str, *qualities: rows.QualityEntry, level: str = "turn"
-            ) -> rows.DatasetEntry:
-    return rows.DatasetEntry(
+def dataset(name: str, split: str, origin: str, *qualities: entries.QualityEntry, level: str = "turn"
+            ) -> entries.DatasetEntry:
+    return entries.DatasetEntry(
         name, f"The {name} ratings", split, level, origin, f"{len(name):064x}", 100, 300, qualities,
         "CC BY 4.0", "Doe & Roe (2020). R&D | dialogue <em>so far</em>.")
 
@@ -101,16 +101,16 @@ def ranking(correlations: Iterable[Correlation]) -> Iterator[rows.RankingRow]:
     ranked = tuple(row for row in correlations if ":" not in row.column)
     for board, origin, cells in (("dev", "real", CELLS[:5]), ("dev", "sample", CELLS[5:6]),
                                  ("test", "real", CELLS[6:8]), ("test", "sample", CELLS[8:])):
-        yield from rank.ranking(rows.BoardId(board), origin, cells, ranked)
+        yield from rank.ranking(entries.BoardId(board), origin, cells, ranked)
     for board, cells in (("dev:overall", {CELLS[1], CELLS[3], CELLS[4]}), ("dev:interesting", {CELLS[0]})):
-        for row in rank.ranking(rows.BoardId.parse(board), "real", cells, ranked):
+        for row in rank.ranking(entries.BoardId.parse(board), "real", cells, ranked):
             known = row.rank is not None and row.statistic == "spearman"
             yield replace(row, low=1.0, high=2.0, error=0.025) if known else row
 
 
 def metric(name: str, title: str, family: str, *columns: str, needs: tuple[str, ...] = (),
-           models: tuple[str, ...] = (), **system: Any) -> rows.MetricEntry:
-    return rows.MetricEntry(name, title, family, columns, needs, ("turn",), "https://aclanthology.org/P02-1040/",
+           models: tuple[str, ...] = (), **system: Any) -> entries.MetricEntry:
+    return entries.MetricEntry(name, title, family, columns, needs, ("turn",), "https://aclanthology.org/P02-1040/",
                             "item", "", {"metric": name, "revision": "1", "references": "standard"}, models, **system)
 
 

@@ -11,8 +11,7 @@ import numpy as np
 
 from benchmarks.corpora.dailydialogpp import Kind
 from harness.published import Tables
-from harness.results.exhibits import number
-from harness.results.rows import Grid
+from harness.results.exhibits import Grid, number
 from harness.studies import Findings
 from harness.studies.dailydialogpp.accuracy import compare_pairs
 from harness.studies.dailydialogpp.columns import NEGATIVES, ReplyScores, ScoredColumn, Way

@@ -16,8 +16,7 @@ import numpy as np
 
 from harness.errors import BadConfig
 from harness.published import Tables
-from harness.results.exhibits import number
-from harness.results.rows import Grid, HeatMap
+from harness.results.exhibits import Grid, HeatMap, number
 from harness.studies import Findings, StudyRequest
 from harness.studies.dimensions import relations as rules
 from harness.studies.dimensions.relations import Relations, relate

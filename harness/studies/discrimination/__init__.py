@@ -17,7 +17,7 @@ from benchmarks.corpora import corpora
 from benchmarks.errors import BenchmarkError
 from harness.errors import BadConfig, HarnessError
 from harness.published import Tables
-from harness.results.rows import Grid
+from harness.results.exhibits import Grid
 from harness.scoring.progress import Progress
 from harness.studies import Findings, StudyRequest
 from harness.studies.discrimination import trainings

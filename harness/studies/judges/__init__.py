@@ -20,8 +20,7 @@ import numpy as np
 
 from benchmarks.dataset import Dataset, Item, Quality, Reference, Utterance
 from harness.errors import BadConfig
-from harness.results.exhibits import number
-from harness.results.rows import Grid
+from harness.results.exhibits import Grid, number
 from harness.run.correlate import judged
 from harness.statistics import audit
 from harness.statistics.audit import Check, Evidence

@@ -17,8 +17,9 @@ from harness.commands._output import with_exhibits
 from harness.published import TEST_SETS, Tables, boards, measured, ranks_of
 from harness.published.exhibit import challenge as exhibit_of_challenge
 from harness.published.measured import challenge, plain
-from harness.results import exhibits, files, rows
-from harness.results.rows import Exhibit, Grid, HeatMap, Results
+from harness.results import entries, exhibits, files, rows
+from harness.results.exhibits import Exhibit, Grid, HeatMap
+from harness.results.rows import Results
 from harness.run.rank import dataset_mean
 from harness.studies import Findings
 
@@ -29,10 +30,10 @@ CONSTANT = {"x": 0.9, "y": 0.8}
 def made(qualities: Mapping[str, Mapping[str, str]], columns: Mapping[str, tuple[float, ...] | float], *,
          origin: str = "imported", options: Mapping[str, object] | None = None) -> Results:
     """Make a run on datasets with these qualities and dimensions; a metric has a value per quality, or one for all."""
-    datasets = tuple(rows.DatasetEntry(name, name, "dev", "turn", origin, name, 9, 9, tuple(
-        rows.QualityEntry(quality, dimension, 1, 5, 9) for quality, dimension in dimensions.items()), "l", "c")
+    datasets = tuple(entries.DatasetEntry(name, name, "dev", "turn", origin, name, 9, 9, tuple(
+        entries.QualityEntry(quality, dimension, 1, 5, 9) for quality, dimension in dimensions.items()), "l", "c")
         for name, dimensions in qualities.items())
-    metrics = tuple(rows.MetricEntry(name, name, "toy", (name,), (), ("turn",), "", "item", "", name)
+    metrics = tuple(entries.MetricEntry(name, name, "toy", (name,), (), ("turn",), "", "item", "", name)
                     for name in columns)
     targets = [(name, quality) for name, dimensions in qualities.items() for quality in dimensions]
     correlations = tuple(rows.Correlation(*target, name, name, statistic, 9, value * factor, 0.1, 0, 1)

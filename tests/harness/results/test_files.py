@@ -11,7 +11,7 @@ import pytest
 
 from benchmarks.dataset import Dataset, Quality, Rating
 from harness.errors import BadReport
-from harness.results import files, item_scores, rows
+from harness.results import entries, files, item_scores, rows
 from harness.results.rows import ItemScores, Results
 from harness.run import correlate
 from harness.scoring.score import Scores
@@ -34,9 +34,9 @@ def small() -> Results:
     nan, pairs, p = math.nan, (np.array([0, 2, 1]), np.array([1, 0, 2])), np.array([0.01, 0.03, 0.02])
     return Results(
         run=rows.Run("1", None, 0, "auto", {"data": "auto"}, "3", "linux", {"numpy": "2"}),
-        datasets=(rows.DatasetEntry("a", "A", "dev", "turn", "imported", "f", 2, 2,
-                                    (rows.QualityEntry("q", "q", None, 5.0, 2),), "l", "c"),),
-        metrics=(rows.MetricEntry("m", "M", "toy", ("m",), (), ("turn",), "", "item", "", {"metric": "m"}),),
+        datasets=(entries.DatasetEntry("a", "A", "dev", "turn", "imported", "f", 2, 2,
+                                    (entries.QualityEntry("q", "q", None, 5.0, 2),), "l", "c"),),
+        metrics=(entries.MetricEntry("m", "M", "toy", ("m",), (), ("turn",), "", "item", "", {"metric": "m"}),),
         correlations=(rows.Correlation("a", "q", "m", "m", "spearman", 2, nan, nan, nan, nan, "2 rows"),
                       rows.Correlation("a", "q", "m", "m", "pearson", 9, 0.1, 0.2, -0.3, 0.4)),
         ranking=(rows.RankingRow("dev", "real", "dev", "spearman", "m", "m", nan, None, 0, 1, letters="ab"),

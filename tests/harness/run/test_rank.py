@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.results.rows import BoardId, Correlation
+from harness.results.entries import BoardId
+from harness.results.rows import Correlation
 from harness.run.rank import BY_NAME, RULES, Rule, Target, borda, counted_mean, over, ranking
 from harness.statistics.rank_intervals import rank
 

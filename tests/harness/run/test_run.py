@@ -18,7 +18,8 @@ from benchmarks.dataset import Dataset
 from benchmarks.storage import resources, store
 from harness.cli import main
 from harness.results import files
-from harness.results.rows import BoardId, Results
+from harness.results.entries import BoardId
+from harness.results.rows import Results
 from harness.run import unchanged
 from metrics.models.resources import LOCATIONS
 from tests.conftest import Invoke, make_card

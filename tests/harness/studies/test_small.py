@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from benchmarks.dataset import Quality
-from harness.results.rows import DatasetEntry
+from harness.results.entries import DatasetEntry
 from harness.run.correlate import Judged, TargetData
 from harness.run.settings import Settings
 from harness.studies import StudyRequest, mme_crs

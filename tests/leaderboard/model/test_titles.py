@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from harness.results.rows import MetricEntry
+from harness.results.entries import MetricEntry
 from leaderboard.model.titles import LONGEST, short, titles
 
 

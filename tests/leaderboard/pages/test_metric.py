@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from harness.results.rows import Example, Exhibit, Grid, ItemScores, Reliability, Results
+from harness.results.exhibits import Exhibit, Grid
+from harness.results.rows import Example, ItemScores, Reliability, Results
 from leaderboard.blocks.tables import Facts, Page, Section
 from leaderboard.pages import dataset, metric
 from tests.leaderboard.conftest import altered, find_page, row, script_data, table
