@@ -6,6 +6,7 @@ another split. The format of the files is in files.py; the corpora are described
 
 from __future__ import annotations
 
+import hashlib
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -70,8 +71,8 @@ def load(name: str, home: Path) -> Corpus:
         remedy = "`harness import FOLDER` imports it from a folder, `harness fetch --corpora` downloads it"
         raise BenchmarkError(f"{file}: no such file" if name not in CARDS else f"{name} is not in {home}; {remedy}")
     content = files.read(file)
-    chosen = CARDS.get(name) or _user_card(file, content.rows)
-    rows = [(row, overlap.digests(turn["text"] for turn in row["utterances"])) for row in content.rows]
+    chosen = CARDS.get(name) or _user_card(file, content)
+    rows = [(row, overlap.digests(turn["text"] for turn in row["utterances"])) for row in content]
     repeats = overlap.Contexts(digests for row, digests in rows if row["split"] not in chosen.training)
     evaluation_ids, evaluation_contexts = overlap.evaluation_ids(home), overlap.evaluation_contexts(home)
     dialogues: list[Dialogue] = []
@@ -89,7 +90,7 @@ def load(name: str, home: Path) -> Corpus:
         why = "".join(f"; {count} left out, {reason}" for reason, count in left_out.items())
         raise BenchmarkError(f"{file}: has no dialogues to train on; its training splits are "
                              f"{', '.join(chosen.training)}{why}")
-    return Corpus(chosen, content.digest, tuple(dialogues), dict(left_out))
+    return Corpus(chosen, hashlib.sha256(file.read_bytes()).hexdigest(), tuple(dialogues), dict(left_out))
 
 
 def _user_card(file: Path, rows: Iterable[Mapping[str, Any]]) -> CorpusCard:

@@ -7,7 +7,6 @@ of query and reply, or of two sentences, is a dialogue of two utterances.
 from __future__ import annotations
 
 import gzip
-import hashlib
 import json
 import tomllib
 import zlib
@@ -47,14 +46,6 @@ CARDS: dict[str, CorpusCard] = {
 
 
 @dataclass(frozen=True, slots=True)
-class CorpusFile:
-    """The rows of a file, and its sha256."""
-
-    rows: tuple[dict[str, Any], ...]
-    digest: str
-
-
-@dataclass(frozen=True, slots=True)
 class ImportedCorpus:
     """A corpus file, or the list of dialogues in evaluation sets, and its number of rows."""
 
@@ -63,18 +54,26 @@ class ImportedCorpus:
     rows: int
 
 
-def read(path: Path) -> CorpusFile:
-    """Read every dialogue of a file; the error names the first bad line."""
-    content = _content(path)
-    rows = tuple(_dialogue(where, row) for where, row in _objects(path, content))
+def read(path: Path) -> tuple[dict[str, Any], ...]:
+    """Return every dialogue of a file; the error names the first bad line."""
+    rows = tuple(_dialogue(where, row) for where, row in objects(path))
     if not rows:
         raise BenchmarkError(f"{path}: contains no dialogues")
-    return CorpusFile(rows, hashlib.sha256(content).hexdigest())
+    return rows
 
 
 def objects(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield the JSON objects of a file with their locations."""
-    return _objects(path, _content(path))
+    try:
+        content = path.read_bytes()
+        plain = gzip.decompress(content) if content.startswith(b"\x1f\x8b") else content
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise BenchmarkError(f"{path}: is damaged ({error!s:.100})") from error
+    except OSError as error:
+        raise BenchmarkError(f"{path}: cannot be read: {error.strerror}") from error
+    with located(str(path)):
+        for line, row in json_lines(decoded(plain)):
+            yield f"{path}, line {line}", row
 
 
 def ids(path: Path) -> Iterator[str]:
@@ -96,7 +95,7 @@ def find_corpora(path: Path) -> tuple[list[ImportedCorpus], list[str]]:
         name = plain_name(file)
         if file.name.endswith(SUFFIXES) and not file.name.startswith(".") and name not in corpora:
             try:
-                rows = sum(1 for _ in ids(file)) if name == LIST else len(read(file).rows)
+                rows = sum(1 for _ in ids(file)) if name == LIST else len(read(file))
                 corpora[name] = ImportedCorpus(name, file, rows)
             except BenchmarkError as error:
                 if name in CARDS or name == LIST or file == path:
@@ -131,23 +130,6 @@ def write(path: Path, rows: Iterable[Mapping[str, Any]]) -> int:
 def _write(path: Path, content: bytes) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     write_atomically(path, content)
-
-
-def _content(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise BenchmarkError(f"{path}: cannot be read: {error.strerror}") from error
-
-
-def _objects(path: Path, content: bytes) -> Iterator[tuple[str, dict[str, Any]]]:
-    try:
-        plain = gzip.decompress(content) if content.startswith(b"\x1f\x8b") else content
-    except (EOFError, zlib.error, OSError) as error:
-        raise BenchmarkError(f"{path}: is damaged ({error!s:.100})") from error
-    with located(str(path)):
-        for line, row in json_lines(decoded(plain)):
-            yield f"{path}, line {line}", row
 
 
 def _dialogue(where: str, row: dict[str, Any]) -> dict[str, Any]:

@@ -101,7 +101,7 @@ def in_corpora(dataset: Dataset, home: Path) -> Iterator[tuple[str, int]]:
     for path in sorted((home / "corpora").glob("*.jsonl.gz")):
         name = corpus_files.plain_name(path)
         if name != corpus_files.LIST:
-            matched = {context for row in corpus_files.read(path).rows
+            matched = {context for row in corpus_files.read(path)
                        for context in contexts.matches(digests(turn["text"] for turn in row["utterances"]))}
             yield name, sum(context in matched for context in items)
 
@@ -120,7 +120,7 @@ def public_contexts(release: Path, corpora: Path) -> Contexts:
         file = release / f"{name}_eval.json"
         if file.is_file():
             contexts.add(context_digests(official.parse(file, registry.card(name))))
-    rows = corpus_files.read(corpora / "dailydialog_pp.jsonl.gz").rows
+    rows = corpus_files.read(corpora / "dailydialog_pp.jsonl.gz")
     contexts.add(digests(turn["text"] for turn in row["utterances"]) for row in rows if row["split"] == "test")
     return contexts
 

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import IO, Any, Literal, TypeAlias, cast
 
 from benchmarks.errors import BadRecord
+from benchmarks.formats import official
 from benchmarks.formats.rows import decoded, encodes, json_lines, located
 
 Row: TypeAlias = tuple[int, Sequence[Any]]
@@ -159,18 +160,15 @@ def _bytes(path: Path) -> IO[bytes]:
 
 def _encoding(path: Path) -> str:
     with _bytes(path) as stream:
-        start = stream.read(4)
-        if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        if stream.read(2) in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
             return "utf-16"
-        decoder = codecs.getincrementaldecoder("utf-8")()
-        try:
-            decoder.decode(start)
-            while block := stream.read(1 << 20):
-                if b"\0" in block:
+    try:
+        with io.TextIOWrapper(_bytes(path), encoding="utf-8") as text:
+            while block := text.read(1 << 20):
+                if "\0" in block:
                     raise BadRecord(path.name, None, "", "contains null bytes, so is not a text table; save it as .csv")
-                decoder.decode(block)
-        except UnicodeDecodeError:
-            return "cp1252"
+    except UnicodeDecodeError:
+        return "cp1252"
     return "utf-8-sig"
 
 
@@ -298,8 +296,4 @@ def _shown(cell: Any) -> str:
 
 
 def _is_number(text: str) -> bool:
-    try:
-        float(text.replace(",", "."))
-    except ValueError:
-        return False
-    return True
+    return official.number(text.replace(",", ".")) is not None

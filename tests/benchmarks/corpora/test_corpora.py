@@ -202,7 +202,7 @@ def files(monkeypatch: pytest.MonkeyPatch) -> dict[str, bytes]:
 def fetched(name: str, home: Path) -> tuple[Any, ...]:
     """Fetch a corpus and return its rows; check that no download is left behind."""
     count = sources.fetch(name, home)
-    rows = corpus_files.read(home / "corpora" / f"{name}.jsonl.gz").rows
+    rows = corpus_files.read(home / "corpora" / f"{name}.jsonl.gz")
     assert (len(rows), (home / "downloads").exists()) == (count, False)
     return rows
 
