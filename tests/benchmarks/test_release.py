@@ -66,30 +66,23 @@ def write(folder: Path, name: str, item: str, **more: object) -> Path:
     return folder / name
 
 
-def test_a_folder_is_searched_recursively(tmp_path: Path) -> None:
-    write(tmp_path / "a" / "b", "jsalt_eval.json", "x")
+def test_a_folder_or_zip_is_searched_for_datasets(tmp_path: Path) -> None:
+    """A cleaned file is preferred, and metadata of macOS is ignored."""
+    write(tmp_path, "dstc10-topical_eval.json", "all")
+    write(tmp_path / "a" / "b", "dstc10-topical_clean_eval.json", "clean")
     write(tmp_path, "notes.json", "x")
-    read = release.read(tmp_path)
-    assert [entry.dataset.card.name for entry in read.datasets] == ["jsalt"]
-    assert read.ignored == ("notes.json",)
-    assert {"1 rows, but the card expects 741", "1 row without votes"} <= set(read.datasets[0].remarks)
+    with zipfile.ZipFile(tmp_path / "data.zip", "w") as archive:
+        for file in tmp_path.rglob("*.json"):
+            archive.write(file, file.relative_to(tmp_path))
+        archive.writestr("__MACOSX/a/b/._jsalt_eval.json", b"\0\0")
+    for path in (tmp_path, tmp_path / "data.zip"):
+        read = release.read(path)
+        (entry,) = read.datasets
+        assert (entry.file, entry.dataset.items[0].id) == ("dstc10-topical_clean_eval.json", "clean")
+        assert set(read.ignored) == {"notes.json", "dstc10-topical_eval.json"}
+        assert entry.remarks == ("1 rows, but the card expects 4500", "1 row without votes")
     path = write(tmp_path, "dailydialog-gupta_eval.json", "x", annotations={"overall": [9]})
     assert "1 vote outside the scale of the card" in release.read(path).datasets[0].remarks
-
-
-def test_the_cleaned_file_is_preferred(tmp_path: Path) -> None:
-    write(tmp_path, "dstc10-topical_eval.json", "all")
-    write(tmp_path, "dstc10-topical_clean_eval.json", "clean")
-    (entry,) = release.read(tmp_path).datasets
-    assert (entry.file, entry.dataset.items[0].id) == ("dstc10-topical_clean_eval.json", "clean")
-
-
-def test_a_zip_is_read_without_macos_metadata(tmp_path: Path) -> None:
-    write(tmp_path, "jsalt_eval.json", "x")
-    with zipfile.ZipFile(tmp_path / "data.zip", "w") as archive:
-        archive.write(tmp_path / "jsalt_eval.json", "human_evaluation_data/jsalt_eval.json")
-        archive.writestr("__MACOSX/human_evaluation_data/._jsalt_eval.json", b"\0\0")
-    assert release.read(tmp_path / "data.zip").datasets[0].dataset.items[0].id == "x"
 
 
 def test_a_release_without_datasets_is_refused(tmp_path: Path) -> None:
