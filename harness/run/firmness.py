@@ -16,7 +16,6 @@ from harness.run.compare import Verdicts
 from harness.run.correlate import TargetData
 from harness.run.intervals import STATISTIC
 from harness.statistics import firmness
-from harness.statistics.influence import Influence
 from harness.statistics.panel import Array, Vector
 from harness.statistics.pooled import contributions, weights
 
@@ -29,7 +28,6 @@ class FirstPlaces:
     def __init__(self, targets: Sequence[TargetData], fitted: Collection[str], verdicts: Verdicts, cache: Cache,
                  ) -> None:
         self._fitted, self._verdicts, self._cache = fitted, verdicts, cache
-        self._prepared: dict[str, dict[tuple[tuple[int, ...], bytes], Influence]] = {}
         self._contributions = functools.cache(self._contributed)
         self._targets = {target.key: target for target in targets}
         self._digests = {key: digest(target.judged.means, target.scores, target.units, target.judged.votes)
@@ -85,5 +83,4 @@ class FirstPlaces:
 
     def _contributed(self, key: Target) -> tuple[Vector, Array]:
         """Return the correlation of every column of a target, and the contribution of each context to it."""
-        target = self._targets[key]
-        return contributions(target.scored(), STATISTIC, self._prepared.setdefault(target.dataset, {}))
+        return contributions(self._targets[key].scored(), STATISTIC)

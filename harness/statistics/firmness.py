@@ -21,7 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from harness.statistics.coefficients import spearmans_where_known
-from harness.statistics.influence import SpearmanInfluence
+from harness.statistics.influence import of_spearman
 from harness.statistics.panel import Array, Codes, Vector
 from harness.statistics.rank_intervals import TargetScores
 from harness.statistics.ranks import ranks
@@ -159,7 +159,7 @@ def _effects(target: TargetScores, values: Vector, items: Codes, columns: Iterab
     def of_column(scores: Vector) -> Vector:
         known = np.isfinite(scores) & np.isfinite(target.human)
         h, z = (ranks(side[known]) - (known.sum() + 1) / 2 for side in (target.human, scores))
-        (rho,), (influence,) = SpearmanInfluence(scores[None, known]).of(target.human[known])
+        (rho,), (influence,) = of_spearman(scores[None, known], target.human[known])
         order, row = np.argsort(target.human[known], kind="stable"), np.cumsum(known)[items] - 1
         ratings = target.human[known][order]
         old, new = ([np.searchsorted(ratings, x, side) for side in ("left", "right")] for x in (before, after))

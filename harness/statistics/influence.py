@@ -1,11 +1,10 @@
 """First-order influence of each row on a correlation: how it changes if the row has slightly more weight.
 
-    Pearson     h z - r (h^2 + z^2) / 2, ratings h and scores z centred and of length 1
-    Spearman    h z of the row's centred ranks, plus its effect through the ranks of the other rows
+    pearson     h z - r (h^2 + z^2) / 2, ratings h and scores z centred and of length 1
+    spearman    h z of the row's centred ranks, plus its effect through the ranks of the other rows
     ranks       Pearson's r of the ranks, each row keeping its rank
 
-The influence of a context is the sum over its rows; williams.py and pooled.py use it to test whole contexts. Scores are
-prepared once for any ratings of the same rows.
+The influence of a context is the sum over its rows; williams.py and pooled.py use it to test whole contexts.
 """
 
 from __future__ import annotations
@@ -18,53 +17,36 @@ import numpy as np
 from harness.statistics.panel import Array, Vector
 from harness.statistics.ranks import Runs, ranks, standardised
 
-
-class PearsonInfluence:
-    """Scores (metrics, rows) prepared for Pearson's r."""
-
-    def __init__(self, scores: Array) -> None:
-        self._z = standardised(scores)
-
-    def of(self, human: Vector) -> tuple[Vector, Array]:
-        """Return the correlation of each metric, and the influence of each row on it."""
-        h = standardised(human)
-        r = (h * self._z).mean(axis=1)
-        return r, (h * self._z - r[:, None] / 2 * (h**2 + self._z**2)) / len(human)
+Influence: TypeAlias = Callable[[Array, Vector], tuple[Vector, Array]]
+"""Takes scores (metrics, rows) and ratings; returns the correlation of each metric, and the influence of each row."""
 
 
-class RankInfluence(PearsonInfluence):
-    """Scores (metrics, rows), ranked for Pearson's r of the ranks."""
-
-    def __init__(self, scores: Array) -> None:
-        super().__init__(ranks(scores))
-
-    def of(self, human: Vector) -> tuple[Vector, Array]:
-        return super().of(ranks(human))
+def of_pearson(scores: Array, human: Vector) -> tuple[Vector, Array]:
+    z, h = standardised(scores), standardised(human)
+    r = (h * z).mean(axis=1)
+    return r, (h * z - r[:, None] / 2 * (h**2 + z**2)) / len(human)
 
 
-class SpearmanInfluence:
-    """Scores (metrics, rows), sorted for Spearman's rho."""
+def of_ranks(scores: Array, human: Vector) -> tuple[Vector, Array]:
+    return of_pearson(ranks(scores), ranks(human))
 
-    def __init__(self, scores: Array) -> None:
-        self._runs = Runs(scores)
-        self._z = self._runs.expanded(self._runs.start + (self._runs.sizes - scores.shape[1]) / 2)
 
-    def of(self, human: Vector) -> tuple[Vector, Array]:
-        """Return the correlation of each metric, and the influence of each row on it.
+def of_spearman(scores: Array, human: Vector) -> tuple[Vector, Array]:
+    """Return Spearman's rho and its influences.
 
-        The effect of a row through the ranks of others is the sum of the ratings of rows with a higher score, plus the
-        sum of the scores of rows with a higher rating.
-        """
-        ratings, runs, z = SpearmanInfluence(human[None]), self._runs, self._z
-        h, order, rated = ratings._z[0], ratings._runs.order[0], ratings._runs
-        tails = _tails(h[runs.order])
-        parts = h * z + runs.expanded((tails[runs.row, runs.start] + tails[runs.row, runs.start + runs.sizes]) / 2)
-        tails = _tails(z[:, order])
-        above = (tails[:, rated.start] + tails[:, rated.start + rated.sizes]) / 2
-        parts[:, order] += np.repeat(above, rated.sizes, axis=1)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            length = np.sqrt((h @ h) * (z**2).sum(axis=1))
-            return z @ h / length, (parts - parts.mean(axis=1, keepdims=True)) / length[:, None]
+    The effect of a row through the ranks of others is the sum of the ratings of rows with a higher score, plus the sum
+    of the scores of rows with a higher rating.
+    """
+    runs, rated = Runs(scores), Runs(human)
+    z, h = (side.expanded(side.start + (side.sizes - len(human)) / 2) for side in (runs, rated))
+    tails = _tails(h[runs.order])
+    parts = h * z + runs.expanded((tails[runs.row, runs.start] + tails[runs.row, runs.start + runs.sizes]) / 2)
+    tails = _tails(z[:, rated.order])
+    above = (tails[:, rated.start] + tails[:, rated.start + rated.sizes]) / 2
+    parts[:, rated.order] += np.repeat(above, rated.sizes, axis=1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        length = np.sqrt((h @ h) * (z**2).sum(axis=1))
+        return z @ h / length, (parts - parts.mean(axis=1, keepdims=True)) / length[:, None]
 
 
 def _tails(values: Array) -> Array:
@@ -74,6 +56,4 @@ def _tails(values: Array) -> Array:
     return tails
 
 
-Influence: TypeAlias = PearsonInfluence | SpearmanInfluence
-INFLUENCE: dict[str, Callable[[Array], Influence]] = {
-    "pearson": PearsonInfluence, "spearman": SpearmanInfluence, "ranks": RankInfluence}
+INFLUENCE: dict[str, Influence] = {"pearson": of_pearson, "spearman": of_spearman, "ranks": of_ranks}

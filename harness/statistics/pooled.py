@@ -27,7 +27,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import scipy
 
-from harness.statistics.influence import INFLUENCE, Influence
+from harness.statistics.influence import INFLUENCE
 from harness.statistics.panel import Array, Codes, Mask, Vector, by_known_rows
 from harness.statistics.permutation import TOLERANCE, below_draws, least_p, mask_bits
 from harness.statistics.rank_intervals import TargetScores
@@ -101,7 +101,7 @@ def weights(datasets: Sequence[str], rule: str) -> Vector:
 def swapped(target: TargetScores, seed: int, draws: int = DRAWS, statistic: str = "spearman") -> Swapped:
     units = target.contexts
     signs = 2.0 * np.unpackbits(mask_bits(units, draws, generator(seed, target.dataset, "")), axis=1)[:, :units].T - 1
-    values, sums = contributions(target, "ranks" if statistic == "spearman" else statistic, {})
+    values, sums = contributions(target, "ranks" if statistic == "spearman" else statistic)
     rated = np.zeros(units, dtype=np.bool_)
     rated[target.context[np.isfinite(target.human)]] = True
     correction = math.sqrt(units / (units - 1)) if units > 1 else 1.0  # they vary less than what they estimate
@@ -159,19 +159,12 @@ def difference(parts: Sequence[Swapped], weight: Vector, first: int, second: int
     return Difference(value, value - reach, value + reach, p)
 
 
-def contributions(target: TargetScores, statistic: str, prepared: dict[tuple[tuple[int, ...], bytes], Influence],
-                  ) -> tuple[Vector, Array]:
-    """Return the correlation of each metric, and the contribution of each context to it (metrics, contexts).
-
-    Scores are `prepared` once for all qualities of a dataset with the same rows.
-    """
+def contributions(target: TargetScores, statistic: str) -> tuple[Vector, Array]:
+    """Return the correlation of each metric, and the contribution of each context to it (metrics, contexts)."""
     values, sums = np.full(len(target.scores), np.nan), np.full((len(target.scores), target.contexts), np.nan)
     for rows, metrics in by_known_rows(np.isfinite(target.scores) & np.isfinite(target.human)):
         if rows.sum() >= 3:
-            scores = target.scores[metrics][:, rows]
-            if (key := (scores.shape, scores.tobytes())) not in prepared:
-                prepared[key] = INFLUENCE[statistic](scores)
-            values[metrics], parts = prepared[key].of(target.human[rows])
+            values[metrics], parts = INFLUENCE[statistic](target.scores[metrics][:, rows], target.human[rows])
             parts += values[metrics][:, None] / rows.sum()
             order = np.argsort(target.context[rows], kind="stable")
             present, starts = np.unique(target.context[rows][order], return_index=True)

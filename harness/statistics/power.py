@@ -25,7 +25,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy
 
-from harness.statistics.influence import INFLUENCE
+from harness.statistics.influence import of_spearman
 from harness.statistics.panel import Array, Codes, Vector
 from harness.statistics.prediction import means
 from harness.statistics.reliability import PeopleAgreement, stepped_up
@@ -118,7 +118,7 @@ class Contrasts:
 
 def of_columns(human: Vector, scores: Array, unit: Codes) -> Contrasts:
     """Return the contrasts of columns' Spearman correlations; no rating or score (columns, items) may be missing."""
-    r, influence = INFLUENCE["spearman"](scores).of(human)
+    r, influence = of_spearman(scores, human)
     unit = np.unique(unit, return_inverse=True)[1].ravel()
     size = int(unit.max()) + 1
     sums = np.array([np.bincount(unit, weights=parts, minlength=size) for parts in influence], dtype=np.float64)

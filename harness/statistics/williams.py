@@ -129,7 +129,7 @@ def all_pairs_by_context(human: Vector, scores: Array, context: Codes, statistic
         if rows.sum() < 3:
             continue
         used, positions = numbered(pairs)
-        r, influence = INFLUENCE[statistic](scores[used][:, rows]).of(human[rows])
+        r, influence = INFLUENCE[statistic](scores[used][:, rows], human[rows])
         units = np.unique(context[rows], return_inverse=True)[1].ravel()
         sums = np.stack([np.bincount(units, weights=parts) for parts in influence])  # (metrics, contexts)
         first, second = positions.T

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy
 
-from harness.statistics.influence import PearsonInfluence
+from harness.statistics.influence import of_pearson
 from harness.statistics.panel import Array, Codes, Vector, centred
 
 
@@ -41,7 +41,7 @@ def worth(human: Vector, scores: Array, system: Codes, units: Codes, fold: Codes
             weight = scores[:, others] @ ratings[others] / (scores[:, others] ** 2).sum(axis=1)
             residuals[:, rows] -= np.maximum(weight, 0)[:, None] * scores[:, rows]
         value = (ratings**2).sum() / (residuals**2).sum(axis=1)
-        r, influence = PearsonInfluence(scores).of(ratings)
+        r, influence = of_pearson(scores, ratings)
         by_context = np.array([np.bincount(units, weights=row) for row in influence])
         contexts = len(np.unique(units))
         error = np.sqrt((by_context**2).sum(axis=1) * contexts / (contexts - 1)) / (1 - r**2)

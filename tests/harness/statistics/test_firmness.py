@@ -8,7 +8,6 @@ import pytest
 
 from harness.statistics import firmness
 from harness.statistics.firmness import Board
-from harness.statistics.influence import Influence
 from harness.statistics.panel import Array
 from harness.statistics.pooled import contributions
 from harness.statistics.rank_intervals import TargetScores
@@ -23,8 +22,7 @@ def made(rng: np.random.Generator, contexts: int, each: int, lead: float) -> tup
     votes = np.clip(np.round(3 + quality[:, None] + rng.normal(size=(size, 3))), 1, 5)
     scores = quality + np.array([1 - lead, 1, 1, 1])[:, None] * rng.normal(size=(COLUMNS, size))
     target = TargetScores("a", votes.mean(axis=1), scores, np.repeat(np.arange(contexts), each))
-    prepared: dict[tuple[tuple[int, ...], bytes], Influence] = {}
-    values, sums = contributions(target, "spearman", prepared)
+    values, sums = contributions(target, "spearman")
     best = np.argsort(-values)
     board = Board([TargetScores("a", target.human, scores[best], target.context)], values[None, best], np.ones(1),
                   range(1, COLUMNS))
@@ -82,7 +80,7 @@ def test_a_lead_that_no_removal_changes(rng: np.random.Generator) -> None:
     people = np.arange(20.0)
     scores = np.array([people, np.zeros(20), -people])
     board = Board([TargetScores("a", people, scores, np.arange(20))], np.array([[1, math.nan, -1]]), np.ones(1), [2])
-    values, sums = contributions(board.targets[0], "spearman", {})
+    values, sums = contributions(board.targets[0], "spearman")
     assert values == pytest.approx([1, math.nan, -1], nan_ok=True)
     assert firmness.contexts(board, [sums])[0] is None
     assert firmness.datasets(board.values, [2]) is None
