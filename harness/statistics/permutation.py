@@ -28,7 +28,7 @@ import scipy
 
 from harness.statistics.coefficients import pearsons, spearmans
 from harness.statistics.panel import Array, Mask, Panel, Statistic, Vector
-from harness.statistics.ranks import Runs, ranks, standardised
+from harness.statistics.ranks import standardised
 from harness.statistics.williams import PairTests, numbered, shared_rows
 
 Bits: TypeAlias = npt.NDArray[np.uint8]
@@ -61,20 +61,20 @@ def all_pairs_by_permutation(people: Panel, scores: Array, statistic: str | Stat
         if rows.sum() < 3:
             continue
         used, positions = numbered(pairs)
-        panel, table, unit = people.take(rows), scores[used][:, rows], groups[rows]
-        z = standardised(table)
+        panel, z, unit = people.take(rows), standardised(scores[used][:, rows]), groups[rows]
         if isinstance(statistic, str):
-            of_rows, mixed = OF_ROWS[statistic]
-            values, deltas = of_rows(panel.human, table), functools.partial(mixed, panel.human)
+            values = functools.partial(OF_ROWS[statistic], panel.human)
         else:
-            values = np.array([statistic(dataclasses.replace(panel, metric=row)) for row in z])
-            deltas = functools.partial(_plain, statistic, panel)
-        observed, square = np.subtract(*values[positions.T]), np.zeros(len(pairs))
+            values = functools.partial(_of_rows, statistic, panel)
+        observed, square = np.subtract(*values(z)[positions.T]), np.zeros(len(pairs))
         counts = np.zeros((2, len(pairs)), dtype=np.int64)
         for start in range(0, draws, block := max(1, CELLS // len(unit))):
             kept = masks[start:start + block, unit]
             for pair, (first, second) in enumerate(positions):
-                drawn = deltas(z[first], z[second], kept)
+                if statistic == "pearson":
+                    drawn = _pearson(panel.human, z[first], z[second], kept)
+                else:
+                    drawn = values(np.where(kept, z[first], z[second])) - values(np.where(kept, z[second], z[first]))
                 counts[:, pair] += _extreme(drawn, observed[pair], one_sided=one_sided)
                 square[pair] += drawn @ drawn
         z = np.nan_to_num(z)
@@ -108,6 +108,18 @@ def mask_bits(groups: int, draws: int, rng: np.random.Generator) -> Bits:
     return rng.integers(0, 256, size=(draws, -(-groups // 8)), dtype=np.uint8)
 
 
+def _spearmans(human: Vector, scores: Array) -> Vector:
+    return spearmans(human, np.rint(scores * FINEST))
+
+
+OF_ROWS: dict[str, Callable[[Vector, Array], Vector]] = {"spearman": _spearmans, "pearson": pearsons}
+"""Functions that compute a statistic of many rows of standardised scores."""
+
+
+def _of_rows(statistic: Statistic, panel: Panel, scores: Array) -> Vector:
+    return np.array([statistic(dataclasses.replace(panel, metric=row)) for row in scores])
+
+
 def _pearson(human: Vector, first: Vector, second: Vector, kept: Mask) -> Vector:
     """Return the two mixtures' difference in each draw, from sums that are linear in the mask `kept` (draws, rows)."""
     h, n = standardised(human), len(human)
@@ -119,36 +131,6 @@ def _pearson(human: Vector, first: Vector, second: Vector, kept: Mask) -> Vector
 
     sums_first, sums_second = ([side @ h, side.sum(), side @ side] for side in (first, second))
     return correlation(sums_second + moved) - correlation(sums_first - moved)
-
-
-def _spearman(human: Vector, first: Vector, second: Vector, kept: Mask) -> Vector:
-    """Return the two mixtures' difference in each draw, from the runs of equal scores in the merged order."""
-    h, n = ranks(human) - (len(human) + 1) / 2, len(human)
-    runs = Runs(np.rint(np.concatenate([first, second]) * FINEST))
-    rated = h[runs.order % n]
-
-    def by_run(values: Array) -> Array:  # (..., 2n), in ascending order of scores
-        return values if len(runs.start) == 2 * n else np.add.reduceat(values, runs.start, axis=-1)
-
-    def correlation(sizes: Array, ratings: Array) -> Vector:
-        variance = (n**3 - np.einsum("ij,ij,ij->i", sizes, sizes, sizes)) / 12 * (h @ h)
-        top = np.einsum("ij,ij->i", np.cumsum(sizes, axis=1) - sizes / 2, ratings)  # middle of each run
-        return np.asarray(top / np.sqrt(np.where(variance > 0, variance, np.nan)))
-
-    chosen = np.where(runs.order < n, kept[:, runs.order % n], ~kept[:, runs.order % n]).astype(np.float64)
-    sizes, ratings = by_run(chosen), by_run(chosen * rated)
-    return correlation(sizes, ratings) - correlation(runs.sizes - sizes, by_run(rated) - ratings)
-
-
-OF_ROWS: dict[str, tuple[Callable[[Array, Array], Vector], Callable[[Vector, Vector, Vector, Mask], Vector]]] = {
-    "spearman": (spearmans, _spearman), "pearson": (pearsons, _pearson)}
-"""Functions that compute a statistic of many metrics, and its differences between mixtures in many draws."""
-
-
-def _plain(statistic: Statistic, rows: Panel, first: Vector, second: Vector, kept: Mask) -> Vector:
-    """Return the difference of any statistic between the two mixtures, draw by draw."""
-    return np.array([statistic(dataclasses.replace(rows, metric=np.where(mask, first, second)))
-                     - statistic(dataclasses.replace(rows, metric=np.where(mask, second, first))) for mask in kept])
 
 
 def _extreme(deltas: Vector, observed: float, *, one_sided: bool) -> tuple[int, int]:
