@@ -26,7 +26,7 @@ import scipy
 
 from harness.statistics.panel import Array, Codes, Panel, Statistic, Vector
 from harness.statistics.resampled import correlator
-from harness.statistics.williams import PairTests, numbered, shared_rows
+from harness.statistics.williams import PairTests, shared_rows
 
 MOST = 1000
 EQUAL = 1e-10
@@ -72,8 +72,7 @@ def paired_bootstrap(people: Panel, scores: Array, statistic: str | Statistic, r
                      draws: int = 1000) -> PairTests:
     """Test each pair of metrics, scores (metrics, items), on the rows with a rating and both scores."""
     tests = PairTests.empty(len(scores))
-    for chosen, pairs in shared_rows(people.human, scores):
-        used, positions = numbered(pairs)
+    for chosen, pairs, used, positions in shared_rows(people.human, scores):
         rows = people.take(chosen)
         units, size = _units(rows)
         table = scores[used][:, chosen]

@@ -27,9 +27,9 @@ import numpy.typing as npt
 import scipy
 
 from harness.statistics.coefficients import pearsons, spearmans
-from harness.statistics.panel import Array, Mask, Panel, Statistic, Vector
+from harness.statistics.panel import Array, Codes, Mask, Pairs, Panel, Statistic, Vector
 from harness.statistics.ranks import standardised
-from harness.statistics.williams import PairTests, numbered, shared_rows
+from harness.statistics.williams import PairTests, shared_rows
 
 Bits: TypeAlias = npt.NDArray[np.uint8]
 
@@ -57,10 +57,9 @@ def all_pairs_by_permutation(people: Panel, scores: Array, statistic: str | Stat
         raise ValueError(f"unknown statistic {statistic!r} for a permutation test; known: {', '.join(OF_ROWS)}")
     tests, groups = PairTests.empty(len(scores)), people.units
     masks = np.unpackbits(mask_bits(int(groups.max(initial=-1)) + 1, draws, rng), axis=1).astype(np.bool_)
-    for rows, pairs in shared_rows(people.human, scores):
+    for rows, pairs, used, positions in shared_rows(people.human, scores):
         if rows.sum() < 3:
             continue
-        used, positions = numbered(pairs)
         panel, z, unit = people.take(rows), standardised(scores[used][:, rows]), groups[rows]
         if isinstance(statistic, str):
             values = functools.partial(OF_ROWS[statistic], panel.human)
@@ -75,20 +74,26 @@ def all_pairs_by_permutation(people: Panel, scores: Array, statistic: str | Stat
                     drawn = _pearson(panel.human, z[first], z[second], kept)
                 else:
                     drawn = values(np.where(kept, z[first], z[second])) - values(np.where(kept, z[second], z[first]))
-                counts[:, pair] += _extreme(drawn, observed[pair], one_sided=one_sided)
+                counts[:, pair] += extreme(drawn, observed[pair], one_sided=one_sided)
                 square[pair] += drawn @ drawn
         z = np.nan_to_num(z)
         differing = [len(np.unique(unit[np.abs(z[first] - z[second]) > TOLERANCE])) for first, second in positions]
-        p = np.where(np.isnan(observed), np.nan, (counts + 1) / (draws + 1))
-        value = np.divide(observed, np.sqrt(square / draws), out=np.zeros_like(observed), where=square > 0)
-        tests.put(pairs, observed, p, int(rows.sum()), np.where(np.isnan(observed), np.nan, value),
-                  least_p(differing, one_sided))
+        put(tests, pairs, observed, (counts, square, draws), differing, one_sided=one_sided, n=int(rows.sum()))
     return tests
 
 
-def least_p(contexts: npt.ArrayLike, one_sided: bool) -> Vector:
-    """Return the smallest possible p of two metrics that differ in this number of contexts."""
-    return np.minimum(1, 2.0 ** (int(not one_sided) - np.asarray(contexts, dtype=np.float64)))
+def put(tests: PairTests, pairs: Pairs, delta: Vector, drawn: tuple[Codes, Vector, int], contexts: npt.ArrayLike, *,
+        one_sided: bool, n: int = 0) -> None:
+    """Set p of pairs whose metrics differ in this number of contexts.
+
+    `drawn` are the numbers of draws as extreme (2, k), the sums of squares of the differences, and the number of draws.
+    """
+    counts, square, draws = drawn
+    scale = np.sqrt(square / draws)
+    value = np.divide(delta, scale, out=np.zeros_like(delta), where=scale > TOLERANCE)
+    p, value = (np.where(np.isnan(delta), np.nan, row) for row in ((counts + 1) / (draws + 1), value))
+    least = np.minimum(1, 2.0 ** (int(not one_sided) - np.asarray(contexts, dtype=np.float64)))
+    tests.put(pairs, delta, p, n, value, least)
 
 
 def below_draws(tests: PairTests, draws: int) -> Array:
@@ -133,12 +138,14 @@ def _pearson(human: Vector, first: Vector, second: Vector, kept: Mask) -> Vector
     return correlation(sums_second + moved) - correlation(sums_first - moved)
 
 
-def _extreme(deltas: Vector, observed: float, *, one_sided: bool) -> tuple[int, int]:
-    """Count the draws as extreme in favour of the first metric and of the second; NaN counts as extreme.
+def extreme(deltas: Array, observed: Vector | float, *, one_sided: bool) -> Codes:
+    """Count the draws (..., draws) as extreme in favour of the first metric and of the second: (2, ...).
 
-    Unless one-sided, both counts are the same.
+    NaN counts as extreme. Unless one-sided, both counts are the same.
     """
+    delta = np.asarray(observed)[..., None]
     if one_sided:
-        return int((~(deltas < observed - TOLERANCE)).sum()), int((~(deltas > observed + TOLERANCE)).sum())
-    count = int((~(np.abs(deltas) < abs(observed) - TOLERANCE)).sum())
-    return count, count
+        less = np.stack([deltas < delta - TOLERANCE, deltas > delta + TOLERANCE])
+    else:
+        less = np.broadcast_to(np.abs(deltas) < np.abs(delta) - TOLERANCE, (2, *deltas.shape))
+    return (~less).sum(axis=-1)

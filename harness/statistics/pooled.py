@@ -29,7 +29,7 @@ import scipy
 
 from harness.statistics.influence import INFLUENCE
 from harness.statistics.panel import Array, Codes, Mask, Vector, by_known_rows
-from harness.statistics.permutation import TOLERANCE, below_draws, least_p, mask_bits
+from harness.statistics.permutation import TOLERANCE, below_draws, extreme, mask_bits, put
 from harness.statistics.rank_intervals import TargetScores
 from harness.statistics.significance import Better, benjamini_hochberg, over_pairs
 from harness.statistics.williams import PairTests
@@ -115,16 +115,10 @@ def all_pairs(parts: Sequence[Swapped], weight: Vector, *, one_sided: bool = Fal
     contexts = sum({part.dataset: part.sums.shape[1] for part in parts}.values())
     tests, draws = PairTests.empty(len(means)), drawn.shape[1]
     for row, of_row in enumerate(drawn):
-        delta, swaps = (means[row] - means[row:])[:, None], of_row - drawn[row:]
-        if one_sided:
-            counts = (swaps >= delta - TOLERANCE).sum(axis=1), (swaps <= delta + TOLERANCE).sum(axis=1)
-        else:
-            counts = ((np.abs(swaps) >= np.abs(delta) - TOLERANCE).sum(axis=1),) * 2
-        delta, scale = delta[:, 0], np.sqrt(np.einsum("ij,ij->i", swaps, swaps) / draws)
-        p = np.where(np.isnan(delta), np.nan, (np.stack(counts) + 1) / (draws + 1))
-        value = np.divide(delta, scale, out=np.zeros_like(delta), where=scale > TOLERANCE)
+        delta, swaps = means[row] - means[row:], of_row - drawn[row:]
+        counts = extreme(swaps, delta, one_sided=one_sided), np.einsum("ij,ij->i", swaps, swaps), draws
         pairs = np.stack([np.full(len(delta), row), np.arange(row, len(means))], axis=1)
-        tests.put(pairs, delta, p, 0, value, least_p(contexts, one_sided))
+        put(tests, pairs, delta, counts, contexts, one_sided=one_sided)
     return tests
 
 

@@ -107,8 +107,7 @@ def all_pairs_by_formula(human: Vector, scores: Array, statistic: str = "pearson
     `statistic` is pearson, spearman or kendall.
     """
     tests = PairTests.empty(len(scores))
-    for rows, pairs in shared_rows(human, scores):
-        used, positions = numbered(pairs)
+    for rows, pairs, used, positions in shared_rows(human, scores):
         r = correlation_matrix(np.vstack([human[rows], scores[used][:, rows]]), statistic)
         ahead = (r[0, positions[:, 0] + 1] >= r[0, positions[:, 1] + 1])[:, None]
         pairs, (i, j) = np.where(ahead, pairs, pairs[:, ::-1]), np.where(ahead, positions, positions[:, ::-1]).T + 1
@@ -125,10 +124,9 @@ def all_pairs_by_context(human: Vector, scores: Array, context: Codes, statistic
     t = (r12 - r13) / √(m/(m-1) Σ d²) with m-1 degrees of freedom.
     """
     tests = PairTests.empty(len(scores))
-    for rows, pairs in shared_rows(human, scores):
+    for rows, pairs, used, positions in shared_rows(human, scores):
         if rows.sum() < 3:
             continue
-        used, positions = numbered(pairs)
         r, influence = INFLUENCE[statistic](scores[used][:, rows], human[rows])
         units = np.unique(context[rows], return_inverse=True)[1].ravel()
         sums = np.stack([np.bincount(units, weights=parts) for parts in influence])  # (metrics, contexts)
@@ -143,8 +141,11 @@ def all_pairs_by_context(human: Vector, scores: Array, context: Codes, statistic
     return tests
 
 
-def shared_rows(human: Vector, scores: Array) -> Iterator[tuple[Mask, Pairs]]:
-    """Yield groups of pairs of metrics (k, 2) with the rows on which they have a rating and both scores."""
+def shared_rows(human: Vector, scores: Array) -> Iterator[tuple[Mask, Pairs, Codes, Pairs]]:
+    """Yield groups of pairs of metrics (k, 2) with the rows on which they have a rating and both scores.
+
+    The last two are the metrics of a group, and the pairs as indices into these.
+    """
     kinds = by_known_rows(np.isfinite(scores) & np.isfinite(human))
     kind, numbers = np.empty(len(scores), dtype=np.int64), dict[bytes, int]()
     for number, (_, metrics) in enumerate(kinds):
@@ -155,14 +156,9 @@ def shared_rows(human: Vector, scores: Array) -> Iterator[tuple[Mask, Pairs]]:
     number_of = shared[kind[pairs[:, 0]], kind[pairs[:, 1]]] if len(pairs) else kind[:0]
     for start in np.sort(np.unique(number_of, return_index=True)[1]):
         first, second = pairs[start]
-        yield kinds[kind[first]][0] & kinds[kind[second]][0], pairs[number_of == number_of[start]]
-
-
-def numbered(pairs: Pairs) -> tuple[Pairs, Pairs]:
-    """Return the metrics that occur in pairs (k, 2), and the pairs as indices into these."""
-    occurs = np.zeros(pairs.max(initial=-1) + 1, dtype=np.bool_)
-    occurs[pairs] = True
-    return np.flatnonzero(occurs), (np.cumsum(occurs) - 1)[pairs]
+        group = pairs[number_of == number_of[start]]
+        metrics, positions = np.unique(group, return_inverse=True)
+        yield kinds[kind[first]][0] & kinds[kind[second]][0], group, metrics, positions.reshape(group.shape)
 
 
 def correlation_matrix(values: Array, statistic: str) -> Array:
