@@ -126,8 +126,8 @@ def one_dataset(first: Panel, second: Panel, truth: dict[str, float], draws: int
         yield f"{name}, test: PERM-BOTH on standardised scores by {by}", significant(permuted.p[0, 1])
         paired = paired_bootstrap(replace(first, context=context), scores, name, rng, draws)
         yield f"{name}, test: paired bootstrap by {by}", significant(paired.p[0, 1])
-        resampled = bootstrap(replace(first, context=context), name, rng, draws)
-        yield f"{name}, interval: BCa by {by}", covers(resampled.low, resampled.high, truth[name])
+        interval = bootstrap(replace(first, context=context), name, rng, draws)
+        yield f"{name}, interval: BCa by {by}", covers(*interval, truth[name])
 
 
 def pooled(board: Sequence[tuple[Panel, Panel]], draws: int, rng: np.random.Generator) -> Checks:

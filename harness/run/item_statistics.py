@@ -61,8 +61,8 @@ def correlations(
     for number, row in enumerate(correlate.correlations(target, [(request.statistic, request.level)], agreement)):
         if request.draws and not row.note:
             rng = generator(request.seed, *target.key)
-            interval = bootstrap(target.panel(number), request.resampled, rng, request.draws)
-            row = replace(row, low=interval.low, high=interval.high)
+            low, high = bootstrap(target.panel(number), request.resampled, rng, request.draws)
+            row = replace(row, low=low, high=high)
         yield row
 
 

@@ -18,7 +18,6 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from itertools import islice
 
 import numpy as np
@@ -36,19 +35,12 @@ CELLS = 1 << 17
 """Resamples × rows per batch, small enough for the CPU's cache."""
 
 
-@dataclass(frozen=True, slots=True)
-class Bootstrap:
-    """A value with its interval and its resamples; NaN with the reason in `note`."""
+def bootstrap(rows: Panel, statistic: str | Statistic, rng: np.random.Generator, draws: int = 1000,
+              ) -> tuple[float, float]:
+    """Return the 95 % BCa interval of a statistic by resampling contexts; fast if it is named in `resampled.QUICK`.
 
-    value: float
-    low: float
-    high: float
-    draws: Vector
-    note: str = ""
-
-
-def bootstrap(rows: Panel, statistic: str | Statistic, rng: np.random.Generator, draws: int = 1000) -> Bootstrap:
-    """Return the 95 % BCa interval of a statistic by resampling contexts; fast if it is named in `resampled.QUICK`."""
+    NaN for a single context, or if the statistic does not exist on the panel or on most resamples.
+    """
     units, size = _units(rows)
 
     def values(samples: Iterable[Codes]) -> Vector:
@@ -56,16 +48,10 @@ def bootstrap(rows: Panel, statistic: str | Statistic, rng: np.random.Generator,
 
     value = float(values([np.arange(size)])[0])
     if math.isnan(value) or size < 2:
-        reason = "the statistic does not exist on the panel" if math.isnan(value) else f"{size} unit to resample"
-        return Bootstrap(value, math.nan, math.nan, np.zeros(0), reason)
+        return math.nan, math.nan
     resampled = values(rng.integers(size, size=size) for _ in range(draws))
     known = resampled[np.isfinite(resampled)]
-    if 2 * len(known) < draws:
-        reason = f"the statistic does not exist on {draws - len(known)} of {draws} resamples"
-        return Bootstrap(value, math.nan, math.nan, known, reason)
-    low, high = bca(value, known, values(_jackknife(size)))
-    note = f"{draws - len(known)} of {draws} resamples left out" if len(known) < draws else ""
-    return Bootstrap(value, low, high, known, note if low == low else "every resample lies on one side of the value")
+    return bca(value, known, values(_jackknife(size))) if 2 * len(known) >= draws else (math.nan, math.nan)
 
 
 def paired_bootstrap(people: Panel, scores: Array, statistic: str | Statistic, rng: np.random.Generator,
@@ -73,11 +59,10 @@ def paired_bootstrap(people: Panel, scores: Array, statistic: str | Statistic, r
     """Test each pair of metrics, scores (metrics, items), on the rows with a rating and both scores."""
     tests = PairTests.empty(len(scores))
     for chosen, pairs, used, positions in shared_rows(people.human, scores):
-        rows = people.take(chosen)
+        rows, table = people.take(chosen), scores[used][:, chosen]
         units, size = _units(rows)
-        table = scores[used][:, chosen]
         (observed,) = _values(rows, table, statistic, [np.arange(size)], units)
-        drawn = _values(rows, table, statistic, (rng.integers(size, size=size) for _ in range(draws)), units)
+        drawn = resampled_by_context(rows, table, statistic, rng, draws)
         first, second = positions.T
         delta, differences = observed[first] - observed[second], (drawn[:, first] - drawn[:, second]).T
         p = np.where(np.isfinite(delta), list(map(two_sided, differences)), math.nan)
