@@ -86,14 +86,15 @@ def card(evidence: Evidence, rng: np.random.Generator, draws: int = 400) -> list
     checks = []
     by_context = resampled(evidence.contexts, rng, draws)
 
-    def add(name: str, figure: Callable[..., Vector], *columns: Vector, weights: Array = by_context) -> None:
+    def add(name: str, figure: Callable[..., Vector], *columns: Vector, weights: Array = by_context,
+            groups: Codes | Vector = evidence.contexts) -> None:
         known = np.isfinite(np.array(columns)).all(axis=0)
         values = np.full(1, np.nan)
         if known.sum() >= 3:
             with np.errstate(invalid="ignore", divide="ignore"):
                 values = figure(weights[:, known], *(column[known].astype(float) for column in columns))
         low, high = math.nan, math.nan
-        if np.isfinite(values[1:]).any() and len(np.unique(weights[1:, known], axis=1).T) >= CONTEXTS:
+        if np.isfinite(values[1:]).any() and len(np.unique(groups[known])) >= CONTEXTS:
             low, high = np.nanpercentile(values[1:], (2.5, 97.5))
         checks.append(Check(name, float(values[0]), float(low), float(high), *RULES[name], int(known.sum())))
 
@@ -105,7 +106,7 @@ def card(evidence: Evidence, rng: np.random.Generator, draws: int = 400) -> list
     add("length", partial, scores, words, ratings)
     if evidence.first is not None and evidence.pairs is not None:
         add("position", lambda weights, first: mean(weights, first - 0.5), evidence.first,
-            weights=resampled(evidence.pairs, rng, draws))
+            weights=resampled(evidence.pairs, rng, draws), groups=evidence.pairs)
     if evidence.family is not None and 0 < evidence.family.sum() < len(scores):
         add("family", preference, scores, ratings, evidence.family.astype(float))
     unread = (~np.isfinite(scores)).astype(float)
