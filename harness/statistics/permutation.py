@@ -12,7 +12,7 @@ swapped as one unit. If two metrics differ in m contexts, there are 2^m ways to 
 are always as extreme as observed, so p is at least 2^(1-m), one-sided 2^-m.
 
 Masks depend only on the generator and the number of rows, so the p of a pair does not depend on other metrics or their
-order. Pearson's and Spearman's correlations of the mixtures of a pair are computed for many draws at once.
+order. Pearson's and Spearman's correlations are computed for many draws at once.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ import numpy.typing as npt
 import scipy
 
 from harness.statistics.coefficients import pearsons, spearmans
-from harness.statistics.panel import Array, Codes, Mask, Pairs, Panel, Statistic, Vector
+from harness.statistics.panel import Array, Codes, Pairs, Panel, Statistic, Vector
 from harness.statistics.ranks import standardised
 from harness.statistics.williams import PairTests, shared_rows
 
@@ -37,7 +37,7 @@ TOLERANCE = 1e-10
 """Differences of correlations this close count as equal."""
 
 FINEST = 2.0**40
-"""Standardised scores are ranked in steps of 1/FINEST, so that rounding does not break ties between two scales."""
+"""Standardised scores are rounded to steps of 1/FINEST, so that values of two scales can tie."""
 
 CELLS = 1 << 15
 """Rows × draws per block, small enough for the CPU's cache."""
@@ -60,7 +60,7 @@ def all_pairs_by_permutation(people: Panel, scores: Array, statistic: str | Stat
     for rows, pairs, used, positions in shared_rows(people.human, scores):
         if rows.sum() < 3:
             continue
-        panel, z, unit = people.take(rows), standardised(scores[used][:, rows]), groups[rows]
+        panel, z, unit = people.take(rows), np.rint(standardised(scores[used][:, rows]) * FINEST) / FINEST, groups[rows]
         if isinstance(statistic, str):
             values = functools.partial(OF_ROWS[statistic], panel.human)
         else:
@@ -70,10 +70,7 @@ def all_pairs_by_permutation(people: Panel, scores: Array, statistic: str | Stat
         for start in range(0, draws, block := max(1, CELLS // len(unit))):
             kept = masks[start:start + block, unit]
             for pair, (first, second) in enumerate(positions):
-                if statistic == "pearson":
-                    drawn = _pearson(panel.human, z[first], z[second], kept)
-                else:
-                    drawn = values(np.where(kept, z[first], z[second])) - values(np.where(kept, z[second], z[first]))
+                drawn = values(np.where(kept, z[first], z[second])) - values(np.where(kept, z[second], z[first]))
                 counts[:, pair] += extreme(drawn, observed[pair], one_sided=one_sided)
                 square[pair] += drawn @ drawn
         z = np.nan_to_num(z)
@@ -113,29 +110,12 @@ def mask_bits(groups: int, draws: int, rng: np.random.Generator) -> Bits:
     return rng.integers(0, 256, size=(draws, -(-groups // 8)), dtype=np.uint8)
 
 
-def _spearmans(human: Vector, scores: Array) -> Vector:
-    return spearmans(human, np.rint(scores * FINEST))
-
-
-OF_ROWS: dict[str, Callable[[Vector, Array], Vector]] = {"spearman": _spearmans, "pearson": pearsons}
-"""Functions that compute a statistic of many rows of standardised scores."""
+OF_ROWS: dict[str, Callable[[Array, Array], Vector]] = {"spearman": spearmans, "pearson": pearsons}
+"""Functions that compute a statistic of many rows of scores."""
 
 
 def _of_rows(statistic: Statistic, panel: Panel, scores: Array) -> Vector:
     return np.array([statistic(dataclasses.replace(panel, metric=row)) for row in scores])
-
-
-def _pearson(human: Vector, first: Vector, second: Vector, kept: Mask) -> Vector:
-    """Return the two mixtures' difference in each draw, from sums that are linear in the mask `kept` (draws, rows)."""
-    h, n = standardised(human), len(human)
-    moved = kept @ np.stack([(first - second) * h, first - second, first**2 - second**2], axis=1)
-
-    def correlation(sums: Array) -> Vector:
-        variance = sums[:, 2] - sums[:, 1] ** 2 / n
-        return np.asarray(sums[:, 0] / np.sqrt(np.where(variance > TOLERANCE * n, variance, np.nan) * n))
-
-    sums_first, sums_second = ([side @ h, side.sum(), side @ side] for side in (first, second))
-    return correlation(sums_second + moved) - correlation(sums_first - moved)
 
 
 def extreme(deltas: Array, observed: Vector | float, *, one_sided: bool) -> Codes:
@@ -148,4 +128,4 @@ def extreme(deltas: Array, observed: Vector | float, *, one_sided: bool) -> Code
         less = np.stack([deltas < delta - TOLERANCE, deltas > delta + TOLERANCE])
     else:
         less = np.broadcast_to(np.abs(deltas) < np.abs(delta) - TOLERANCE, (2, *deltas.shape))
-    return (~less).sum(axis=-1)
+    return np.asarray((~less).sum(axis=-1))

@@ -65,7 +65,7 @@ def example(seed: int, n: int = 40, holes: float = 0) -> tuple[Values, Values]:
 def test_every_p_equals_a_loop_over_scipy() -> None:
     """Covers few rows, so that many are tied and swaps can leave a constant."""
     for statistic, (seed, n, holes) in product(OF_ROWS, (
-            (0, 40, 0), (1, 7, 0), (2, 30, .1), *((seed, n, 0) for seed in range(3, 8) for n in (3, 4, 5)))):
+            (0, 40, 0), (1, 7, 0), (2, 30, .1), *((seed, n, 0) for seed in (3, 4) for n in (3, 4, 5)))):
         human, scores = example(seed, n, holes)
         tests = all_pairs(human, scores, statistic, 20, rng=seeded())
         for i, j in combinations(range(5), 2):
@@ -184,11 +184,10 @@ def test_variances_of_datasets_add_up(rng: np.random.Generator) -> None:
                                                     rel=0.02)
 
 
-@pytest.mark.parametrize(("datasets", "contexts", "each"), [(1, 10, 3), (3, 30, 2)])
-def test_false_findings_are_about_5_percent(datasets: int, contexts: int, each: int) -> None:
-    rng, weight = np.random.default_rng(1), np.full(datasets, 1 / datasets)
-    p = [pooled.all_pairs(parts_of(*(target(str(name), rng, contexts, each) for name in range(datasets)), draws=100),
-                          weight).p[0, 1] for _ in range(800)]
+def test_false_findings_are_about_5_percent() -> None:
+    rng = np.random.default_rng(1)
+    p = [pooled.all_pairs(parts_of(target("a", rng, 10, 3), target("b", rng, 20, 2), draws=100),
+                          np.full(2, 0.5)).p[0, 1] for _ in range(600)]
     assert 0.03 <= np.mean(np.array(p) < 0.05) <= 0.07
 
 
@@ -231,13 +230,6 @@ def test_monotone_metrics_are_equal_and_constant_ones_have_no_p(rng: np.random.G
     lacking = pooled.difference([parts], np.ones(1), 0, 3, math.nan)
     assert all(map(math.isnan, (lacking.value, lacking.low, lacking.high, lacking.p)))
     assert not lacking.established
-
-
-def test_an_interval_that_disagrees_with_p_says_so() -> None:
-    assert pooled.Difference(0.1, 0.01, 0.19, 0.06).at_odds
-    assert pooled.Difference(0.1, -0.01, 0.19, 0.04).at_odds
-    assert not pooled.Difference(0.1, 0.01, 0.19, 0.04).at_odds
-    assert not pooled.Difference(0.1, math.nan, math.nan, 0.2).at_odds
 
 
 def test_weights_and_share_reached_by_hand() -> None:
