@@ -32,7 +32,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 import scipy
 
-from harness.statistics.panel import Array, Mask, Panel, Vector, by_known_rows, undefined
+from harness.statistics.panel import Array, Panel, Vector, by_known_rows, undefined
 from harness.statistics.ranks import ranks, standardised
 
 Variant: TypeAlias = Literal["b", "c"]
@@ -51,19 +51,15 @@ def spearman(panel: Panel) -> float:
 
 def kendall(panel: Panel, variant: Variant = "b") -> float:
     """Return Kendall's tau-b, or Stuart's tau-c for scales of different length, such as 5 ratings and any score."""
-    return math.nan if undefined(panel) else float(_kendall(panel, variant).statistic)
+    return math.nan if undefined(panel) else float(_kendall(panel.human.tobytes(), panel.metric.tobytes(), variant)[0])
 
 
 def kendall_p(_: float, panel: Panel, variant: Variant = "b") -> float:
-    return float(_kendall(panel, variant).pvalue)
-
-
-def _kendall(panel: Panel, variant: Variant) -> Any:
-    return _kendall_of(panel.human.tobytes(), panel.metric.tobytes(), variant)
+    return float(_kendall(panel.human.tobytes(), panel.metric.tobytes(), variant)[1])
 
 
 @functools.lru_cache(10)  # value and p need the same computation
-def _kendall_of(human: bytes, metric: bytes, variant: Variant) -> Any:
+def _kendall(human: bytes, metric: bytes, variant: Variant) -> Any:
     return scipy.stats.kendalltau(np.frombuffer(human), np.frombuffer(metric), variant=variant)
 
 
@@ -126,26 +122,20 @@ def no_difference(panel: Panel) -> str:
 
 def roc_auc(panel: Panel) -> float:
     """Return the area under the ROC curve, for ratings such as safe or unsafe."""
-    return math.nan if undefined(panel) else float(_mann_whitney(panel).statistic) / _pairs(panel)
+    if undefined(panel):
+        return math.nan
+    positive, negative = _by_rating(panel)
+    return float(scipy.stats.mannwhitneyu(positive, negative).statistic) / (len(positive) * len(negative))
 
 
 def roc_auc_p(_: float, panel: Panel) -> float:
-    return float(_mann_whitney(panel).pvalue)
+    return float(scipy.stats.mannwhitneyu(*_by_rating(panel)).pvalue)
 
 
-def _mann_whitney(panel: Panel) -> Any:
-    positive = _positive(panel)
-    return scipy.stats.mannwhitneyu(panel.metric[positive], panel.metric[~positive])
-
-
-def _positive(panel: Panel) -> Mask:
-    positive: Mask = panel.human > (panel.human.min() + panel.human.max()) / 2
-    return positive
-
-
-def _pairs(panel: Panel) -> int:
-    positive = int(_positive(panel).sum())
-    return positive * (panel.n - positive)
+def _by_rating(panel: Panel) -> tuple[Vector, Vector]:
+    """Return the scores of positive and of negative items."""
+    positive = panel.human > (panel.human.min() + panel.human.max()) / 2
+    return panel.metric[positive], panel.metric[~positive]
 
 
 def partial(panel: Panel) -> float:
@@ -153,8 +143,8 @@ def partial(panel: Panel) -> float:
     if panel.control is None or no_partial(panel):
         return math.nan
     human, metric, control = (ranks(side) for side in (panel.human, panel.metric, panel.control))
-    return with_control_held(product_moment(human, metric), product_moment(human, control),
-                             product_moment(metric, control))
+    return with_control_held(*(float(product_moments(*sides)) for sides in (
+        (human, metric), (human, control), (metric, control))))
 
 
 def no_partial(panel: Panel) -> str:
@@ -191,13 +181,8 @@ def spearman_p(rho: float, panel: Panel, lost: int = 2) -> float:
     return float(2 * scipy.special.stdtr(freedom, -abs(t)))
 
 
-def product_moment(x: Vector, y: Vector) -> float:
-    """Return the correlation of two vectors; sums of centred ranks are exact, so perfect agreement is exactly 1."""
-    return float(product_moments(x, y))
-
-
 def product_moments(x: Array, y: Array) -> Array:
-    """Return the correlations of vectors along the last axis."""
+    """Return the correlations of vectors along the last axis; for ranks, perfect agreement is exactly 1."""
     x, y = x - x.mean(axis=-1, keepdims=True), y - y.mean(axis=-1, keepdims=True)
     return np.clip(_dot(x, y) / np.sqrt(_dot(x, x) * _dot(y, y)), -1.0, 1.0)
 

@@ -98,10 +98,14 @@ def folds(units: Codes, rng: np.random.Generator, number: int = 5) -> Codes:
     return assigned
 
 
+def sums(rows: Array, group: Codes) -> Array:
+    """Sum each row (rows, items) by group: (rows, groups)."""
+    return np.array([np.bincount(group, weights=row) for row in rows])
+
+
 def centred(rows: Array, group: Codes) -> Array:
     """Subtract from each row (rows, items) the means of its groups; differences due to rounding become 0."""
-    sizes = np.maximum(np.bincount(group), 1)
-    values = np.array([row - (np.bincount(group, weights=row) / sizes)[group] for row in rows])
+    values = rows - (sums(rows, group) / np.maximum(np.bincount(group), 1))[:, group]
     return np.where(np.abs(values) > 1e-12 * np.abs(rows).max(axis=1, keepdims=True, initial=0), values, 0)
 
 

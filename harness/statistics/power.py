@@ -26,7 +26,7 @@ import numpy as np
 import scipy
 
 from harness.statistics.influence import of_spearman
-from harness.statistics.panel import Array, Codes, Vector
+from harness.statistics.panel import Array, Codes, Vector, sums
 from harness.statistics.prediction import means
 from harness.statistics.reliability import PeopleAgreement, stepped_up
 from harness.statistics.williams import correlation_matrix
@@ -119,10 +119,9 @@ class Contrasts:
 def of_columns(human: Vector, scores: Array, unit: Codes) -> Contrasts:
     """Return the contrasts of columns' Spearman correlations; no rating or score (columns, items) may be missing."""
     r, influence = of_spearman(scores, human)
-    unit = np.unique(unit, return_inverse=True)[1].ravel()
-    size = int(unit.max()) + 1
-    sums = np.array([np.bincount(unit, weights=parts, minlength=size) for parts in influence], dtype=np.float64)
-    return Contrasts(r, _squares(sums) * size**2 / max(size - 1, 1), _squares(influence) * size,
+    by_unit = sums(influence, np.unique(unit, return_inverse=True)[1])
+    size = by_unit.shape[1]
+    return Contrasts(r, _squares(by_unit) * size**2 / max(size - 1, 1), _squares(influence) * size,
                      correlation_matrix(scores, "spearman"))
 
 

@@ -24,7 +24,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy
 
-from harness.statistics.panel import Array, Codes, Mask, Vector
+from harness.statistics.panel import Array, Codes, Mask, Vector, sums
 from harness.statistics.significance import benjamini_yekutieli
 
 ALPHA = 0.05
@@ -93,9 +93,9 @@ class HeldOut:
 
     def means(self, wins: Array) -> tuple[Array, Array]:
         """Return the mean of each rater (rows, raters), and the influence of each cell on it (rows, cells)."""
-        sums = _sums(wins * self.weight, self.cell)
-        means = _sums(sums, self.rater)
-        return means, sums - np.bincount(self.cell, weights=self.weight) * means[:, self.rater]
+        parts = sums(wins * self.weight, self.cell)
+        means = sums(parts, self.rater)
+        return means, parts - np.bincount(self.cell, weights=self.weight) * means[:, self.rater]
 
 
 def on_scale(votes: HeldOut, scores: Array, fold: Codes) -> Array:
@@ -122,7 +122,7 @@ def replacement(votes: HeldOut, values: Array, epsilon: float = 0.1) -> Replacem
     p = _p_below(means - epsilon, parts, votes.rater)
     rate = np.array([(benjamini_yekutieli(row) < ALPHA).mean() for row in p])
     means, parts = votes.means(wins[-1] - wins[:-1])
-    by_context = _sums(parts, np.unique(votes.unit, return_inverse=True)[1]) / means.shape[1]
+    by_context = sums(parts, np.unique(votes.unit, return_inverse=True)[1]) / means.shape[1]
     p = _p_below(means.mean(axis=1, keepdims=True), by_context, np.zeros(by_context.shape[1], np.int64))
     return Replacement(rho[:-1].mean(axis=1), rater_rho[:-1].mean(axis=1), float(rho[-1].mean()), rate, rate >= 0.5,
                        (rate >= 0.5) & (p[:, 0] < ALPHA), len(np.unique(votes.item)), votes.raters)
@@ -155,10 +155,5 @@ def _p_below(means: Array, parts: Array, group: Codes) -> Array:
     """Return p of each mean (rows, groups) being below 0, from the influence of each cell or context of a group."""
     sizes = np.bincount(group)
     with np.errstate(divide="ignore", invalid="ignore"):
-        p = scipy.special.stdtr(sizes - 1, means / np.sqrt(_sums(parts**2, group) * sizes / (sizes - 1)))
+        p = scipy.special.stdtr(sizes - 1, means / np.sqrt(sums(parts**2, group) * sizes / (sizes - 1)))
     return np.where(sizes > 1, p, 1.0)
-
-
-def _sums(rows: Array, group: Codes) -> Array:
-    """Sum each row by group: (rows, groups)."""
-    return np.array([np.bincount(group, weights=row) for row in rows])

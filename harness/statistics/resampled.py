@@ -29,8 +29,6 @@ Correlate: TypeAlias = Callable[[Array], Array]
 
 def correlator(human: Array, scores: Array, statistic: str) -> Correlate:
     """Return a function that correlates scores (metrics, n) with ratings (qualities, n) on resamples."""
-    if statistic not in QUICK:
-        raise ValueError(f"unknown statistic {statistic!r} for resamples; known: {', '.join(QUICK)}")
     parts = [(qualities[:, None], metrics, rows, QUICK[statistic](human[qualities][:, rows], scores[metrics][:, rows]))
              for rated, qualities in by_known_rows(np.isfinite(human))
              for rows, metrics in by_known_rows(np.isfinite(scores) & rated) if rows.sum() >= 3]

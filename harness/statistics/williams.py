@@ -21,7 +21,7 @@ import numpy.typing as npt
 import scipy
 
 from harness.statistics.influence import INFLUENCE
-from harness.statistics.panel import Array, Codes, Mask, Pairs, Vector, by_known_rows
+from harness.statistics.panel import Array, Codes, Mask, Pairs, Vector, by_known_rows, sums
 from harness.statistics.ranks import ranks, standardised
 
 Formula: TypeAlias = Callable[[npt.ArrayLike, npt.ArrayLike, npt.ArrayLike, npt.ArrayLike], tuple[Array, Array]]
@@ -128,11 +128,10 @@ def all_pairs_by_context(human: Vector, scores: Array, context: Codes, statistic
         if rows.sum() < 3:
             continue
         r, influence = INFLUENCE[statistic](scores[used][:, rows], human[rows])
-        units = np.unique(context[rows], return_inverse=True)[1].ravel()
-        sums = np.stack([np.bincount(units, weights=parts) for parts in influence])  # (metrics, contexts)
+        by_context = sums(influence, np.unique(context[rows], return_inverse=True)[1])
         first, second = positions.T
-        m = sums.shape[1]
-        square = np.stack([np.square(sums[a] - sums[b]).sum() for a, b in zip(first, second, strict=True)])
+        m = by_context.shape[1]
+        square = np.array([np.square(by_context[a] - by_context[b]).sum() for a, b in positions])
         delta = r[first] - r[second]
         with np.errstate(invalid="ignore", divide="ignore"):
             t = delta / np.sqrt(square * m / (m - 1)) if m > 1 else np.full(len(delta), np.nan)

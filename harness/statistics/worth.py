@@ -19,7 +19,7 @@ import numpy as np
 import scipy
 
 from harness.statistics.influence import of_pearson
-from harness.statistics.panel import Array, Codes, Vector, centred
+from harness.statistics.panel import Array, Codes, Vector, centred, sums
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ def worth(human: Vector, scores: Array, system: Codes, units: Codes, fold: Codes
             residuals[:, rows] -= np.maximum(weight, 0)[:, None] * scores[:, rows]
         value = (ratings**2).sum() / (residuals**2).sum(axis=1)
         r, influence = of_pearson(scores, ratings)
-        by_context = np.array([np.bincount(units, weights=row) for row in influence])
+        by_context = sums(influence, units)
         contexts = len(np.unique(units))
         error = np.sqrt((by_context**2).sum(axis=1) * contexts / (contexts - 1)) / (1 - r**2)
         reach = scipy.special.stdtrit(contexts - 1, 0.975) * error

