@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
 from pathlib import Path
-from typing import Protocol, cast
+from types import ModuleType
 
 from benchmarks.dataset import Dataset
 from benchmarks.errors import nearest
@@ -81,23 +81,14 @@ class StudyRequest:
         return results, [target for target in targets if target.judged.usable], failures
 
 
-class Study(Protocol):
-    """A module or package of this folder."""
-
-    TITLE: str
-    FLAGS: tuple[str, ...]
-
-    def study(self, request: StudyRequest) -> Findings: ...
-
-
 def names() -> tuple[str, ...]:
     return tuple(sorted(module.name.replace("_", "-") for module in pkgutil.iter_modules(__path__)))
 
 
-def load(name: str) -> Study:
+def load(name: str) -> ModuleType:
     if name not in names():
         raise BadConfig(f"unknown study {name!r}; {nearest(name, names())}")
-    return cast("Study", importlib.import_module(f"{__name__}.{name.replace('-', '_')}"))
+    return importlib.import_module(f"{__name__}.{name.replace('-', '_')}")
 
 
 def files(name: str, command: str, findings: Findings) -> dict[str, bytes]:

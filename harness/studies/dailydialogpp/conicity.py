@@ -12,28 +12,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import Protocol, runtime_checkable
 
 import numpy as np
 
-from benchmarks.dataset import Item
 from harness.results.cache import Cache
 from harness.studies.dailydialogpp.columns import ReplyScores
 from harness.studies.dailydialogpp.replies import Replies
 from metrics.errors import MissingResource
 from metrics.metric import line, signature
 from metrics.models.memory import Vectors
-from metrics.models.service import Models
 from metrics.registry import Chosen
 
 SETS = {"P": ("positive",), "P+R": ("positive", "random"), "P+A": ("positive", "adversarial")}
-
-
-@runtime_checkable
-class Hidden(Protocol):
-    """A metric that returns the inputs of its last layer."""
-
-    def hidden(self, items: Sequence[Item], models: Models) -> Vectors: ...
 
 
 def conicity(vectors: Vectors) -> float:
@@ -70,6 +60,6 @@ def spaces(metrics: Sequence[Chosen], scores: ReplyScores, cache: Cache) -> Iter
     if any("encoder" in chosen.metric.card.models for chosen in metrics):
         yield from cones("replies alone", partial(models.identity, "encoder"), sentences)
     for chosen in metrics:
-        if isinstance(chosen.metric, Hidden) and not scores.lacks(chosen.label):
+        if (hidden := getattr(chosen.metric, "hidden", None)) and not scores.lacks(chosen.label):
             yield from cones(chosen.label, partial(lambda metric: line(signature(metric, models)), chosen.metric),
-                             partial(chosen.metric.hidden, items, models))
+                             partial(hidden, items, models))

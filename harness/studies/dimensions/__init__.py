@@ -16,6 +16,7 @@ import numpy as np
 
 from harness.errors import BadConfig
 from harness.published import Tables
+from harness.published.measured import QUALITIES
 from harness.results.exhibits import Grid, HeatMap, number
 from harness.studies import Findings, StudyRequest
 from harness.studies.dimensions import relations as rules
@@ -25,7 +26,6 @@ TITLE = "How the qualities that people rate are related"
 FLAGS = ("dataset", "quality", "split")
 SELECTION = ("quality", "ρ overall", "agreement", "no answer", "strong with", "in the group of", "selected", "paper")
 PRINTED = "fed-dial"
-RENAMED = {"likability": "likeability", "topic depth": "depth"}
 
 PAPER = Tables.of("finedeval")
 
@@ -118,12 +118,12 @@ def printed_groups() -> list[tuple[str, ...]]:
 
 def printed_pairs() -> dict[tuple[str, str], Decimal]:
     """Return the correlations of two qualities in FineD-Eval's Section 2.1."""
-    pairs = {tuple(map(_renamed, row.quality.split(" ~ "))): row.value for row in PAPER.rows if " ~ " in row.quality}
-    return {(first, second): value for (first, second), value in pairs.items()}
+    pairs = ((row.quality.split(" ~ "), row.value) for row in PAPER.rows if " ~ " in row.quality)
+    return {(_renamed(first), _renamed(second)): value for (first, second), value in pairs}
 
 
 def _renamed(quality: str) -> str:
-    return RENAMED.get(quality, quality)
+    return QUALITIES.get(quality, quality)
 
 
 def _map(relations: Relations) -> HeatMap:
