@@ -14,13 +14,11 @@ from harness.results.rows import RankingRow
 from harness.run.compare import Verdicts, generator
 from harness.run.correlate import TargetData
 from harness.statistics.panel import Array
-from harness.statistics.pooled import weights
+from harness.statistics.pooled import MIN_CONTEXTS, weights
 from harness.statistics.rank_intervals import Drawn, rank
 from harness.statistics.rank_intervals import resampled as resampled_scores
 
 STATISTIC = "spearman"
-MIN_CONTEXTS = 6
-"""Minimum number of contexts for letters: swapping fewer whole contexts cannot give p below 5 %."""
 
 
 def resampled(targets: Sequence[TargetData], seed: int, draws: int, cache: Cache) -> dict[tuple[str, str], Array]:
@@ -41,7 +39,7 @@ def resampled(targets: Sequence[TargetData], seed: int, draws: int, cache: Cache
 def _resampled(targets: Sequence[TargetData], seed: int, draws: int, columns: Sequence[int]) -> Array:
     """Return the correlations of the given columns of a dataset: (columns, draws x targets)."""
     scores = [target.scored(columns) for target in targets]
-    values = resampled_scores(scores, draws, STATISTIC, generator(seed, targets[0].dataset, ""))
+    values = resampled_scores(scores, draws, generator(seed, targets[0].dataset, ""))
     return values.transpose(2, 0, 1).reshape(len(columns), -1)
 
 

@@ -121,14 +121,11 @@ class Drawn:
         return np.split(weights, np.cumsum([values.shape[1] for values in self.resampled])[:-1])
 
 
-def correlations(targets: Sequence[TargetScores], statistic: str = "spearman") -> list[Array]:
-    """Return the correlations on the targets of each dataset, on all items: (targets, metrics)."""
-    return [_correlator(group, statistic)(np.ones((1, len(group[0].human))))[0] for group in by_dataset(targets)]
-
-
-def drawn(targets: Sequence[TargetScores], rng: np.random.Generator, draws: int = 1000,
-          statistic: str = "spearman") -> Drawn:
-    return Drawn.jointly([resampled(group, draws, statistic, rng) for group in by_dataset(targets)], rng)
+def drawn(targets: Sequence[TargetScores], rng: np.random.Generator, draws: int = 1000) -> Drawn:
+    groups: dict[str, list[TargetScores]] = {}
+    for target in targets:
+        groups.setdefault(target.dataset, []).append(target)
+    return Drawn.jointly([resampled(group, draws, rng) for group in groups.values()], rng)
 
 
 def ahead(ranks: Array, share: float = (1 + LEVEL) / 2) -> significance.Better:
@@ -140,19 +137,12 @@ def ahead(ranks: Array, share: float = (1 + LEVEL) / 2) -> significance.Better:
     return np.asarray((both > 0) & (wins >= np.ceil(np.round(share * both, 9))))
 
 
-def by_dataset(targets: Sequence[TargetScores]) -> list[list[TargetScores]]:
-    groups: dict[str, list[TargetScores]] = {}
-    for target in targets:
-        groups.setdefault(target.dataset, []).append(target)
-    return list(groups.values())
-
-
-def resampled(group: Sequence[TargetScores], draws: int, statistic: str, rng: np.random.Generator) -> Array:
-    """Return the correlations on resamples of a dataset's contexts: (draws, targets, metrics).
+def resampled(group: Sequence[TargetScores], draws: int, rng: np.random.Generator) -> Array:
+    """Return the Spearman correlations on resamples of a dataset's contexts: (draws, targets, metrics).
 
     The numbers do not depend on the number of threads.
     """
-    context, units, correlate = group[0].context, group[0].contexts, _correlator(group, statistic)
+    context, units, correlate = group[0].context, group[0].contexts, _correlator(group)
 
     def measure(size: int, block_rng: np.random.Generator) -> Array:
         flat = block_rng.integers(units, size=(size, units)) + np.arange(size)[:, None] * units
@@ -165,12 +155,12 @@ def resampled(group: Sequence[TargetScores], draws: int, statistic: str, rng: np
         return np.concatenate(list(pool.map(measure, sizes, rng.spawn(len(sizes)))))
 
 
-def _correlator(group: Sequence[TargetScores], statistic: str) -> Correlate:
+def _correlator(group: Sequence[TargetScores]) -> Correlate:
     """Return the function that correlates the targets of a dataset; equal rows of scores are processed once."""
     index: dict[bytes, int] = {}
     rows = np.array([[index.setdefault(row.tobytes(), len(index)) for row in target.scores] for target in group])
     distinct = np.array([np.frombuffer(row) for row in index]).reshape(len(index), -1)
-    correlate = correlator(np.array([target.human for target in group]), distinct, statistic)
+    correlate = correlator(np.array([target.human for target in group]), distinct, "spearman")
     return lambda counts: correlate(counts)[:, np.arange(len(group))[:, None], rows]
 
 
