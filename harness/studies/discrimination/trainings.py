@@ -63,7 +63,7 @@ def dialogues(part: CorpusPart, home: Path, limit: int | None = None) -> list[Di
     file = corpora.path(part.corpus, home)
     if not file.is_file():
         raise BenchmarkError(f"{part.corpus} is not in {home}; run `harness fetch --corpora {part.corpus}`")
-    rows = (row for row in files.read(file).rows if row["split"] == part.split)
+    rows = (row for row in files.read(file) if row["split"] == part.split)
     read = (Dialogue(row["dialogue_id"], part.corpus, part.split,
                      tuple(Utterance(turn["speaker"], turn["text"]) for turn in row["utterances"])) for row in rows)
     fitting = [dialogue for dialogue in read if all(usable(dialogue, kind) for kind in KINDS)][:limit]
