@@ -43,15 +43,20 @@ def reached(stage: str, process: subprocess.Popen[str], out: Path, rng: np.rando
     return False
 
 
-def check(argv: list[str], expected: dict[str, bytes], out: Path, kills: int, stages: tuple[str, ...], seed: int, *,
-          group: bool = False) -> None:
-    """Kill a run this many times, continue it, and compare its report."""
+@pytest.mark.parametrize(("kills", "executor", "group", "seed"), [
+    (8, "local", False, 1), (4, "ray:2", False, 2), (4, "ray:2", True, 3)])
+def test_a_killed_run_is_continued(kills: int, executor: str, group: bool, seed: int, tmp_path: Path,
+                                   home: Path, undisturbed: Reports) -> None:
+    argv = [*flags("--dataset", ("persona-zhao", "dstc10-persona", "fed-dial")), "--limit", "100",
+            *flags("--metric", ("length", "distinct", metric(tmp_path, "slowly", "time.sleep(0.05)")))]
+    costly(home, "slowly", "length", "distinct")
+    out, command = tmp_path / "out", [*argv, *QUICK, "--executor", executor, "--out", str(tmp_path / "out")]
     rng, killed, counts = np.random.default_rng(seed), 0, Counter[tuple[str, str, int]]()
-    rounds = [stage for _ in range(-(-4 * kills // len(stages))) for stage in rng.permutation(stages)]
+    rounds = [stage for _ in range(kills) for stage in rng.permutation([*AFTER, ANYWHERE])]
     for stage in rounds[:4 * kills]:
         for path in (out / "log.jsonl", out / unchanged.FILE):
             path.unlink(missing_ok=True)
-        with start(*argv, *QUICK, "--out", str(out), start_new_session=True) as process:
+        with start(*command, start_new_session=True) as process:
             if reached(stage, process, out, rng):
                 (os.killpg if group else os.kill)(process.pid, signal.SIGKILL)
             process.communicate(timeout=120)
@@ -60,21 +65,10 @@ def check(argv: list[str], expected: dict[str, bytes], out: Path, kills: int, st
         if killed == kills:
             break
     assert killed == kills, "runs had ended when their kill came"
-    with start(*argv, *QUICK, "--out", str(out)) as process:
+    with start(*command) as process:
         printed = process.communicate(timeout=120)
     assert process.returncode == 0, printed
-    actual = report(out)
+    actual, expected = report(out), undisturbed(*argv)
     assert [name for name in sorted(actual | expected) if actual.get(name) != expected.get(name)] == []
     assert {part: count for part, count in (counts + scored(out)).items() if count > 1} == {}
     assert left_behind(out) == []
-
-
-@pytest.mark.parametrize(("kills", "executor", "group", "seed"), [
-    (8, "local", False, 1), (4, "ray:2", False, 2), (4, "ray:2", True, 3)])
-def test_a_killed_run_is_continued(kills: int, executor: str, group: bool, seed: int, tmp_path: Path,
-                                   home: Path, undisturbed: Reports) -> None:
-    argv = [*flags("--dataset", ("persona-zhao", "dstc10-persona", "fed-dial")), "--limit", "100",
-            *flags("--metric", ("length", "distinct", metric(tmp_path, "slowly", "time.sleep(0.05)")))]
-    costly(home, "slowly", "length", "distinct")
-    check([*argv, "--executor", executor], undisturbed(*argv), tmp_path / "out", kills, (*AFTER, ANYWHERE), seed,
-          group=group)

@@ -85,6 +85,7 @@ def test_missing_scores_leave_the_other_columns_as_they_are(target: TargetData, 
      (True, True)),
     ([(1.0, 2.0, 3.0), (3.0, 2.0, 4.0), (5.0, 5.0, 4.0)] * 3, True,
      "raters with fewer than 10 items in common with others, votes taken as exchangeable", (True, True)),
+    ([(3.0, 3.0, 3.0)] * 120, True, "every rating is the same", (True, False)),
     ([()] * 120, True, "0 rows have both a rating and a score, fewer than the 3 needed", (False, False))])
 def test_limits_of_the_data_have_one_line_each(
         votes: list[tuple[float, ...]], raters: bool, note: str, has: tuple[bool, bool], tmp_path: Path) -> None:
@@ -93,12 +94,6 @@ def test_limits_of_the_data_have_one_line_each(
     assert note in row.note.split("; ")
     assert (math.isfinite(row.rho), math.isfinite(row.worth)) == has
     assert not row.replaces
-
-
-def test_constant_ratings_have_one_reason(tmp_path: Path) -> None:
-    target = rated([(3.0, 3.0, 3.0)] * 120, np.random.default_rng(0).normal(size=(1, 120)))
-    (row,) = decide.decisions(target, 0.1, 0, Cache(tmp_path))
-    assert (row.note, row.replaces, math.isnan(row.worth)) == ("every rating is the same", False, True)
 
 
 def test_report_prints_decisions_as_table_and_json(suite_run: SuiteRun, invoke: Invoke) -> None:
