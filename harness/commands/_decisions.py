@@ -9,7 +9,7 @@ from harness.commands._comparisons import Selection
 from harness.commands._output import DATA
 from harness.errors import BadConfig
 from harness.results.decision_rows import Decision
-from leaderboard.blocks.decisions import EXPLAINED, best, by_target, decision_table, limits
+from leaderboard.blocks.decisions import EXPLAINED, best, decision_table, limits, ranked
 from leaderboard.model.index import make_index
 from leaderboard.render.text import text, wrapped
 
@@ -19,12 +19,11 @@ WIDE = 130
 
 def selected(chosen: Selection) -> list[Decision]:
     """Return the selected decisions by target, the best columns first."""
-    targets = by_target(make_index(chosen.results), (
-        row for row in chosen.results.decisions
-        if chosen.has(row.dataset, row.quality) and (not chosen.columns or row.column in chosen.columns)))
-    if not targets:
+    rows = [row for row in chosen.results.decisions
+            if chosen.has(row.dataset, row.quality) and (not chosen.columns or row.column in chosen.columns)]
+    if not rows:
         raise BadConfig("the results have no decisions for this selection; `harness run` adds them")
-    return [row for rows in targets.values() for row in rows]
+    return ranked(make_index(chosen.results), rows)
 
 
 def decision_tables(chosen: Selection) -> Iterator[str]:
@@ -33,7 +32,7 @@ def decision_tables(chosen: Selection) -> Iterator[str]:
     kinds = {entry.name: "own" if entry.split == "own" else entry.kind for entry in index.datasets}
     for kind in dict.fromkeys(kinds[row.dataset] for row in rows):
         of_kind = [row for row in rows if kinds[row.dataset] == kind]
-        shown = best(by_target(index, of_kind))
+        shown = best(index, of_kind)
         yield text(decision_table(index, shown, DATA[kind]), WIDE)
         if more := len(of_kind) - len(shown):
             yield f"{plural(more, 'more row')}: --dataset, --quality and --metric select, --json prints all.\n"

@@ -18,14 +18,19 @@ ROWS = 20
 EXPLAINED: str = TEXTS["decisions"]["explained"]
 
 
-def best(index: Index, rows: Iterable[Decision]) -> list[Decision]:
-    """Select the columns with the highest correlations on each target, at most ROWS in all."""
+def ranked(index: Index, rows: Iterable[Decision]) -> list[Decision]:
+    """Sort decisions by target, the columns with the highest correlations first."""
     def order(row: Decision) -> tuple[str, str, float, str, str]:
         correlation = index.correlation((row.dataset, row.quality), (row.metric, row.column))
         value = correlation.value if correlation else math.nan
         return row.dataset, row.quality, descending(value), row.metric, row.column
 
-    targets = [list(group) for _, group in groupby(sorted(rows, key=order), key=attrgetter("dataset", "quality"))]
+    return sorted(rows, key=order)
+
+
+def best(index: Index, rows: Iterable[Decision]) -> list[Decision]:
+    """Select the columns with the highest correlations on each target, at most ROWS in all."""
+    targets = [list(group) for _, group in groupby(ranked(index, rows), key=attrgetter("dataset", "quality"))]
     return [row for group in targets for row in group[:max(1, ROWS // len(targets))]][:ROWS]
 
 
