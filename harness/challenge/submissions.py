@@ -21,7 +21,6 @@ from typing import Annotated
 
 from benchmarks.formats import records
 from benchmarks.formats.records import Rule
-from benchmarks.formats.scorefile import FORMS, ending_of
 from benchmarks.formats.scorefile import printable as shown
 from harness import terms
 from harness.challenge.rulebook import FOLDER, Rulebook
@@ -232,23 +231,14 @@ def _wrong_name(name: str) -> str:
 
 
 def _wrong_files(entries: Sequence[os.DirEntry[str]]) -> Iterator[str]:
-    scores = 0
+    """Yield what is wrong with the files, before any is opened."""
     for entry in entries:
         status = entry.stat(follow_symlinks=False)
-        if entry.is_symlink():
-            yield f"{shown(entry.name)} is a link; links are not followed"
-        elif not stat.S_ISREG(status.st_mode):
-            yield f"{shown(entry.name)} is not a regular file"
-        elif status.st_nlink > 1:
-            yield f"{shown(entry.name)} is a hard link to a file elsewhere"
+        if not stat.S_ISREG(status.st_mode) or status.st_nlink > 1:
+            yield f"{shown(entry.name)} is a link or not a regular file; only plain files are read"
         elif not entry.name.isprintable():
             yield f"{shown(entry.name)} has unprintable characters in its name"
-        elif entry.name != ABOUT and ending_of(Path(entry.name)) not in FORMS:
-            yield (f"{shown(entry.name)} is not a score file; save it as CSV (expected {' or '.join(FORMS)}, also "
-                   "with .gz)")
         elif status.st_size > MAX_BYTES:
             yield f"{shown(entry.name)} is larger than {MAX_BYTES >> 20} MB"
-        else:
-            scores += entry.name != ABOUT
-    if scores != 1:
+    if (scores := sum(entry.name != ABOUT for entry in entries)) != 1:
         yield f"has {scores or 'no'} score file{'s' if scores else ''}; a submission has exactly one"

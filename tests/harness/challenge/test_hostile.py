@@ -77,7 +77,7 @@ FOLDERS: tuple[tuple[Write, str], ...] = (
     (lambda root: evil(root, "scores.csv").symlink_to(root / "private" / "ratings.csv"), "link"),
     (lambda root: os.mkfifo(evil(root, "scores.csv")), "not a regular file"),
     (_archive, "archive"),
-    (lambda root: evil(root, "scores.pkl").write_bytes(pickle.dumps(Trap(root / "trapped"))), "not a score file"),
+    (lambda root: evil(root, "scores.pkl").write_bytes(pickle.dumps(Trap(root / "trapped"))), "unknown ending"),
     (lambda root: evil(root, "scores.json").write_bytes(pickle.dumps(Trap(root / "trapped"))), ""),
     (_large, "larger than 64 MB"),
     (lambda root: [evil(root, f"{number}.csv").touch() for number in range(30)], "more than 20 entries"),
@@ -85,7 +85,7 @@ FOLDERS: tuple[tuple[Write, str], ...] = (
     (evil, "no score file"),
     (lambda root: (valid(root) / "more").mkdir(), "not a regular file"),
     (_not_utf8, "\\udcff.csv has unprintable characters"),
-    (lambda root: os.link(root / "private" / "ratings.csv", evil(root, "scores.csv")), "is a hard link"),
+    (lambda root: os.link(root / "private" / "ratings.csv", evil(root, "scores.csv")), "is a link or not"),
     (lambda root: valid(root, content="first_000,1\n"), "already"),
     (lambda root: valid(root, content="first_000,1e400\n"), "1e400"),
     (lambda root: (valid(root) / "scores.csv").write_text("\n".join(
