@@ -13,7 +13,6 @@ import io
 import json
 import math
 import tempfile
-import zipfile
 from collections import Counter
 from collections.abc import Collection, Mapping
 from pathlib import Path
@@ -32,7 +31,7 @@ from harness.results.rows import ColumnKey, ItemScores, Results, Run
 from metrics.column import of_quality, split_quality
 
 LIMIT = 128 << 20
-"""Maximum bytes of a bundle, packed or unpacked."""
+"""Maximum bytes of an unpacked bundle."""
 
 MAX_COLUMNS = 2000
 
@@ -42,10 +41,6 @@ def read(path: Path) -> Bundle:
     with refused_as(lambda why: BadBundle(f"{path}: {why}")):
         if not path.is_file():
             raise Refused("no such file")
-        if path.stat().st_size > LIMIT:
-            raise Refused(f"is larger than {LIMIT >> 20} MiB")
-        if not zipfile.is_zipfile(path):
-            raise Refused("is not a zip archive, or is truncated")
         with tempfile.TemporaryDirectory(prefix="harness-bundle-") as folder:
             try:
                 archive.unpack(path, Path(folder) / "bundle", limit=LIMIT)

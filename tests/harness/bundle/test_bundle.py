@@ -240,11 +240,8 @@ def test_hostile_archives_are_refused_and_leave_no_files(tmp_path: Path, monkeyp
     write(bad, {"../../escaped.txt": b"out"}, listed=False)
     assert "is not a relative path with forward slashes" in verify(bad, status=2)
     bad.write_bytes(b"\x80\x04\x95cos\nsystem\n(S'ls'\ntR.")
-    assert "is not a zip archive" in verify(bad, status=2)
+    assert "is not a zip or tar archive" in verify(bad, status=2)
     assert sorted(path.name for path in tmp_path.rglob("*")) == ["bad.zip", "work"]
-    monkeypatch.setattr(reading, "LIMIT", 10)
-    bad.write_bytes(b"PK\x03\x04" + bytes(20))
-    assert "is larger than" in verify(bad, status=2)
 
 
 def test_worst_of_several_bundles_decides_the_status(packed: Path, tmp_path: Path, verify: Verify) -> None:
