@@ -154,9 +154,7 @@ def test_validate_checks_rules_data_and_ratings(tmp_path: Path, invoke: Invoke) 
             ("first_000,", "first_0x,", 2, (
                 "line 2", "line 3", "'first_0x' is not an item of the datasets first, second; and 1 more")),
             ("_007,overall", "_007,wot", 2, ("quality of first", "quality of second", "more like it: line 17")),
-            ("first_001,overall", "first_001,overall,", 2, ("line 4 has 4 cells", "line 5 has 4 cells")),
-            ("second_039,wit", "second_038,wit", 2, (
-                "39 of 40 items of second have votes on 'wit'; missing: second_039",))):
+            ("first_001,overall", "first_001,overall,", 2, ("line 4 has 4 cells", "line 5 has 4 cells"))):
         ratings.write_text(before.replace(old, new))
         printed = " ".join(invoke("challenge", "validate", root, status=status).out.split())
         assert [word for word in words if word not in printed] == [], printed
