@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
@@ -22,6 +21,8 @@ from metrics.text.words import terms
 Rows = npt.NDArray[np.int64]
 Matrix = npt.NDArray[np.floating]
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)?")
+K, B = 1.2, 0.75
+"""Lucene's parameters of BM25."""
 BLOCK = 256
 """Number of queries that share one draw of candidates, which makes a block one matrix product."""
 
@@ -126,29 +127,23 @@ def _unit(vectors: Matrix) -> npt.NDArray[np.float32]:
     return unit(np.asarray(vectors, dtype=np.float32))
 
 
-@dataclass
 class Index:
     """A BM25 index of texts, with Lucene's formula, as in GRADE; words are lower-cased and stop words dropped.
 
-    score(q, d) = Σ over t in q of idf(t) · tf(t, d) · (k + 1) / (tf(t, d) + k · (1 − b + b · |d| / mean |d|)), where
+    score(q, d) = Σ over t in q of idf(t) · tf(t, d) · (K + 1) / (tf(t, d) + K · (1 − B + B · |d| / mean |d|)), where
     idf(t) = ln(1 + (N − n(t) + 0.5) / (n(t) + 0.5)).
     """
 
-    texts: Sequence[str]
-    k: float = 1.2
-    b: float = 0.75
-    _terms: dict[str, int] = field(init=False, repr=False)
-    _weights: Any = field(init=False, repr=False)
-
-    def __post_init__(self) -> None:
-        self._terms = {}
-        counts = self._counts(self.texts, grow=True)
+    def __init__(self, texts: Sequence[str]) -> None:
+        self.texts = texts
+        self._terms: dict[str, int] = {}
+        counts = self._counts(texts, grow=True)
         lengths = counts.sum(axis=1)
         frequency = np.bincount(counts.indices, minlength=counts.shape[1])
-        rarity = np.log1p((len(self.texts) - frequency + 0.5) / (frequency + 0.5))
-        rows = np.repeat(np.arange(len(self.texts)), np.diff(counts.indptr))
-        length = self.k * (1 - self.b + self.b * lengths[rows] / max(lengths.mean(), 1e-9))
-        counts.data = rarity[counts.indices] * counts.data * (self.k + 1) / (counts.data + length)
+        rarity = np.log1p((len(texts) - frequency + 0.5) / (frequency + 0.5))
+        rows = np.repeat(np.arange(len(texts)), np.diff(counts.indptr))
+        length = K * (1 - B + B * lengths[rows] / max(lengths.mean(), 1e-9))
+        counts.data = rarity[counts.indices] * counts.data * (K + 1) / (counts.data + length)
         self._weights = counts.T.tocsr().astype(np.float32)
 
     def search(self, queries: Sequence[str], top: int) -> tuple[Rows, npt.NDArray[np.float32]]:
