@@ -8,14 +8,12 @@ would double the file); the recipe `paper` has the network of the released code.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from benchmarks.dataset import Item
-from metrics.metric import Columns, MetricCard
-from metrics.models.readings import Pair, pairs
-from metrics.models.service import Models
+from metrics.metric import MetricCard
+from metrics.models.readings import Pair
 from metrics.training.examples import Contrast, with_alternatives
 from metrics.training.recipe import Recipe, Split, Trainable, TrainingData, recipes_of
 
@@ -34,10 +32,6 @@ class BertDnn(Trainable):
     recipes: ClassVar[Mapping[str, Recipe]] = recipes_of("bert-dnn")
     encoder: str = ""
     recipe: Literal["small", "paper"] = "small"
-
-    def score(self, items: Sequence[Item], models: Models) -> Columns:
-        """Return the probability that the response is relevant; NaN without a context."""
-        return {"bert-dnn": self.scorer(models).probabilities(pairs(items))}
 
     def examples(self, data: TrainingData) -> Split:
         """Return each good response with its context."""

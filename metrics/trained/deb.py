@@ -11,17 +11,15 @@ are among its inputs. The two stages are combined: each step trains the network 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 import numpy as np
 
-from benchmarks.dataset import Item
 from metrics.errors import BadOption, MetricError
-from metrics.metric import Columns, MetricCard
-from metrics.models.readings import Pair, pairs
-from metrics.models.service import Models
+from metrics.metric import MetricCard
+from metrics.models.readings import Pair
 from metrics.training.examples import FIVE, GOOD, Contrast, following, with_alternatives
 from metrics.training.recipe import Dialogues, Objective, Recipe, Split, Trainable, TrainingData, recipes_of
 
@@ -55,10 +53,6 @@ class Deb(Trainable):
 
     def weights_options(self) -> Mapping[str, str]:
         return {"negatives": self.negatives.replace(".", "-").replace("%", "-per-cent")}
-
-    def score(self, items: Sequence[Item], models: Models) -> Columns:
-        """Return probabilities; NaN without a context."""
-        return {"deb": self.scorer(models).probabilities(pairs(items))}
 
     def examples(self, data: TrainingData) -> Split:
         """Return good and false responses of DailyDialog++, or for pretraining every utterance with its context."""

@@ -13,9 +13,8 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 from benchmarks.dataset import Item
-from metrics.metric import Columns, MetricCard
+from metrics.metric import MetricCard
 from metrics.models.readings import responses
-from metrics.models.service import Models
 from metrics.training.recipe import Dialogues, Recipe, Split, Trainable, TrainingData, recipes_of
 
 SCALES = (("eval_score", 1, 4), ("engagement", 0, 5))
@@ -38,9 +37,8 @@ class Engagement(Trainable):
     encoder: str = ""
     recipe: Literal["small", "paper"] = "small"
 
-    def score(self, items: Sequence[Item], models: Models) -> Columns:
-        """Return the probability that the response is engaging, 0 to 1; higher is better."""
-        return {"mme-em": self.scorer(models).probabilities(responses(items))}
+    def readings(self, items: Sequence[Item]) -> Sequence[Any]:
+        return responses(items)
 
     def examples(self, data: TrainingData) -> Split:
         return data.split(rated)

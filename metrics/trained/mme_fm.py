@@ -10,12 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 from benchmarks.dataset import Item
-from metrics.metric import Columns, MetricCard
+from metrics.metric import MetricCard
 from metrics.models.readings import responses
-from metrics.models.service import Models
 from metrics.training.examples import FIVE, intact_or_corrupted
 from metrics.training.recipe import Recipe, Split, Trainable, TrainingData, recipes_of
 
@@ -37,9 +36,8 @@ class Fluency(Trainable):
     encoder: str = ""
     recipe: Literal["small", "paper"] = "small"
 
-    def score(self, items: Sequence[Item], models: Models) -> Columns:
-        """Return the probability that the response is fluent, 0 to 1; higher is better."""
-        return {"mme-fm": self.scorer(models).probabilities(responses(items))}
+    def readings(self, items: Sequence[Item]) -> Sequence[Any]:
+        return responses(items)
 
     def examples(self, data: TrainingData) -> Split:
         """Return intact replies, half of them without stop words, and corrupted ones."""

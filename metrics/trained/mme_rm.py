@@ -9,16 +9,13 @@ their cosines before training; the recipe `paper` fine-tunes a SimCSE encoder on
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 import numpy as np
 
-from benchmarks.dataset import Item
-from metrics.metric import Columns, MetricCard
-from metrics.models.readings import pairs
-from metrics.models.service import Models
+from metrics.metric import MetricCard
 from metrics.training import negatives
 from metrics.training.examples import FIVE, Contrast, following
 from metrics.training.recipe import Dialogues, Recipe, Split, Trainable, TrainingData, recipes_of
@@ -45,10 +42,6 @@ class MmeRm(Trainable):
     recipes: ClassVar[Mapping[str, Recipe]] = recipes_of("mme-rm")
     encoder: str = ""
     recipe: Literal["small", "paper"] = "small"
-
-    def score(self, items: Sequence[Item], models: Models) -> Columns:
-        """Return the probability that the response is relevant, 0 to 1; NaN without a context."""
-        return {"mme-rm": self.scorer(models).probabilities(pairs(items))}
 
     def examples(self, data: TrainingData) -> Split:
         return data.split(lambda dialogues: median_negatives(data, dialogues))

@@ -6,20 +6,22 @@
     fit(objective, recipe, ...)     -> the best weights and the curve              metrics/training/loop.py
     checkpoint.save(folder, ...)    -> model.safetensors, config.json, card.json   metrics/models/checkpoint.py
 
-A metric scores with `self.scorer(models)`. Its card names the checkpoint, so the signature contains the digest of the
-weights.
+A metric scores with `self.scorer(models)`, by default by the probability that the network gives to the response in its
+context. Its card names the checkpoint, so the signature contains the digest of the weights.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from metrics.metric import Trained, variant
+from metrics.metric import Columns, Trained, variant
+from metrics.models.readings import pairs
 from metrics.training.data import Dialogues, Objective, Recipe, Split, TrainingData, check_parts, recipes_of
 
 if TYPE_CHECKING:
+    from benchmarks.dataset import Item
     from metrics.models.scorer import Scorer
     from metrics.models.service import Models
 
@@ -89,6 +91,14 @@ class Trainable(Trained):
     def scorer(self, models: Models, part: str = "") -> Scorer:
         """Load the network for these options, or for a part of the recipe."""
         return models.scorer(self.weights(part), self.encoder or "")
+
+    def readings(self, items: Sequence[Item]) -> Sequence[Any]:
+        """Return the network's input for each item, by default context and response; None if they are missing."""
+        return pairs(items)
+
+    def score(self, items: Sequence[Item], models: Models) -> Columns:
+        """Return probabilities, 0 to 1; NaN without a reading."""
+        return {self.card.columns[0]: self.scorer(models).probabilities(self.readings(items))}
 
     def examples(self, data: TrainingData) -> Split:
         """Return training and held-out examples."""
