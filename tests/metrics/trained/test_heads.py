@@ -14,7 +14,7 @@ from benchmarks.dataset import Item, Utterance
 from metrics import evidence, registry
 from metrics.errors import MetricError
 from metrics.models import catalogue, checkpoint
-from metrics.models.readings import Pair, by_reference
+from metrics.models.readings import Pair
 from metrics.models.service import Choice, Models
 from metrics.models.weights import Weights
 from metrics.trained.mme_em import rated
@@ -75,16 +75,6 @@ def test_losses_by_hand() -> None:
     assert objectives.margin_ranking(right, wrong, 0.1).item() == pytest.approx(np.maximum(0, high - low + 0.1).mean())
 
 
-def test_scores_over_references_are_best_or_mean() -> None:
-    items = [make_item("a", "x y", "one", "one two three"), make_item("b", "z", "one two"), make_item("c", "z")]
-
-    def score(rows: Sequence[tuple[int, str, str]]) -> Any:
-        return np.array([10.0 * len(response.split()) + len(reference.split()) for _, reference, response in rows])
-
-    np.testing.assert_allclose(by_reference(items, "standard", score), [23, 12, np.nan])
-    np.testing.assert_allclose(by_reference(items, "mean", score), [22, 12, np.nan])
-
-
 def test_composites_of_usl_h_and_ruber_by_hand() -> None:
     # USL-H of U = 0.5, S = 0.4, L = 0.2: S counts only if U holds, and L only if S holds
     scores = composite(np.array([0.5, 0, 0.5]), np.array([0.4, 0.4, 0]), np.array([0.2, 0.2, 0.9]))
@@ -94,12 +84,13 @@ def test_composites_of_usl_h_and_ruber_by_hand() -> None:
     for blend, expected in (("min", 0.2), ("mean", 0.5), ("geometric", 0.4), ("max", 0.8)):
         both = blended(blend, np.array([0.2, np.nan]), np.array([0.8, 0.8]))  # type: ignore[arg-type]
         np.testing.assert_allclose(both, [expected, np.nan])
-    # the referenced part of RUBER is the best cosine, from 0 to 1
+    # the referenced part of RUBER is the best or the mean cosine, from 0 to 1
     known = {"r": (1.0, 0.0), "same": (2.0, 0.0), "other": (0.0, 1.0), "turned": (-1.0, 0.0)}
     items = [make_item("a", "r", "other", "same"), make_item("b", "r", "turned"), make_item("c", "r", "other"),
              make_item("d", "r")]
-    cosines = referenced(items, lambda texts: np.array([known[text] for text in texts], np.float32), "standard")
-    np.testing.assert_allclose(cosines, [1, 0, 0.5, np.nan])
+    for aggregation, first in (("standard", 1), ("mean", 0.75)):
+        cosines = referenced(items, lambda texts: np.array([known[text] for text in texts], np.float32), aggregation)
+        np.testing.assert_allclose(cosines, [first, 0, 0.5, np.nan])
 
 
 class FakeMasked:
