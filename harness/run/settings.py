@@ -110,8 +110,10 @@ def expanded(path: Path) -> Path:
 
 def home_folder(home: Path | None) -> Path:
     """Return the requested home, else HARNESS_HOME, else the platform's folder for user data."""
-    if path := home or os.environ.get("HARNESS_HOME"):
-        return expanded(Path(path))
+    if requested := home or os.environ.get("HARNESS_HOME"):
+        if (path := expanded(Path(requested))).is_file():
+            raise BadConfig(f"{path} is a file; name a folder for the home")
+        return path
     return platformdirs.user_data_path("dialogue-harness", appauthor=False)
 
 

@@ -27,6 +27,7 @@ REFUSED = (
     ("show blue", "did you mean 'bleu'"),
     ("check bleu --timeout 0", "--timeout"), ("check blue", "did you mean 'bleu'"), ("report .", "--out ."),
     ("report --out nowhere", "nowhere"), ("publish --out nowhere", "nowhere"), ("import nowhere", "nowhere"),
+    (f"list datasets --home {__file__}", "is a file; name a folder"),
     ("fetch fed-trun", "did you mean 'fed-turn'"), ("judge try bleu --dataset fed-turn", "judge:PROMPT"))
 
 
