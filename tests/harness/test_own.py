@@ -79,23 +79,12 @@ def official() -> str:
                        for item, context, response, references, overall, fit in ITEMS])
 
 
-def objects(item: str, context: str) -> list[dict[str, Any]]:
-    """Return an object per item, with the names of two fields."""
-    return [{item: name, context: text.split("\n"), "response": response, "reference": list(references),
-             "votes": {"all": overall}, "overall": overall, "fit": fit}
-            for name, text, response, references, overall, fit in ITEMS]
-
-
 def every_form(folder: Path) -> Iterator[Path]:
     """Write the same dataset in each format, and yield its card."""
     yield write(folder, "json", official())
     yield write(folder, "csv", long())
     yield write(folder, "csv", wide())
-    yield write(folder, "tsv", long())
-    yield write(folder, "csv", raters(), RATERS)
-    yield write(folder, "jsonl", "\n".join(map(json.dumps, objects("item", "context"))))
-    yield write(folder, "json", json.dumps(objects("id", "history")),
-                RATERS.replace('"r0", "r1"', '"votes.all"').replace('["f"]', '["fit"]'))
+    yield write(folder, "tsv", raters(), RATERS)
 
 
 def load(card: Path) -> Dataset:

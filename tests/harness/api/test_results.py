@@ -2,6 +2,7 @@
 
 import dataclasses
 import doctest
+import functools
 import os
 from pathlib import Path
 
@@ -58,37 +59,29 @@ def test_items_have_ratings_scores_and_texts(suite_run: SuiteRun) -> None:
         other.items("persona-usr", texts=True)
 
 
-def test_unknown_names_suggest_the_nearest(suite_run: SuiteRun, tmp_path: Path) -> None:
-    results = load(suite_run.out)
-    for nearest, call in (
-            ("fed-turn", lambda: results.items("fed-tunr")), ("length", lambda: results.leads("lenght")),
-            ("sample", lambda: run("length", smaple=3, out=tmp_path)), ("dev", lambda: results.leads(board="dve")),
-            ("fluency", lambda: results.leads(dimension="fluencie")),
-            ("persona-usr", lambda: power(results, "persona-urs")),
-            ("fed-turn", lambda: results.leads(datasets=["fed-tunr"]))):
-        with pytest.raises(BadConfig, match=f"'{nearest}'"):
-            call()
-
-
-def test_wrong_arguments_are_refused_by_name(suite_run: SuiteRun, tmp_path: Path) -> None:
+def test_wrong_arguments_are_refused_by_name_or_the_nearest_is_suggested(suite_run: SuiteRun, tmp_path: Path) -> None:
     frame = pandas.DataFrame({"prompt": ["Hi", "Tea?"], "answer": ["Yo", "Green"]})
-    results = load(suite_run.out)
-    for name, call in (
-            ("metric", lambda: run([], "fed-turn", out=tmp_path)), ("metric", lambda: run([None], out=tmp_path)),
-            ("dataset", lambda: run("length", [], out=tmp_path)),
-            ("table-1", lambda: run("length", [None], out=tmp_path)),
-            ("fun", lambda: run("length", {"prompt": "Hi", "answer": "Yo", "fun": 1}, out=tmp_path)),
-            ("table", lambda: run("length", frame, out=tmp_path)),
-            ("sample", lambda: run("length", "fed-turn", sample="x", out=tmp_path)),
-            ("quality", lambda: run("length", "fed-turn", quality=5, out=tmp_path)),
-            ("dry_run", lambda: run("length", "fed-turn", dry_run=True, out=tmp_path)),
+    results, try_run = load(suite_run.out), functools.partial(run, out=tmp_path)
+    for message, call in (
+            ("'fed-turn'", lambda: results.items("fed-tunr")), ("'length'", lambda: results.leads("lenght")),
+            ("'sample'", lambda: try_run("length", smaple=3)), ("'dev'", lambda: results.leads(board="dve")),
+            ("'fluency'", lambda: results.leads(dimension="fluencie")),
+            ("'persona-usr'", lambda: power(results, "persona-urs")),
+            ("'fed-turn'", lambda: results.leads(datasets=["fed-tunr"])),
+            ("metric", lambda: try_run([], "fed-turn")), ("metric", lambda: try_run([None])),
+            ("dataset", lambda: try_run("length", [])), ("table-1", lambda: try_run("length", [None])),
+            ("fun", lambda: try_run("length", {"prompt": "Hi", "answer": "Yo", "fun": 1})),
+            ("table", lambda: try_run("length", frame)),
+            ("sample", lambda: try_run("length", "fed-turn", sample="x")),
+            ("quality", lambda: try_run("length", "fed-turn", quality=5)),
+            ("dry_run", lambda: try_run("length", "fed-turn", dry_run=True)),
             ("by", lambda: estimate("fed-turn", "length", by="raters", out=tmp_path)),  # type: ignore[arg-type]
             ("between", lambda: power(results, "fed-turn", between="x")),  # type: ignore[arg-type]
             ("pair", lambda: power(results, "persona-usr", pair=("length",))),
             ("folder", lambda: load(5)), ("results", lambda: power("results", "fed-turn")),  # type: ignore[arg-type]
             ("name", lambda: to_datasets(5)),  # type: ignore[arg-type]
             ("overall", lambda: power(results, "persona-usr", "Overal"))):
-        with pytest.raises((BadConfig, BadRecord), match=name):
+        with pytest.raises((BadConfig, BadRecord), match=message):
             call()
 
 
