@@ -23,7 +23,8 @@ from harness.results.item_scores import on_quality, plain
 from harness.results.rows import ColumnKey, Correlation, ItemScores, Reliability, Target
 from harness.scoring.score import AGGREGATIONS, Scores
 from harness.statistics import estimates
-from harness.statistics.panel import Array, Codes, Panel, Vector, by_known_rows, codes
+from harness.statistics.coefficients import OF_ROWS, where_known
+from harness.statistics.panel import Array, Codes, Panel, Vector, codes
 from harness.statistics.power import shows
 from harness.statistics.rank_intervals import TargetScores
 from harness.statistics.reliability import disattenuated, vote_table
@@ -123,13 +124,9 @@ class TargetData:
 
     def values(self, statistic: str, level: str) -> Vector | None:
         """Return the statistic of every column, NaN if undefined; None if it cannot be computed for all at once."""
-        of_rows = estimates.STATISTICS[statistic].of_rows
-        if of_rows is None or level != estimates.ITEMS:
+        if statistic not in OF_ROWS or level != estimates.ITEMS:
             return None
-        values = np.full(len(self.names), np.nan)
-        for rows, columns in by_known_rows(np.isfinite(self.scores) & np.isfinite(self.judged.means)):
-            values[columns] = of_rows(self.judged.means[rows], self.scores[columns][:, rows])
-        return values
+        return where_known(self.judged.means, self.scores, statistic)
 
     def scored(self, rows: Sequence[int] | None = None) -> TargetScores:
         """Return the ratings with the scores of the given columns, by default all."""

@@ -73,11 +73,15 @@ def spearmans(human: Array, metrics: Array) -> Vector:
     return _of_rows(human, metrics, lambda x, y: product_moments(ranks(x), ranks(y)))
 
 
-def spearmans_where_known(human: Vector, metrics: Array) -> Vector:
-    """Return Spearman's rho of each row of scores on the items that have a rating and a score; NaN if missing."""
+OF_ROWS: dict[str, Callable[[Array, Array], Vector]] = {"spearman": spearmans, "pearson": pearsons}
+"""Statistics that are computed for many metrics at once."""
+
+
+def where_known(human: Vector, metrics: Array, statistic: str = "spearman") -> Vector:
+    """Return the statistic of each row of scores on the items that have a rating and a score; NaN if missing."""
     values = np.full(len(metrics), math.nan)
     for rows, columns in by_known_rows(np.isfinite(metrics) & np.isfinite(human)):
-        values[columns] = spearmans(human[rows], metrics[columns][:, rows])
+        values[columns] = OF_ROWS[statistic](human[rows], metrics[columns][:, rows])
     return values
 
 

@@ -15,7 +15,7 @@ import math
 import numpy as np
 import scipy
 
-from harness.statistics.coefficients import spearmans_where_known
+from harness.statistics.coefficients import where_known
 from harness.statistics.panel import Array, Codes, Vector
 
 
@@ -35,7 +35,7 @@ def parts(values: Vector, number: int) -> Codes:
 def by_third(human: Vector, scores: Array, spreads: Vector) -> Array:
     """Return Spearman's rho of each column on each third of the spread (columns, thirds)."""
     third = parts(spreads, 3)
-    return np.column_stack([spearmans_where_known(np.where(third == number, human, np.nan), scores)
+    return np.column_stack([where_known(np.where(third == number, human, np.nan), scores)
                             for number in range(3)])
 
 

@@ -26,7 +26,7 @@ import numpy as np
 import scipy
 
 from harness.statistics import coefficients, pairwise
-from harness.statistics.panel import LEVELS, Array, Panel, Statistic, Vector, undefined
+from harness.statistics.panel import LEVELS, Panel, Statistic, undefined
 
 ITEMS = "items"
 
@@ -52,7 +52,7 @@ class NamedStatistic:
     """A statistic of the table; higher is better for all.
 
     `p` takes the value and its panel; `variance` returns the variance of Fisher's z; `why_not` returns the reason for a
-    missing value; `threshold` returns the threshold of ties over all parts; `of_rows` computes many metrics at once.
+    missing value; `threshold` returns the threshold of ties over all parts.
     """
 
     value: Statistic
@@ -60,14 +60,12 @@ class NamedStatistic:
     variance: Variance | None = None
     why_not: Callable[[Panel], str] = undefined
     threshold: Callable[[Sequence[Panel]], float] | None = None
-    of_rows: Callable[[Array, Array], Vector] | None = None
 
 
 STATISTICS: dict[str, NamedStatistic] = {
     "spearman": NamedStatistic(coefficients.spearman, coefficients.spearman_p,
-                               lambda rho, n: (1 + rho**2 / 2) / (n - 3), of_rows=coefficients.spearmans),
-    "pearson": NamedStatistic(coefficients.pearson, coefficients.pearson_p, lambda r, n: 1 / (n - 3),
-                              of_rows=coefficients.pearsons),
+                               lambda rho, n: (1 + rho**2 / 2) / (n - 3)),
+    "pearson": NamedStatistic(coefficients.pearson, coefficients.pearson_p, lambda r, n: 1 / (n - 3)),
     "kendall": NamedStatistic(coefficients.kendall, coefficients.kendall_p, lambda tau, n: 0.437 / (n - 4)),
     "kendall-c": NamedStatistic(functools.partial(coefficients.kendall, variant="c"),
                                 functools.partial(coefficients.kendall_p, variant="c")),

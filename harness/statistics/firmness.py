@@ -20,7 +20,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from harness.statistics.coefficients import spearmans_where_known
+from harness.statistics.coefficients import where_known
 from harness.statistics.influence import of_spearman
 from harness.statistics.panel import Array, Codes, Vector
 from harness.statistics.rank_intervals import TargetScores
@@ -63,7 +63,7 @@ class Board:
 
     def means(self, human: Mapping[int, Vector], columns: Sequence[int]) -> Vector:
         """Return the weighted means of columns, with `human` in place of the ratings of some targets."""
-        rows = [spearmans_where_known(human[index], target.scores[columns]) if index in human else row[columns]
+        rows = [where_known(human[index], target.scores[columns]) if index in human else row[columns]
                 for index, (target, row) in enumerate(zip(self.targets, self.values, strict=True))]
         return np.asarray(self.weight @ np.array(rows))
 

@@ -19,14 +19,13 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Callable
 from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 import scipy
 
-from harness.statistics.coefficients import pearsons, spearmans
+from harness.statistics.coefficients import OF_ROWS
 from harness.statistics.panel import Array, Codes, Pairs, Panel, Statistic, Vector
 from harness.statistics.ranks import standardised
 from harness.statistics.williams import PairTests, shared_rows
@@ -108,10 +107,6 @@ def below_draws(tests: PairTests, draws: int) -> Array:
 def mask_bits(groups: int, draws: int, rng: np.random.Generator) -> Bits:
     """Draw a bit for each draw and group (draws, groups/8): 1 keeps the scores of its rows, 0 swaps them."""
     return rng.integers(0, 256, size=(draws, -(-groups // 8)), dtype=np.uint8)
-
-
-OF_ROWS: dict[str, Callable[[Array, Array], Vector]] = {"spearman": spearmans, "pearson": pearsons}
-"""Functions that compute a statistic of many rows of scores."""
 
 
 def _of_rows(statistic: Statistic, panel: Panel, scores: Array) -> Vector:

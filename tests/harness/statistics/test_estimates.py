@@ -9,7 +9,7 @@ from scipy import stats
 from harness.statistics import pairwise
 from harness.statistics import panel as levels
 from harness.statistics.bootstrap import bootstrap
-from harness.statistics.coefficients import partial, pearson
+from harness.statistics.coefficients import OF_ROWS, partial, pearson
 from harness.statistics.estimates import DEFAULT, STATISTICS, at_level, estimate, fisher, full_name
 from harness.statistics.panel import LEVELS, Panel, Vector, codes, panel
 
@@ -80,11 +80,9 @@ def test_a_missing_correlation_has_its_reason() -> None:
 @pytest.mark.parametrize("n", [3, 60, 900])
 def test_many_columns_at_once_equal_each_alone(rng: np.random.Generator, n: int) -> None:
     human, metrics = rng.integers(1, 6, n) / 3, np.vstack([np.ones(n), rng.normal(size=(5, n)).round(1)])
-    for name in ("spearman", "pearson"):
-        of_rows = STATISTICS[name].of_rows
-        assert of_rows is not None
+    for name in OF_ROWS:
         each = [STATISTICS[name].value(paired(list(human), list(row))) for row in metrics]
-        assert np.array_equal(of_rows(human, metrics), each, equal_nan=True)
+        assert np.array_equal(OF_ROWS[name](human, metrics), each, equal_nan=True)
 
 
 def test_scale_does_not_matter_and_a_perfect_value_has_no_width(rng: np.random.Generator) -> None:

@@ -11,9 +11,9 @@ import pytest
 from scipy import stats
 
 from harness.statistics import permutation, pooled
-from harness.statistics.coefficients import pearson, spearman
+from harness.statistics.coefficients import OF_ROWS, pearson, spearman
 from harness.statistics.panel import people
-from harness.statistics.permutation import FINEST, OF_ROWS, all_pairs_by_permutation
+from harness.statistics.permutation import FINEST, all_pairs_by_permutation
 from harness.statistics.pooled import share_reached, weights
 from harness.statistics.rank_intervals import TargetScores
 from harness.statistics.ranks import ranks

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from harness.statistics import rank_intervals
-from harness.statistics.coefficients import spearmans_where_known
+from harness.statistics.coefficients import where_known
 from harness.statistics.pooled import weights
 from harness.statistics.rank_intervals import Drawn, Rank, TargetScores, ahead, rank
 from harness.statistics.ranks import lowest_ranks, ranks
@@ -24,7 +24,7 @@ def target(name: str, seed: int, strength: tuple[float, ...] = (2, .5, .5, 0), n
 def ranked(targets: list[TargetScores], draws: int = 200) -> list[Rank]:
     """Rank by means with equal weights."""
     weight = weights([target.dataset for target in targets], "test")
-    means = weight @ np.array([spearmans_where_known(target.human, target.scores) for target in targets])
+    means = weight @ np.array([where_known(target.human, target.scores) for target in targets])
     drawn = rank_intervals.drawn(targets, np.random.default_rng(0), draws)
     return list(rank(dict(enumerate(means.tolist())), drawn.means(weight)).values())
 
