@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, TypeAlias
 
 import numpy as np
 
@@ -22,6 +22,9 @@ from metrics.models.service import Models
 from metrics.models.vectors import WordVectors
 from metrics.text.similarity import unit
 from metrics.text.words import Aggregation, over_references, sharing, unscored, words
+
+Words: TypeAlias = tuple[Vectors, Column]
+"""Unit vectors of a text's distinct known words, and each word's weight in the mean."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,37 +47,25 @@ class GreedyMatching:
         [column] = unscored(1, len(items))
         for shared, replies in sharing(items, aggregation):
             language = items[replies[0][0]].language
-            pool = _ReferenceWords([_vectors(reference.text, vectors, language) for reference in shared])
+            known = [_known_words(reference.text, vectors, language) for reference in shared]
             for row, text in replies:
-                column[row] = over_references(pool.matched(*_vectors(text, vectors, language)).tolist(), aggregation)
+                response = _known_words(text, vectors, language)
+                column[row] = over_references([_matched(response, reference) for reference in known], aggregation)
         return {"greedy-matching": np.clip(column, -1, 1)}
 
 
-def _vectors(text: str, vectors: WordVectors, language: str) -> tuple[Vectors, Column]:
-    """Return unit vectors of a text's distinct known words, and each word's weight in the mean."""
+def _known_words(text: str, vectors: WordVectors, language: str) -> Words:
     counts = Counter(word for word in words(text, language) if word in vectors)
     times = np.array(list(counts.values()), dtype=np.float64)
     return unit(vectors.of(counts)), times / max(1, times.sum())
 
 
-class _ReferenceWords:
-    """The words of all references in one matrix, so that a response is compared with all of them at once."""
-
-    def __init__(self, references: Sequence[tuple[Vectors, Column]]) -> None:
-        vectors, shares = zip(*references, strict=True)
-        lengths = np.array(list(map(len, shares)))
-        self._known = lengths > 0
-        self._starts = (np.cumsum(lengths) - lengths)[self._known]
-        self._vectors, self._shares = np.concatenate(vectors), np.concatenate(shares)
-
-    def matched(self, vectors: Vectors, shares: Column) -> Column:
-        """Return the score with each reference; 0 where either side has no known word."""
-        scores = np.zeros(len(self._known))
-        if len(shares) and len(self._shares):
-            # (words of the response, words of all references); einsum, because a threaded matrix product of this size
-            # is slower, and its rounding depends on the size, which would break ties between equal scores
-            cosines = np.einsum("ik,jk->ij", vectors, self._vectors).astype(np.float64)
-            from_response = shares @ np.maximum.reduceat(cosines, self._starts, axis=1)
-            from_reference = np.add.reduceat(cosines.max(axis=0) * self._shares, self._starts)
-            scores[self._known] = (from_response + from_reference) / 2
-        return scores
+def _matched(response: Words, reference: Words) -> float:
+    """Return the mean cosine of matched words; 0 where either side has no known word."""
+    (vectors, weights), (others, other_weights) = response, reference
+    if not len(weights) or not len(other_weights):
+        return 0.0
+    # (words of the response, words of the reference); einsum, because a threaded matrix product of this size is slower,
+    # and its rounding depends on the size, which would break ties between equal scores
+    cosines = np.einsum("ik,jk->ij", vectors, others).astype(np.float64)
+    return float(weights @ cosines.max(axis=1) + other_weights @ cosines.max(axis=0)) / 2

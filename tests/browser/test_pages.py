@@ -94,9 +94,9 @@ def test_every_page_fits_its_window_prints_and_sorts(site: Site, visit: Open) ->
                 assert button.evaluate("one => one.closest('th').hasAttribute('aria-sort')"), path
 
 
-def test_every_page_opens_as_a_file(site: Site, visit: Open) -> None:
+def test_every_kind_of_page_opens_as_a_file(site: Site, visit: Open) -> None:
     page = visit((site.folder / "index.html").as_uri())
-    for path in site.pages:
+    for path in site.kinds:
         page.goto((site.folder / path).as_uri())
         assert page.evaluate("getComputedStyle(document.body).maxWidth") != "none", f"{path} has no style"
 
