@@ -19,7 +19,7 @@ from metrics.models.memory import Vectors
 from metrics.models.service import Models
 from metrics.models.vectors import WordVectors
 from metrics.text.similarity import cosines
-from metrics.text.words import Aggregation, over_references, sharing, unscored, words
+from metrics.text.words import Aggregation, against_references, words
 
 DEPARTURES = (
     ("Uses the encoder's input embeddings unless vectors are given; unknown words are skipped, whereas nlg-eval gives "
@@ -54,11 +54,8 @@ def compared(items: Sequence[Item], references: Aggregation, vectors: WordVector
         known = vectors.of(words(text, language))
         return pool(known) if len(known) else np.zeros(vectors.width, dtype=np.float32)
 
+    def cosine(response: Vectors, reference: Vectors) -> float:
+        return float(cosines(response[None], reference[None])[0])
+
     aggregation: Aggregation = "max" if references == "standard" else references
-    [column] = unscored(1, len(items))
-    for shared, replies in sharing(items, aggregation):
-        language = items[replies[0][0]].language
-        targets = np.stack([pooled(reference.text, language) for reference in shared])
-        for row, text in replies:
-            column[row] = over_references(cosines(pooled(text, language)[None], targets).tolist(), aggregation)
-    return np.asarray(np.clip(column, -1, 1))
+    return np.asarray(np.clip(against_references(items, aggregation, pooled, cosine), -1, 1))

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar, TypeAlias
 
 import numpy as np
@@ -21,7 +22,7 @@ from metrics.models.memory import Vectors
 from metrics.models.service import Models
 from metrics.models.vectors import WordVectors
 from metrics.text.similarity import unit
-from metrics.text.words import Aggregation, over_references, sharing, unscored, words
+from metrics.text.words import Aggregation, against_references, words
 
 Words: TypeAlias = tuple[Vectors, Column]
 """Unit vectors of a text's distinct known words, and each word's weight in the mean."""
@@ -44,17 +45,11 @@ class GreedyMatching:
         """Return the mean cosine of greedily matched words, −1 to 1; NaN without a reference."""
         vectors = models.vectors(self.vectors)
         aggregation: Aggregation = "max" if self.references == "standard" else self.references
-        [column] = unscored(1, len(items))
-        for shared, replies in sharing(items, aggregation):
-            language = items[replies[0][0]].language
-            known = [_known_words(reference.text, vectors, language) for reference in shared]
-            for row, text in replies:
-                response = _known_words(text, vectors, language)
-                column[row] = over_references([_matched(response, reference) for reference in known], aggregation)
+        column = against_references(items, aggregation, partial(_known_words, vectors), _matched)
         return {"greedy-matching": np.clip(column, -1, 1)}
 
 
-def _known_words(text: str, vectors: WordVectors, language: str) -> Words:
+def _known_words(vectors: WordVectors, text: str, language: str) -> Words:
     counts = Counter(word for word in words(text, language) if word in vectors)
     times = np.array(list(counts.values()), dtype=np.float64)
     return unit(vectors.of(counts)), times / max(1, times.sum())

@@ -16,7 +16,7 @@ from benchmarks.dataset import Item
 from metrics.errors import BadOption
 from metrics.metric import Columns, MetricCard
 from metrics.models.service import Models
-from metrics.text.words import Aggregation, Ngram, ngrams, over_references, sharing, unscored
+from metrics.text.words import Aggregation, Ngram, against_references, ngrams
 
 _PUNCTUATION = frozenset(string.punctuation)
 
@@ -47,16 +47,9 @@ class Chrf:
 
     def score(self, items: Sequence[Item], models: Models) -> Columns:
         """Return chrF, 0 to 100; NaN without a reference."""
-        table = unscored(1, len(items))
-        for references, replies in sharing(items, self.references):
-            profiles = [self._profile(reference.text) for reference in references]
-            for row, text in replies:
-                response = self._profile(text)
-                scores = [self._f(response, profile) for profile in profiles]
-                table[0, row] = over_references(scores, self.references)
-        return {"chrf": table[0]}
+        return {"chrf": against_references(items, self.references, self._profile, self._f)}
 
-    def _profile(self, text: str) -> list[Counted]:
+    def _profile(self, text: str, _language: str) -> list[Counted]:
         """Return the n-grams of each order, of characters, then of words."""
         text = text.lower() if self.lowercase else text
         characters = "".join(text.split())

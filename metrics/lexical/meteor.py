@@ -16,8 +16,9 @@ import functools
 import math
 import re
 import zipfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import ClassVar, NamedTuple
@@ -26,7 +27,7 @@ from benchmarks.dataset import Item
 from metrics.errors import BadOption, MissingResource
 from metrics.metric import Columns, MetricCard
 from metrics.models.service import Models
-from metrics.text.words import Aggregation, over_references, sharing, stem, tokens, unscored
+from metrics.text.words import Aggregation, against_references, stem, tokens
 
 ENDINGS = {
     "noun": "s: ses:s ves:f xes:x zes:z ches:ch shes:sh men:man ies:y",
@@ -62,44 +63,41 @@ class Meteor:
         """Return METEOR, 0 to 1; NaN without a reference."""
         resource = models.resource("wordnet")
         synonyms = remembered(resource.path, resource.digest).synonyms
-        table = unscored(1, len(items))
-        for references, replies in sharing(items, self.references):
-            language = items[replies[0][0]].language
-            split = [_Text.of(reference.text, language) for reference in references]
-            for row, text in replies:
-                response = _Text.of(text, language)
-                near = [synonyms(word) if language == "en" else frozenset[str]() for word in response.stems]
-                scores = [self._f(_aligned(response, reference, near), len(response.words), len(reference.words))
-                          for reference in split]
-                table[0, row] = over_references(scores, self.references)
-        return {"meteor": table[0]}
+        return {"meteor": against_references(items, self.references, partial(_Text.of, synonyms), self._f)}
 
-    def _f(self, aligned: Sequence[tuple[int, int]], length: int, reference: int) -> float:
-        """Score an alignment of texts of these lengths."""
+    def _f(self, response: _Text, reference: _Text) -> float:
+        aligned = _aligned(response, reference)
         if not aligned:
             return 0.0
-        precision, recall = len(aligned) / length, len(aligned) / reference
+        precision, recall = len(aligned) / len(response.words), len(aligned) / len(reference.words)
         mean = (precision * recall) / (self.alpha * precision + (1 - self.alpha) * recall)
         chunks = 1 + sum(after != (before[0] + 1, before[1] + 1) for before, after in pairwise(aligned))
         return (1 - self.gamma * math.pow(chunks / len(aligned), self.beta)) * mean
 
 
 class _Text(NamedTuple):
+    """The words of a text, their stems, and the synonyms of each stem."""
+
     words: list[str]
     stems: list[str]
+    synonyms: list[frozenset[str]]
 
     @classmethod
-    def of(cls, text: str, language: str) -> _Text:
+    def of(cls, synonyms: Callable[[str], frozenset[str]], text: str, language: str) -> _Text:
         words = [token.lower() for token in tokens(text, language=language)]
-        return cls(words, [stem(word) for word in words] if language == "en" else words)
+        if language != "en":
+            return cls(words, words, [frozenset()] * len(words))
+        stems = [stem(word) for word in words]
+        return cls(words, stems, [synonyms(word) for word in stems])
 
 
-def _aligned(response: _Text, reference: _Text, near: Sequence[frozenset[str]]) -> list[tuple[int, int]]:
-    """Return aligned positions in response and reference, in order; `near` holds synonyms of the response's stems."""
+def _aligned(response: _Text, reference: _Text) -> list[tuple[int, int]]:
+    """Return aligned positions in response and reference, in order."""
     free = list(reversed(range(len(reference.words))))
     pairs: dict[int, int] = {}
     for accepted, offered in (([{word} for word in response.words], reference.words),
-                              ([{word} for word in response.stems], reference.stems), (near, reference.stems)):
+                              ([{word} for word in response.stems], reference.stems),
+                              (response.synonyms, reference.stems)):
         distinct = set(offered)
         for position in reversed(range(len(accepted))):
             if position not in pairs and not accepted[position].isdisjoint(distinct):

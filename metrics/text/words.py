@@ -20,21 +20,23 @@ import re
 import sys
 import types
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise, repeat
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from benchmarks.dataset import Item, Reference
+from metrics.column import Column
 from metrics.errors import CannotScore, MissingResource
 
 Aggregation: TypeAlias = Literal["standard", "mean", "max", "first"]
 """Aggregation over references: as in the metric's paper, their mean, their maximum, or only the first."""
 
 Ngram: TypeAlias = tuple[str, ...]
+Text = TypeVar("Text")
 
 _SYMBOL = r"!-&(-+/:-@\[-`{-~"
 _TOKEN = re.compile(rf"(?:[^\s{_SYMBOL}.,\-]+|(?<![0-9])-|(?<=[0-9])[.,](?=[0-9]))+|[{_SYMBOL}.,\-]")
@@ -113,6 +115,19 @@ def sharing(items: Sequence[Item],
 def over_references(scores: Sequence[float], references: Aggregation) -> float:
     """Aggregate the scores with each reference: their mean, or else the largest."""
     return math.fsum(scores) / len(scores) if references == "mean" else max(scores)
+
+
+def against_references(items: Sequence[Item], references: Aggregation, read: Callable[[str, str], Text],
+                       score: Callable[[Text, Text], float]) -> Column:
+    """Score each response against each of its references, both as `read` from text and language; NaN without one."""
+    column: Column = unscored(1, len(items))[0]
+    for shared, replies in sharing(items, references):
+        language = items[replies[0][0]].language
+        known = [read(reference.text, language) for reference in shared]
+        for row, text in replies:
+            response = read(text, language)
+            column[row] = over_references([score(response, reference) for reference in known], references)
+    return column
 
 
 def unscored(columns: int, items: int) -> npt.NDArray[np.float64]:
