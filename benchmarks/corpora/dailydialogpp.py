@@ -41,14 +41,9 @@ class Context:
     replies: Mapping[Kind, tuple[str, ...]]
 
 
-def sources(home: Path) -> tuple[Path, ...]:
-    """Return the possible locations of the data in the home: the folder of upstream's files, and the corpus."""
-    return home / "dailydialogpp", corpora.path(CORPUS, home)
-
-
-def is_complete(source: Path) -> bool:
-    """Return True if the source is a file (the corpus) or a folder with both of upstream's files."""
-    return source.is_file() or all((source / f"{part}.json").is_file() for part in PARTS)
+def in_home(home: Path) -> Path:
+    """Return the path of the corpus in the home."""
+    return corpora.path(CORPUS, home)
 
 
 def read(source: Path, part: Part, limit: int | None = None) -> tuple[Context, ...]:

@@ -59,12 +59,13 @@ def compare(metrics: Sequence[Chosen], scores: ReplyScores, cache: Cache) -> Fin
 
 
 def _source(request: StudyRequest) -> Path:
+    where = f"dev.json and test.json of DailyDialog++ ({data.URL}, folder dataset)"
     if request.folder is not None:
-        if data.is_complete(request.folder):
+        if all((request.folder / f"{part}.json").is_file() for part in data.PARTS):
             return request.folder
-        raise BadConfig(f"{request.folder} has no dev.json and test.json of DailyDialog++ ({data.URL}, folder dataset)")
-    source = next(filter(data.is_complete, data.sources(request.home)), None)
-    if source is None:
+        raise BadConfig(f"{request.folder} has no {where}")
+    source = data.in_home(request.home)
+    if not source.is_file():
         raise BadConfig(f"DailyDialog++ was not found; run `harness fetch --corpora {data.CORPUS}`, or name the folder "
-                        f"of its dev.json and test.json ({data.URL}, folder dataset) with --from")
+                        f"of the {where} with --from")
     return source
