@@ -35,10 +35,6 @@ class TryAgain(Exception):
     """An attempt failed and may be repeated."""
 
 
-class Changed(TryAgain):
-    """The file on the server has changed since the download began."""
-
-
 @dataclass(frozen=True, slots=True)
 class _Note:
     """Validators of the file being downloaded, as the server sent them."""
@@ -60,8 +56,6 @@ def download(source_url: str, target: Path, sha256: str | None = None) -> Path:
                 _attempt(source_url, part, note)
                 break
             except TryAgain as error:
-                if isinstance(error, Changed):
-                    _forget(part, note)
                 if attempt == ATTEMPTS:
                     raise FetchError(f"{source_url}: {error}, {ATTEMPTS} times; run it again to resume") from error
                 time.sleep(PAUSE * 2 ** (attempt - 1))
@@ -113,10 +107,10 @@ def _attempt(url: str, part: Path, note: Path) -> None:
     with _opened(url, headers) as answer:
         total, start = _extent(answer)
         new = _Note(url, answer.headers.get("ETag") or "", total)
-        if answer.status_code != http.HTTPStatus.PARTIAL_CONTENT:
-            start = 0
-        elif start != size or new != known:
-            raise Changed("changed while it was downloaded")
+        if answer.status_code == http.HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE or (
+                answer.status_code == http.HTTPStatus.PARTIAL_CONTENT and (start != size or new != known)):
+            _forget(part, note)
+            raise TryAgain("the file changed while it was downloaded")
         note.write_text(json.dumps(asdict(new)), encoding="utf-8")
         _copy(answer, part, start, total)
 
@@ -131,11 +125,9 @@ def _opened(url: str, headers: Mapping[str, str]) -> Iterator[httpx2.Response]:
                             event_hooks={"response": [_check_redirect]}) as client,
               client.stream("GET", url, headers=headers) as answer):
             message = f"the server responded {answer.status_code} {answer.reason_phrase}"
-            if answer.status_code == http.HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE:
-                raise Changed("is shorter than the part already downloaded")
             if answer.status_code == http.HTTPStatus.TOO_MANY_REQUESTS or answer.is_server_error:
                 raise TryAgain(message)
-            if not answer.is_success:
+            if not (answer.is_success or answer.status_code == http.HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE):
                 raise FetchError(f"{url}: {message}")
             yield answer
     except (httpx2.ConnectError, httpx2.ConnectTimeout) as error:
