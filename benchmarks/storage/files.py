@@ -20,7 +20,7 @@ STALE = 3600.0
 MACHINE = hashlib.sha256(platform.node().encode()).hexdigest()[:8]
 """Identifier of this machine in file names."""
 
-_WRITER = re.compile(rf"\.{MACHINE}-(\d+)\.[^.]*\.part")
+_WRITER = re.compile(rf"\.{MACHINE}-(\d{{1,9}})\.[^.]*\.part")
 """Suffix of temporary files, with the id of the writing process."""
 
 _URL, _URL_WITH_PATH = re.compile(r"[a-z][a-z0-9+.-]+:/"), re.compile(r"[a-z][a-z0-9+.-]+://.*[^/]")
@@ -72,10 +72,12 @@ def _prefix(path: Path) -> str:
 
 def sweep(folder: Path) -> None:
     """Remove abandoned temporary files below a folder."""
+    import psutil
+
     for part in list(folder.rglob(".*.part")):
         with contextlib.suppress(FileNotFoundError):  # another process has just renamed it
             writer = _WRITER.search(part.name)
-            abandoned = writer is not None and not _is_running(int(writer[1]))
+            abandoned = writer is not None and not psutil.pid_exists(int(writer[1]))
             if abandoned and part.is_dir():
                 shutil.rmtree(part, ignore_errors=True)
             elif part.is_file() and (abandoned or time.time() - part.stat().st_mtime > STALE):
@@ -86,17 +88,6 @@ def walk(folder: Path, pattern: str = "*") -> list[Path]:
     """List the files below a folder, without macOS metadata, sorted by depth and then by name."""
     files = (file for file in folder.rglob(pattern) if file.is_file() and not file.name.startswith("._"))
     return sorted(files, key=lambda file: (len(file.parts), str(file)))
-
-
-def _is_running(process: int) -> bool:
-    """Return True if the process exists, or if this cannot be determined."""
-    if os.name == "posix":
-        with contextlib.suppress(PermissionError, OverflowError):
-            try:
-                os.kill(process, 0)
-            except ProcessLookupError:
-                return False
-    return True
 
 
 class Files:
