@@ -110,7 +110,7 @@ def test_error_rate_and_power_of_replacement(rng: np.random.Generator, exchangea
     exact = against_raters(*simulated(rng, 30_000, 0.8, worse), exchangeable=True)
     assert exact.rater_rho[0] - exact.rho[0] == pytest.approx(0.1, abs=0.015)
     false = [against_raters(*simulated(rng, items, 0.8, worse), exchangeable=exchangeable).replaces[0]
-             for items in (40, 120) for _ in range(200)]
+             for items in (40, 120) for _ in range(100)]
     assert np.mean(false) <= 0.05
     true = [against_raters(*simulated(rng, 400, 0.8, equal), exchangeable=exchangeable).replaces[0] for _ in range(50)]
     assert np.mean(true) >= 0.8
