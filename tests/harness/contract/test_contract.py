@@ -69,57 +69,6 @@ def test_a_crash_on_hard_items_is_found(name: str, home: Path) -> None:
     assert check(name, of_each(lambda item: 1.0), home).state == "ok"
 
 
-CALLS = itertools.count()
-BROKEN: list[tuple[str, Metric, str]] = [
-    ("card", of_each(lambda item: 1.0, title=""), "no title"),
-    ("card", of_each(lambda item: 1.0, notes=""), "neither a paper nor notes"),
-    ("card", of_each(lambda item: 1.0, name="Odd One"), "lower-case letters"),
-    ("card", of_each(lambda item: 1.0, levels=("dialog",)), "must be turn, dialogue or both, not 'dialog'"),
-    ("sample", made(lambda items: {"odd": np.ones(1)}), "has 1 number for"),
-    ("sample", of_each(lambda item: np.nan), "scores no item"),
-    ("whole dialogues", crashes_on(lambda item: len(item.context) > 400), "raises ValueError"),
-    ("speed", crashes_on(lambda item: True), "raises ValueError"),
-    ("what is missing", of_each(lambda item: len(item.references), needs=("references",)), "0; expected NaN"),
-    ("what is missing", of_each(lambda item: len(item.context), needs=("context",)), "'without context'"),
-    ("permuted items", made(lambda items: {"odd": np.arange(len(items), dtype=float)}), "in another order"),
-    ("an item alone", made(lambda items: {"odd": np.full(len(items), float(len(items)))}), 'scope="dataset"'),
-    ("an item alone", of_each(lambda item: len(item.context), needs=("context",)), '"what is missing"'),
-    ("batches of 1, 7 and 64", made(lambda items: {"odd": np.full(len(items), float(len(items) // 8))}),
-     "in batches of"),
-    ("repeated runs", of_each(lambda item: next(CALLS)), "the second time"),
-]
-
-
-def test_broken_promises_are_found(home: Path) -> None:
-    for name, metric, part in BROKEN:
-        finding = check(name, metric, home)
-        assert (finding.state, finding.check) == ("BROKEN", name)
-        assert part in finding.text
-    notes = {"network off", "output", "direction"}
-    assert {*hard.cases(), *(name for name, _, _ in BROKEN), *notes} == set(CHECKS), "every check has a metric"
-
-
-def test_kept_promises_are_a_note_or_ok(home: Path) -> None:
-    ranks = made(lambda items: {"odd": np.full(len(items), float(len(items)))}, scope="dataset")
-    silent = made(refuses)
-    for name, metric, state, part in (
-            ("sample", of_each(lambda item: 1.0), "note", "cannot correlate with ratings"),
-            ("sample", silent, "BROKEN", "scores no item: no such language"),
-            ("repeated runs", silent, "note", ""),
-            ("an item alone", ranks, "note", ""),
-            ("batches of 1, 7 and 64", ranks, "note", ""),
-            ("nothing but a response", of_each(lambda item: 1.0, needs=("references",)), "note",
-             "not scored: no item has references, which the card needs"),
-            ("network off", of_each(len_of), "ok", "opens no connection; exactly equal"),
-            ("output", made(greets), "note", "hello"),
-            ("card", made(refuses, columns=("bleu-1",)), "note", "tables show odd/bleu-1"),
-            ("direction", of_each(lambda item: -len_of(item)), "note", "higher must be better"),
-            ("direction", of_each(len_of), "ok", "odd 0.")):
-        finding = check(name, metric, home)
-        assert finding.state == state
-        assert part in finding.text
-
-
 def greets(items: Sequence[Item]) -> Any:
     sys.stdout.write("hello\n")
     return {"odd": np.ones(len(items))}
@@ -131,6 +80,48 @@ def refuses(items: Sequence[Item]) -> Any:
 
 def len_of(item: Item) -> float:
     return float(len(text(item)))
+
+
+CALLS = itertools.count()
+RANKS = made(lambda items: {"odd": np.full(len(items), float(len(items)))}, scope="dataset")
+OUTCOMES: list[tuple[str, Metric, str, str]] = [
+    ("card", of_each(lambda item: 1.0, title=""), "BROKEN", "no title"),
+    ("card", of_each(lambda item: 1.0, notes=""), "BROKEN", "neither a paper nor notes"),
+    ("card", of_each(lambda item: 1.0, name="Odd One"), "BROKEN", "lower-case letters"),
+    ("card", of_each(lambda item: 1.0, levels=("dialog",)), "BROKEN", "must be turn, dialogue or both, not 'dialog'"),
+    ("sample", made(lambda items: {"odd": np.ones(1)}), "BROKEN", "has 1 number for"),
+    ("sample", of_each(lambda item: np.nan), "BROKEN", "scores no item"),
+    ("whole dialogues", crashes_on(lambda item: len(item.context) > 400), "BROKEN", "raises ValueError"),
+    ("speed", crashes_on(lambda item: True), "BROKEN", "raises ValueError"),
+    ("what is missing", of_each(lambda item: len(item.references), needs=("references",)), "BROKEN", "0; expected NaN"),
+    ("what is missing", of_each(lambda item: len(item.context), needs=("context",)), "BROKEN", "'without context'"),
+    ("permuted items", made(lambda items: {"odd": np.arange(len(items), dtype=float)}), "BROKEN", "in another order"),
+    ("an item alone", made(lambda items: {"odd": np.full(len(items), float(len(items)))}), "BROKEN", 'scope="dataset"'),
+    ("an item alone", of_each(lambda item: len(item.context), needs=("context",)), "BROKEN", '"what is missing"'),
+    ("batches of 1, 7 and 64", made(lambda items: {"odd": np.full(len(items), float(len(items) // 8))}),
+     "BROKEN", "in batches of"),
+    ("repeated runs", of_each(lambda item: next(CALLS)), "BROKEN", "the second time"),
+    ("sample", of_each(lambda item: 1.0), "note", "cannot correlate with ratings"),
+    ("sample", made(refuses), "BROKEN", "scores no item: no such language"),
+    ("repeated runs", made(refuses), "note", ""),
+    ("an item alone", RANKS, "note", ""),
+    ("batches of 1, 7 and 64", RANKS, "note", ""),
+    ("nothing but a response", of_each(lambda item: 1.0, needs=("references",)), "note",
+     "not scored: no item has references, which the card needs"),
+    ("network off", of_each(len_of), "ok", "opens no connection; exactly equal"),
+    ("output", made(greets), "note", "hello"),
+    ("card", made(refuses, columns=("bleu-1",)), "note", "tables show odd/bleu-1"),
+    ("direction", of_each(lambda item: -len_of(item)), "note", "higher must be better"),
+    ("direction", of_each(len_of), "ok", "odd 0."),
+]
+
+
+def test_promises_are_found_broken_or_kept(home: Path) -> None:
+    for name, metric, state, part in OUTCOMES:
+        finding = check(name, metric, home)
+        assert (finding.check, finding.state) == (name, state)
+        assert part in finding.text
+    assert {*hard.cases(), *(name for name, *_ in OUTCOMES)} == set(CHECKS), "every check has a metric"
 
 
 def cannot(item: Item) -> float:
