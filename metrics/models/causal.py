@@ -10,8 +10,7 @@ beginning, and a continuation its end. A text with several continuations is proc
 from __future__ import annotations
 
 import bisect
-import itertools
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any, TypeAlias
 
@@ -21,7 +20,7 @@ import numpy.typing as npt
 from metrics.errors import BadOption, CannotScore
 from metrics.models import networks
 from metrics.models.batches import Batches, Forward, Result
-from metrics.models.continuations import Continuations, Reader, reads_pieces, small_trees
+from metrics.models.continuations import Continuations, Reader, reads_trees, shared
 from metrics.models.device import Machine
 from metrics.models.hub import quiet
 from metrics.models.memory import MEBIBYTE, Memory, Vectors
@@ -133,10 +132,10 @@ class LanguageModel:
         return np.array([len(ids) for ids in self._cut(texts)], dtype=np.intp)
 
     @cached_property
-    def _in_pieces(self) -> bool:
-        """True if the network can process several texts, each with its continuations, in one row."""
+    def _in_trees(self) -> bool:
+        """True if the network can process a text with several continuations in one row."""
         with quiet():
-            return all(reads_pieces(network, device, self.tokenizer.pad)
+            return all(reads_trees(network, device, self.tokenizer.pad)
                        for network, device in zip(self.networks, self.machine.devices, strict=True))
 
     @cached_property
@@ -155,7 +154,7 @@ class LanguageModel:
         vocabulary = int(self.networks[0].config.vocab_size)
         at_once = len(networks.workers(self.networks, self.machine))
         tokens = max(1, min(self.machine.tokens, LOGITS[self.machine.kind] // (4 * vocabulary * at_once)))
-        return Batches(tokens, even=self.machine.kind == "cpu" and not self._in_pieces)
+        return Batches(tokens, even=self.machine.kind == "cpu" and not self._in_trees)
 
     def _cut(self, continuations: Sequence[str]) -> list[list[int]]:
         room = self.tokenizer.limit - len(self._beginning)
@@ -182,46 +181,45 @@ class LanguageModel:
         afters = self._cut([after for _, after in pairs])
         starts = list(self._starts([before for before, _ in pairs], list(map(len, afters)), longest))
         chains = _chained(starts, afters)
-        likelihoods = self._likelihoods([Continuations(starts[first], small_trees(
-            [starts[index][len(starts[first]):] + afters[index] for index in (first, *others)]))
-            for first, *others in chains])
-        return [values[len(values) - len(after):].copy()
-                for values, after in zip(_in_order(chains, likelihoods), afters, strict=True)]
+        likelihoods = self._likelihoods([Continuations(starts[chain[0]], [
+            starts[index][len(starts[chain[0]]):] + afters[index] for index in chain]) for chain in chains])
+        by_index = {index: values[len(values) - len(afters[index]):].copy()
+                    for chain, arrays in zip(chains, likelihoods, strict=True)
+                    for index, values in zip(chain, arrays, strict=True)}
+        return [by_index[index] for index in range(len(pairs))]
 
     def _means(self, befores: Sequence[Before], continuations: Sequence[str], longest: int) -> list[Vectors]:
         afters = self._cut(continuations)
         most = max(map(len, afters), default=0)
         order = sorted(range(len(afters)), key=afters.__getitem__)  # neighbours share their beginnings
-        groups = [Continuations(start, small_trees([afters[index] for index in order]))
+        groups = [Continuations(start, [afters[index] for index in order])
                   for start in self._starts(befores, [most] * len(befores), longest)]
         means = np.array([[value.mean() if value.size else np.nan for value in values]
                           for values in self._likelihoods(groups)], dtype=np.float32)
         return [row[np.argsort(order)] for row in means]
 
     def _answers(self, questions: Sequence[Question], token_ids: Sequence[int]) -> list[Vectors]:
-        starts, trees = [], []
-        for question in questions:
+        by_start: dict[tuple[int, ...], list[tuple[int, list[int]]]] = {}
+        for index, question in enumerate(questions):
             rows, others = ([self._opening + ids for ids in self.tokenizer.plain(texts)] for texts in question)
             if (longest := max(map(len, rows))) > self.tokenizer.limit:
                 raise CannotScore(f"model {self.name} takes {self.tokenizer.limit} tokens; a question has {longest}")
-            columns = itertools.takewhile(lambda tokens: len(set(tokens)) == 1, zip(*rows, *others, strict=False))
-            shared = max(1, len(list(columns)))
-            starts.append(rows[0][:shared])
-            trees.append([[*row[shared:], self.tokenizer.pad] for row in rows])
-        groups: dict[tuple[int, ...], list[int]] = {}
-        for index, start in enumerate(starts):
-            groups.setdefault(tuple(start), []).append(index)
-        units = [unit for start, indices in groups.items()
-                 for unit in Continuations(list(start), [trees[index] for index in indices]).units(self._in_pieces)]
+            common = max(1, shared([*rows, *others]))
+            by_start.setdefault(tuple(rows[0][:common]), []).extend(
+                (index, [*row[common:], self.tokenizer.pad]) for row in rows)
+        units = [unit for start, prompts in by_start.items()
+                 for unit in Continuations(list(start), [after for _, after in prompts]).units(self._in_trees)]
         last = self._run(Batches(self.machine.tokens), units, lambda reader, units: reader.last(units, token_ids))
-        scores = iter(np.concatenate(last))
-        return _in_order(groups.values(), [[np.stack([next(scores) for _ in trees[index]]) for index in indices]
-                                  for indices in groups.values()])
+        scores: list[list[Vectors]] = [[] for _ in questions]
+        indices = (index for prompts in by_start.values() for index, _ in prompts)
+        for index, values in zip(indices, np.concatenate(last), strict=True):
+            scores[index].append(values)
+        return [np.stack(values) for values in scores]
 
     def _likelihoods(self, groups: Sequence[Continuations]) -> list[list[Vectors]]:
         if not groups:
             return []
-        parts = [group.units(self._in_pieces) for group in groups]
+        parts = [group.units(self._in_trees) for group in groups]
         results = iter(self._run(self._batches, [unit for part in parts for unit in part], Reader.read))
         return [[values for _ in part for values in next(results)] for part in parts]
 
@@ -231,7 +229,7 @@ class LanguageModel:
         def on(reader: Reader) -> Forward[Result]:
             return lambda batch: read(reader, [units[index] for index in batch])
 
-        readers = [Reader(network, device, self.tokenizer.pad, self._in_pieces)
+        readers = [Reader(network, device, self.tokenizer.pad, self._in_trees)
                    for network, device in networks.workers(self.networks, self.machine)]
         return batches.run([unit.size for unit in units], [on(reader) for reader in readers])
 
@@ -250,13 +248,6 @@ def _chained(starts: Sequence[list[int]], afters: Sequence[list[int]]) -> list[l
         else:
             chains.append([index])
     return chains
-
-
-def _in_order(groups: Iterable[Sequence[int]], results: Sequence[Sequence[Vectors]]) -> list[Vectors]:
-    """Return the arrays of all groups, in the order of their indices."""
-    by_index = {index: array for indices, arrays in zip(groups, results, strict=True)
-                for index, array in zip(indices, arrays, strict=True)}
-    return [by_index[index] for index in sorted(by_index)]
 
 
 def _broken_up(specials: Sequence[str], text: str) -> str:

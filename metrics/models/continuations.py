@@ -1,14 +1,15 @@
 """Likelihoods of continuations after a text, as a causal network computes them.
 
-There are two ways. In a batch, each row is a text with one continuation. Or a single row without padding holds several
-texts, each once and followed by its continuations. These form trees (prefix trees), in which a shared beginning occurs
-once; each token attends to its text and its own beginning, at the position that it would have in a separate text.
-Logits, which take most of the memory, are computed only from the last token of a text on.
+A text and its continuations are one row of a batch: the text once, followed by a prefix tree of the continuations, in
+which a shared beginning occurs once. Each token attends to the text and to its own beginning, at the position that it
+would have in a separate text. For networks that cannot do this, each row is a text with one continuation. Logits,
+which take most of the memory, are computed only from the last token of a text on.
 """
 
 from __future__ import annotations
 
 import functools
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -24,57 +25,44 @@ from metrics.models.tokens import Tokenized
 NEAR, ROUNDINGS = 0.01, 16
 """Largest rounding difference between likelihoods: absolute, and in epsilons of the network's type."""
 
-TREES = 16
-"""Maximum number of trees after one copy of a text."""
-
-TREE = 256
-"""Maximum number of tokens in a tree; what a continuation shares with the one before is not counted."""
-
-PIECES = "pieces"
-"""The name under which `attend` is registered in transformers."""
+TREE = 512
+"""Maximum number of tokens in a tree of several continuations, since the cost of attention is quadratic in it."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Continuations:
-    """The tokens of a text, at least one, and of its continuations, tree by tree."""
+    """The tokens of a text, at least one, and of its continuations."""
 
     start: list[int]
-    trees: list[list[list[int]]]
+    afters: list[list[int]]
 
-    @property
-    def afters(self) -> list[list[int]]:
-        return [after for tree in self.trees for after in tree]
+    @functools.cached_property
+    def tree(self) -> Tree:
+        return Tree.of(tuple(map(tuple, self.afters)))
 
     @property
     def size(self) -> int:
-        return len(self.start) + sum(map(len, self.afters))
+        """The number of tokens to process."""
+        return len(self.start) + len(self.tree.tokens)
 
-    def units(self, pieces: bool) -> list[Continuations]:
-        """Return the smallest units of a batch: up to TREES trees if `pieces`, else one continuation."""
-        if not pieces:
-            return [Continuations(self.start, [[after]]) for after in self.afters]
-        return [Continuations(self.start, self.trees[i : i + TREES]) for i in range(0, len(self.trees), TREES)]
-
-
-def small_trees(afters: Sequence[list[int]]) -> list[list[list[int]]]:
-    """Group neighbouring continuations into trees, small ones since attention is quadratic in a tree's size."""
-    trees: list[list[list[int]]] = []
-    size = 0
-    for after in afters:
-        added = len(after) - (_shared(trees[-1][-1], after) if trees else 0)
-        if trees and size + added <= TREE:
-            trees[-1].append(after)
-            size += added
-        else:
-            trees.append([after])
-            size = len(after)
-    return trees
+    def units(self, trees: bool) -> list[Continuations]:
+        """Return the rows of a batch: neighbouring continuations of up to TREE tokens if `trees`, else one in each."""
+        groups: list[list[list[int]]] = []
+        size = 0
+        for after in self.afters:
+            added = len(after) - (shared([groups[-1][-1], after]) if groups else 0)
+            if trees and groups and size + added <= TREE:
+                groups[-1].append(after)
+                size += added
+            else:
+                groups.append([after])
+                size = len(after)
+        return [Continuations(self.start, group) for group in groups]
 
 
-def _shared(first: list[int], second: list[int]) -> int:
-    """Return the length of the common beginning of two token lists."""
-    return next((index for index, pair in enumerate(zip(first, second, strict=False)) if pair[0] != pair[1]),
-                min(len(first), len(second)))
+def shared(rows: Sequence[list[int]]) -> int:
+    """Return the length of the common beginning of token lists."""
+    return sum(1 for _ in itertools.takewhile(lambda tokens: len(set(tokens)) == 1, zip(*rows, strict=False)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,79 +91,35 @@ class Tree:
                    [[rows[after[:end]] + 1 if end else 0 for end in range(len(after))] for after in afters])
 
 
-Piece = tuple[slice, Any]
-"""A span of tokens in a row and its attention mask; None for the usual causal mask."""
-
-
-def attend(module: Any, query: Any, key: Any, value: Any, attention_mask: Any, pieces: Sequence[list[Piece]] = (),
-           scaling: float | None = None, **options: Any) -> tuple[Any, None]:
-    """Attend within the `pieces` of one row: from each text to itself, from each tree to its text and itself.
-
-    (1, heads, tokens, width) to (1, tokens, heads, width). Without pieces, this is transformers' own attention; with
-    them, anything more than scaled dot-product attention raises ValueError.
-    """
+def reads_trees(network: Any, device: str, pad: int) -> bool:
+    """Return True if the network scores a tree like separate texts."""
     import torch
-    from torch.nn.functional import scaled_dot_product_attention
-    from transformers.integrations.sdpa_attention import repeat_kv, sdpa_attention_forward
 
-    if not pieces:
-        return sdpa_attention_forward(module, query, key, value, attention_mask, scaling=scaling, **options)[0], None
-    if foreign := [name for name in ("softcap", "sliding_window", "s_aux", "position_bias") if options.get(name)]:
-        raise ValueError(f"attention with {foreign[0]} is not supported")
-    groups = query.shape[1] // key.shape[1]
-    key, value = repeat_kv(key, groups), repeat_kv(value, groups)
-    attended = torch.empty_like(query.transpose(1, 2))
-    for (start, _), *trees in pieces:
-        attended[:, start] = scaled_dot_product_attention(
-            query[:, :, start], key[:, :, start], value[:, :, start], is_causal=True, scale=scaling).transpose(1, 2)
-        for tree, seen in trees:
-            keys, values = (torch.cat([states[:, :, start], states[:, :, tree]], 2) for states in (key, value))
-            attended[:, tree] = scaled_dot_product_attention(
-                query[:, :, tree], keys, values, seen, scale=scaling).transpose(1, 2)
-    return attended, None
-
-
-def reads_pieces(network: Any, device: str, pad: int) -> bool:
-    """Return True if the network scores a tree like separate texts, and then switch its attention to `attend`."""
-    import torch
-    from transformers import AttentionInterface, AttentionMaskInterface
-    from transformers.masking_utils import sdpa_mask
-
-    before = network.config._attn_implementation
-    if before != "sdpa":
+    if getattr(network.config, "sliding_window", None):  # the mask of a tree would replace that of the window
         return False
-    AttentionInterface.register(PIECES, attend)
-    AttentionMaskInterface.register(PIECES, sdpa_mask)
-    network.set_attn_implementation(PIECES)
     reader = Reader(network, device, pad)
     near = max(NEAR, ROUNDINGS * torch.finfo(network.dtype).eps)
-    tree = Continuations([1, 2, 3], [[[1, 2, 1], [1, 3, 2], [2, 1]]])
+    several, single = Continuations([1, 2, 3], [[1, 2, 1], [1, 3, 2], [2, 1]]), Continuations([3], [[2]])
     try:
-        same = all(np.allclose(in_row, reader.batch([unit])[0], atol=near)
-                   for in_row, unit in zip(reader.row([tree])[0], tree.units(pieces=False), strict=True))
+        in_tree, _ = reader.trees([several, single])
+        return all(np.allclose(values, reader.texts([unit])[0], atol=near)
+                   for values, unit in zip(in_tree, several.units(trees=False), strict=True))
     except (RuntimeError, TypeError, ValueError, IndexError):
-        same = False
-    if not same:
-        network.set_attn_implementation(before)
-    return same
+        return False
 
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """A causal network on its device; `pad` is the padding token id, `pieces` enables rows of trees."""
+    """A causal network on its device; `pad` is the padding token id, `in_trees` allows rows of trees."""
 
     network: Any
     device: str
     pad: int
-    pieces: bool = True
+    in_trees: bool = True
 
     def read(self, units: Sequence[Continuations]) -> list[list[Vectors]]:
         """Return log p of each token of each continuation, unit by unit."""
-        in_row = [self.pieces and (self.device == "cpu" or len(unit.afters) > 1) for unit in units]
-        rows, texts = ([unit for unit, as_row in zip(units, in_row, strict=True) if as_row == selected]
-                       for selected in (True, False))
-        from_rows, from_texts = iter(self.row(rows) if rows else ()), iter(self.batch(texts) if texts else ())
-        return [next(from_rows) if as_row else [next(from_texts)] for as_row in in_row]
+        return self.trees(units) if self.in_trees else [[values] for values in self.texts(units)]
 
     def last(self, units: Sequence[Continuations], token_ids: Sequence[int]) -> list[Vectors]:
         """Score each token id in place of the last token of each continuation: (continuations, token_ids).
@@ -186,7 +130,7 @@ class Reader:
 
         output = self.network.get_output_embeddings()
         with torch.inference_mode():
-            if self.pieces:
+            if self.in_trees:
                 states, rows = self._states(units)
                 ends = np.cumsum([len(after) for unit in units for after in unit.afters]) - 1
                 states = states[rows[ends]]
@@ -201,8 +145,8 @@ class Reader:
                 scores = output(states)[:, list(token_ids)].float()
         return np.split(scores.cpu().numpy(), np.cumsum([len(unit.afters) for unit in units])[:-1])
 
-    def batch(self, units: Sequence[Continuations]) -> list[Vectors]:
-        """Return log p of each token of the single continuation of each unit, computed as one batch."""
+    def texts(self, units: Sequence[Continuations]) -> list[Vectors]:
+        """Return log p of each token of the single continuation of each unit."""
         import torch
 
         arrays = padded([Tokenized(unit.start + unit.afters[0]) for unit in units], self.pad)
@@ -217,7 +161,8 @@ class Reader:
         return [row[len(unit.start) - first :][: len(unit.afters[0])].copy()
                 for unit, row in zip(units, values, strict=True)]
 
-    def row(self, units: Sequence[Continuations]) -> list[list[Vectors]]:
+    def trees(self, units: Sequence[Continuations]) -> list[list[Vectors]]:
+        """Return log p of each token of each continuation, one row per unit."""
         import torch
 
         tokens = [token for unit in units for after in unit.afters for token in after]
@@ -229,37 +174,27 @@ class Reader:
         return [[next(parts).copy() for _ in unit.afters] for unit in units]
 
     def _states(self, units: Sequence[Continuations]) -> tuple[Any, Any]:
-        """Return the states that predict the tokens of the continuations, and for each token the index of its state.
-
-        All texts, each followed by its trees, are processed as one row.
-        """
+        """Return the states that predict the tokens of the continuations, and for each token the index of its state."""
         import torch
 
-        ids: list[int] = []
-        positions: list[int] = []
+        longest = max(unit.size for unit in units)
+        ids = np.full((len(units), longest), self.pad)
+        positions = np.zeros_like(ids)
+        seen = np.tile(np.eye(longest, dtype=bool), (len(units), 1, 1))  # (rows, tokens, tokens)
         before: list[int] = []
-        pieces: list[list[Piece]] = []
-        for unit in units:
-            piece: list[Piece] = [(slice(len(ids), len(ids) + len(unit.start)), None)]
-            ids += unit.start
-            positions += range(len(unit.start))
-            last = len(ids) - 1
-            for tree in (Tree.of(tuple(map(tuple, afters))) for afters in unit.trees):
-                before += [len(ids) + row - 1 if row else last for branch in tree.branches for row in branch]
-                if tree.tokens:
-                    piece.append((slice(len(ids), len(ids) + len(tree.tokens)), self._mask(tree, len(unit.start))))
-                ids += tree.tokens
-                positions += [len(unit.start) + depth for depth in tree.depths]
-            pieces.append(piece)
-        inputs = {"input_ids": torch.tensor([ids], device=self.device), "pieces": pieces, "use_cache": False,
-                  "position_ids": torch.tensor([positions], device=self.device),
-                  "attention_mask": torch.zeros(1, 1, 1, 1, device=self.device)}  # 4-D masks are used unchanged
+        for row, unit in enumerate(units):
+            start, tree = len(unit.start), unit.tree
+            end = start + len(tree.tokens)
+            ids[row, :end] = unit.start + tree.tokens
+            positions[row, :end] = [*range(start), *(start + depth for depth in tree.depths)]
+            seen[row, :start, :start] = np.tri(start, dtype=bool)
+            seen[row, start:end, :start] = True
+            seen[row, start:end, start:end] = tree.seen
+            before += [row * longest + start - 1 + index for branch in tree.branches for index in branch]
+        hidden = ~torch.from_numpy(seen[:, None]).to(self.device)
+        mask = torch.zeros(hidden.shape, dtype=self.network.dtype, device=self.device)
+        states = self.network.base_model(
+            input_ids=torch.from_numpy(ids).to(self.device), position_ids=torch.from_numpy(positions).to(self.device),
+            attention_mask=mask.masked_fill_(hidden, -torch.inf), use_cache=False).last_hidden_state.flatten(0, 1)
         needed, rows = torch.unique(torch.tensor(before, dtype=torch.long, device=self.device), return_inverse=True)
-        return self.network.base_model(**inputs).last_hidden_state[0, needed], rows
-
-    def _mask(self, tree: Tree, before: int) -> Any:
-        """Return the mask to add to attention scores: −∞ where a token does not attend to another, else 0."""
-        import torch
-
-        seen = torch.from_numpy(np.pad(tree.seen, ((0, 0), (before, 0)), constant_values=True)).to(self.device)
-        return torch.zeros(seen.shape, dtype=self.network.dtype, device=self.device).masked_fill_(~seen, -torch.inf)
+        return states[needed], rows

@@ -109,7 +109,7 @@ def counted(model: LanguageModel, monkeypatch: pytest.MonkeyPatch) -> list[int]:
         counts.append(len(states))
         return score(output, states, rows, tokens)
 
-    assert model._in_pieces
+    assert model._in_trees
     monkeypatch.setattr(continuations, "log_likelihoods", counting)
     return counts
 
