@@ -26,7 +26,7 @@ from metrics.metric import NO_FILE, Column, Columns, File, MetricCard
 from metrics.models.encoder import Encoder, blocks
 from metrics.models.memory import Vectors
 from metrics.models.service import Models
-from metrics.text.similarity import SoftMatches, Weighted
+from metrics.text.similarity import Weighted, soft_match, unit
 from metrics.text.words import Aggregation, sharing, unscored
 
 SHARING = 1_024
@@ -88,9 +88,12 @@ class BertScore:
         for block in blocks(groups, lambda group: sum(map(len, _texts(group)))):
             texts = reader.read(block)
             for shared, replies in block:
-                matches = SoftMatches([texts[reference.text] for reference in shared])
-                for row, response in replies:
-                    table[:, row] = self._joined(*matches.of(texts[response], least=0))
+                references = [texts[reference.text] for reference in shared]
+                for row, text in replies:
+                    response, weights = texts[text]
+                    pairs = [soft_match(np.maximum(response @ vectors.T, 0), weights, others)
+                             for vectors, others in references]
+                    table[:, row] = self._joined(*np.array(pairs).T)
         if base is not None:
             table = ((table.T - base) / (1 - base)).T
         return dict(zip(self.card.columns, table, strict=True))
@@ -127,7 +130,7 @@ class _Reader:
         if not ids:  # a model without special tokens
             return np.zeros((1, self._encoder.width), np.float32), np.zeros(1)
         weights = np.array([self._weights.get(number, self._other) for number in ids])
-        return states, weights / (weights.sum() or 1)
+        return unit(states), weights / (weights.sum() or 1)
 
     def _prepared(self, text: str) -> str:
         text = text.strip()

@@ -11,21 +11,17 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import ClassVar, TypeAlias
+from typing import ClassVar
 
 import numpy as np
 
 from benchmarks.dataset import Item
 from metrics.embedding.embedding_average import DEPARTURES
-from metrics.metric import Column, Columns, MetricCard
-from metrics.models.memory import Vectors
+from metrics.metric import Columns, MetricCard
 from metrics.models.service import Models
 from metrics.models.vectors import WordVectors
-from metrics.text.similarity import unit
+from metrics.text.similarity import Weighted, soft_match, unit
 from metrics.text.words import Aggregation, against_references, words
-
-Words: TypeAlias = tuple[Vectors, Column]
-"""Unit vectors of a text's distinct known words, and each word's weight in the mean."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,18 +45,16 @@ class GreedyMatching:
         return {"greedy-matching": np.clip(column, -1, 1)}
 
 
-def _known_words(vectors: WordVectors, text: str, language: str) -> Words:
+def _known_words(vectors: WordVectors, text: str, language: str) -> Weighted:
+    """Return the unit vectors of a text's distinct known words, and the weight of each in the mean."""
     counts = Counter(word for word in words(text, language) if word in vectors)
     times = np.array(list(counts.values()), dtype=np.float64)
     return unit(vectors.of(counts)), times / max(1, times.sum())
 
 
-def _matched(response: Words, reference: Words) -> float:
-    """Return the mean cosine of matched words; 0 where either side has no known word."""
-    (vectors, weights), (others, other_weights) = response, reference
-    if not len(weights) or not len(other_weights):
-        return 0.0
-    # (words of the response, words of the reference); einsum, because a threaded matrix product of this size is slower,
-    # and its rounding depends on the size, which would break ties between equal scores
-    cosines = np.einsum("ik,jk->ij", vectors, others).astype(np.float64)
-    return float(weights @ cosines.max(axis=1) + other_weights @ cosines.max(axis=0)) / 2
+def _matched(response: Weighted, reference: Weighted) -> float:
+    """Return the mean of precision and recall; 0 where either side has no known word."""
+    # einsum, because a threaded matrix product of this size is slower, and its rounding depends on the size, which
+    # would break ties between equal scores
+    cosines = np.einsum("ik,jk->ij", response[0], reference[0]).astype(np.float64)
+    return sum(soft_match(cosines, response[1], reference[1])) / 2

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 import numpy.typing as npt
 
@@ -11,7 +9,7 @@ from metrics.metric import Column
 
 Vectors = npt.NDArray[np.float32]
 Weighted = tuple[Vectors, Column]
-"""The vectors of a text's words (words, width), at least one, and each word's weight in the mean."""
+"""The unit vectors of a text's words (words, width), and each word's weight in the mean."""
 
 
 def unit(vectors: Vectors) -> Vectors:
@@ -29,24 +27,12 @@ def cosines(left: npt.NDArray[np.floating], right: npt.NDArray[np.floating]) -> 
     return products / np.where(lengths > 0, lengths, 1)
 
 
-class SoftMatches:
-    """References with their words in one matrix, so that a response is compared with all of them at once."""
+def soft_match(cosines: npt.NDArray[np.floating], response: Column, reference: Column) -> tuple[float, float]:
+    """Return precision and recall: the mean cosine of words with their best match, 0 if either text has no weight.
 
-    def __init__(self, references: Sequence[Weighted]) -> None:
-        vectors, shares = zip(*references, strict=True)
-        lengths = np.array(list(map(len, shares)))
-        self._starts = np.cumsum(lengths) - lengths
-        self._vectors, self._shares = unit(np.concatenate(vectors)), np.concatenate(shares)
-        self._weighted = np.add.reduceat(self._shares, self._starts) > 0
-
-    def of(self, response: Weighted, least: float = -1.0) -> tuple[Column, Column]:
-        """Return precision and recall with each reference: the mean cosine of words with their best match.
-
-        Precision is over the response's words, recall over the reference's. A cosine below `least` counts as `least`.
-        Both are 0 if either text has no weight.
-        """
-        vectors, shares = response
-        similar = np.maximum(self._vectors @ unit(vectors).T, least)  # (words of all references, words of the response)
-        precisions: Column = np.maximum.reduceat(similar, self._starts, axis=0) @ shares
-        recalls: Column = np.add.reduceat(similar.max(axis=1) * self._shares, self._starts)
-        return precisions * self._weighted, recalls * bool(shares.any())
+    `cosines` is (words of the response, words of the reference). Precision is over the response's words, which have the
+    weights `response`, recall over the reference's.
+    """
+    if not (response.any() and reference.any()):
+        return 0.0, 0.0
+    return float(response @ cosines.max(axis=1)), float(cosines.max(axis=0) @ reference)
