@@ -14,10 +14,12 @@ checksum.
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import zlib
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -56,6 +58,14 @@ class Graph:
         self._keys, self._ends, self._texts = keys.view("<u8"), ends.view("<u8"), texts
         self.rows = rows.view("<u8").astype(np.int64)
         self.columns, self.weights = columns.view("<u4"), weights.view("<f4")
+
+    @functools.cached_property
+    def matrix(self) -> Any:
+        """The weights as a sparse matrix (nodes, nodes)."""
+        import scipy
+
+        entries = (self.weights, self.columns.astype(np.int32), self.rows)
+        return scipy.sparse.csr_array(entries, shape=(len(self), len(self)))
 
     def __len__(self) -> int:
         return len(self._keys)
@@ -109,10 +119,8 @@ class Graph:
 
         rows, ranks = np.nonzero(near >= 0)
         weights = self.weights[self.rows[nodes[rows]] + ranks].astype(np.float64)
-        first, entries = self._entries(near[rows, ranks])
-        sums = scipy.sparse.csr_array((weights[first] * self.weights[entries], (rows[first], self.columns[entries])),
-                                shape=(len(nodes), len(self)))
-        sums.sum_duplicates()
+        first = scipy.sparse.csr_array((weights, (rows, near[rows, ranks])), shape=(len(nodes), len(self)))
+        sums = first @ self.matrix
         second_nodes = np.full((len(nodes), second), -1)
         for row, node in enumerate(nodes.tolist()):
             at = slice(sums.indptr[row], sums.indptr[row + 1])
@@ -121,12 +129,6 @@ class Graph:
             best = np.lexsort((columns, -values))[:second]
             second_nodes[row, :len(best)] = columns[best]
         return second_nodes
-
-    def _entries(self, nodes: Nodes) -> tuple[Nodes, Nodes]:
-        """Return the entries of all `nodes`: the index in `nodes`, and the entry."""
-        begin, counts = self.rows[nodes], self._degrees(nodes)
-        indices = np.repeat(np.arange(len(nodes)), counts)
-        return indices, np.arange(counts.sum()) + np.repeat(begin - np.cumsum(counts) + counts, counts)
 
     def _from(self, sources: Nodes, left: Nodes, right: Nodes) -> Hops:
         """Return the hops of each pair; `sources` are the distinct left nodes, at most 64, ascending."""
@@ -144,18 +146,13 @@ class Graph:
             reached |= self._gathered(reached, np.arange(len(self)))
         return hops
 
-    def _degrees(self, nodes: Nodes) -> Nodes:
-        return self.rows[nodes + 1] - self.rows[nodes]
-
     def _gathered(self, reached: npt.NDArray[np.uint64], nodes: Nodes) -> npt.NDArray[np.uint64]:
         """Return the union of the bits of each node's neighbours."""
         union = np.zeros(len(nodes), np.uint64)
-        counts = self._degrees(nodes)
-        connected = np.flatnonzero(counts)
+        rows = self.matrix if len(nodes) == len(self) else self.matrix[nodes]
+        connected = np.flatnonzero(np.diff(rows.indptr))
         if len(connected):
-            columns = self.columns if len(nodes) == len(self) else self.columns[self._entries(nodes[connected])[1]]
-            starts = np.cumsum(counts[connected]) - counts[connected]
-            union[connected] = np.bitwise_or.reduceat(reached[columns], starts)
+            union[connected] = np.bitwise_or.reduceat(reached[rows.indices], rows.indptr[:-1][connected])
         return union
 
 
