@@ -24,9 +24,9 @@ PAIRS = [
 CLOSE: dict[str, Any] = {"rtol": 0, "atol": 1e-5}
 
 
-@pytest.fixture
-def model(home: Path, tiny_lm: Path) -> LanguageModel:
-    return Models(home, Choice(lm=str(tiny_lm))).lm()
+@pytest.fixture(scope="module")
+def model(tiny_lm: Path) -> LanguageModel:
+    return fresh(tiny_lm, tiny_lm)
 
 
 def fresh(home: Path, folder: Path, **choice: Any) -> LanguageModel:
@@ -53,20 +53,19 @@ def test_the_mean_is_the_negative_loss_of_transformers(model: LanguageModel) -> 
     assert [values.size for values in model.log_likelihoods([("", ""), (CONTEXT, ""), ("", "a")])] == [0, 0, 1]
 
 
-def test_turns_of_a_dialogue_in_one_row_have_the_same_likelihoods(home: Path, tiny_lm: Path) -> None:
+def test_turns_of_a_dialogue_in_one_row_have_the_same_likelihoods(model: LanguageModel) -> None:
     turns = ("hello there", " what do you like?", " I like tea.", " so do I", " is it good?", " it is, I like it")
     pairs = [("".join(turns[:count]), turns[count]) for count in range(1, len(turns))]
-    expected = [fresh(home, tiny_lm).log_likelihoods([pair])[0] for pair in pairs]
-    model = fresh(home, tiny_lm)
     chains = causal._chained(*([numbers(model, pair[side]) for pair in pairs] for side in (0, 1)))
     assert len(chains) == 1
-    for values, separate in zip(model.log_likelihoods(pairs), expected, strict=True):
-        np.testing.assert_allclose(values, separate, **CLOSE)
+    for values, (before, after) in zip(model.log_likelihoods(pairs), pairs, strict=True):
+        expected = negative_loss(model, numbers(model, before), numbers(model, after))
+        assert values.mean() == pytest.approx(expected, abs=1e-5)
 
 
-def test_batches_order_and_devices_change_nothing(home: Path, tiny_lm: Path) -> None:
-    expected = fresh(home, tiny_lm).log_likelihoods(PAIRS)
-    for choice in ({"batch_tokens": 1}, {"batch_tokens": 10_000}, {"device": "cpu,cpu", "batch_tokens": 60}):
+def test_batches_order_and_devices_change_nothing(model: LanguageModel, home: Path, tiny_lm: Path) -> None:
+    expected = model.log_likelihoods(PAIRS)
+    for choice in ({"batch_tokens": 1}, {"device": "cpu,cpu", "batch_tokens": 60}):
         values = fresh(home, tiny_lm, **choice).log_likelihoods(PAIRS[::-1])[::-1]
         for left, right in zip(expected, values, strict=True):
             np.testing.assert_allclose(right, left, **CLOSE)
@@ -100,10 +99,10 @@ def test_a_text_with_several_continuations_equals_separate_pairs(model: Language
     np.testing.assert_allclose(model.after_each(BEFORES, AFTER), means(model, BEFORES, AFTER), **CLOSE)
 
 
-@pytest.fixture
-def counted(model: LanguageModel, monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """The number of tokens for which each forward pass computed logits."""
-    counts, score = [], continuations.log_likelihoods
+def test_logits_are_computed_only_for_continuations_and_within_limits(
+        home: Path, tiny_lm: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    model, score = fresh(home, tiny_lm), continuations.log_likelihoods
+    counts: list[int] = []  # the number of tokens for which each forward pass computed logits
 
     def counting(output: Any, states: Any, rows: Any, tokens: Any) -> Any:
         counts.append(len(states))
@@ -111,22 +110,15 @@ def counted(model: LanguageModel, monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
     assert model._in_trees
     monkeypatch.setattr(continuations, "log_likelihoods", counting)
-    return counts
-
-
-def test_logits_are_computed_only_for_continuations_and_within_limits(
-        model: LanguageModel, counted: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
     model.after_each([CONTEXT], [f"{letter}b" for letter in tiny.LETTERS])
-    assert counted == [27], "all in one row, each letter once"
-    counted.clear()
     model.log_likelihoods([("x" * 30, " tea")])
-    assert counted == [4], "the last of 4 tokens need not be processed, the 30 before need no logits"
+    assert counts == [27, 4], "each letter once; the text and the last tokens need no logits"
     vars(model).pop("_batches")
-    counted.clear()
+    counts.clear()
     monkeypatch.setitem(causal.LOGITS, "cpu", 100 * 257 * 4)
     model.log_likelihoods([(f"{number} and on it goes", " a reply") for number in range(20)])
-    assert len(counted) > 1
-    assert max(counted) <= 100
+    assert len(counts) > 1
+    assert max(counts) <= 100
 
 
 def network_of(kind: str) -> Any:

@@ -63,20 +63,6 @@ def test_layers_and_pairs_agree_with_transformers(home: Path, folder: Path) -> N
             made(home, folder, layer).sentences(["hello"])
 
 
-def test_a_text_without_tokens_has_the_zero_vector(home: Path, tiny_encoder: Path) -> None:
-    encoder = made(home, tiny_encoder)
-    for pooling in POOLINGS:
-        vectors = encoder.sentences(["", " ", "\x00", "\u200f", "a"], pooling)
-        assert (vectors[:4] == 0).all()
-        assert (vectors[4] != 0).any()
-
-
-def test_positions_of_roberta_begin_after_the_padding(home: Path, tiny_bytes: Path) -> None:
-    encoder = made(home, tiny_bytes)
-    assert encoder.tokenizer.limit == 64
-    assert encoder.states(["a " * 500])[0].shape == (64, 16)
-
-
 def test_batches_and_packed_layers_change_nothing(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     texts = [f"{first} {second}" for first in TALK for second in TALK][:12]
     together = made(home, "").sentences(texts)
@@ -89,6 +75,7 @@ def test_any_text_has_finite_numbers(home: Path, folder: Path) -> None:
     encoder = made(home, folder)
     texts = [*AWKWARD, *HALVES, "hello " * 17_000, "a" * 100_000]
     assert np.isfinite(encoder.sentences(texts)).all()
+    assert len(encoder.states(texts)[-2]) == encoder.tokenizer.limit == 64
     assert np.isfinite(read(encoder, [(text, text) for text in texts])).all()
 
 
@@ -105,11 +92,13 @@ def test_each_text_is_encoded_once_in_a_run(home: Path, tiny_encoder: Path) -> N
 
 
 def test_little_memory_gives_the_same_vectors(home: Path, tiny_encoder: Path) -> None:
-    plain, texts = made(home, tiny_encoder), [*TALK, "", *TALK[::-1]]
+    plain, texts = made(home, tiny_encoder), [*TALK, "", " ", "\x00", *TALK[::-1]]
     for memory in (Memory(0), Memory(5 * (ENTRY + 64))):
         encoder = made(home, tiny_encoder, memory=memory)
         for pooling in POOLINGS:
-            assert np.allclose(encoder.sentences(texts, pooling), plain.sentences(texts, pooling), atol=1e-5)
+            vectors = encoder.sentences(texts, pooling)
+            assert np.allclose(vectors, plain.sentences(texts, pooling), atol=1e-5)
+            assert [not vector.any() for vector in vectors] == [not text.strip(" \x00") for text in texts]
         for ours, theirs in zip(encoder.states(texts), plain.states(texts), strict=True):
             assert np.allclose(ours, theirs, atol=1e-5)
         assert memory.held <= memory.capacity

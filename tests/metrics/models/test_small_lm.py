@@ -6,20 +6,18 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from benchmarks.corpora.corpora import Corpus, Dialogue, card
 from benchmarks.dataset import Utterance
 from metrics.errors import MetricError
 from metrics.models import checkpoint
-from metrics.models.checkpoint import Checkpoint
 from metrics.models.device import Machine
 from metrics.models.service import Choice, Models
 from metrics.models.small_lm import CHARACTERS, END, OTHER, Pieces
 from metrics.training.backbones.lm import CausalLanguageModel
 from metrics.training.loop import fit
 from metrics.training.recipe import Recipe, TrainingData
+from tests.metrics.models.test_tokens import AWKWARD
 
 torch = pytest.importorskip("torch")
 
@@ -42,13 +40,6 @@ def data(home: Path) -> TrainingData:
     return TrainingData(corpora, Models(home, Choice(device="cpu")), 0)
 
 
-def made(data: TrainingData, folder: Path, steps: int = 2) -> Checkpoint:
-    """Train a model and return its checkpoint."""
-    objective = SIZES.objective(data)
-    fitted = fit(objective, Recipe((), steps, rate=1e-2, every=steps), Machine(), 0)
-    return checkpoint.save(folder, fitted.weights, {"network": dict(objective.config), "encoder": None}, {"name": "lm"})
-
-
 def cut(pieces: Pieces, text: str) -> list[str]:
     return list(pieces.tokenizer().encode(text).tokens)
 
@@ -67,12 +58,8 @@ def test_spellings_of_corpora_are_normalised() -> None:
 def test_pieces_never_cross_spaces_punctuation_or_digits() -> None:
     pieces = Pieces.learned(["do you like tea?", "i don't like tea 12"] * 50, 100)
     assert cut(pieces, "like tea? don't 12") == ["▁like", "▁tea", "?", "▁don", "'t", "▁1", "2"]
-
-
-@settings(max_examples=25)
-@given(st.text())
-def test_every_text_can_be_tokenized(text: str) -> None:
-    assert set(cut(Pieces(), text)) <= {END, *CHARACTERS}
+    for text in (*AWKWARD, "".join(map(chr, range(0x3000)))):
+        assert set(cut(Pieces(), text)) <= {END, *CHARACTERS}
 
 
 def test_loss_and_gradients_equal_those_of_transformers(data: TrainingData) -> None:
@@ -115,7 +102,10 @@ def test_training_learns_and_eight_bits_cost_little(data: TrainingData, tmp_path
 
 
 def test_the_users_own_model_is_the_default(data: TrainingData, home: Path) -> None:
-    found = made(data, checkpoint.user_folder("lm", "", home))
+    objective = SIZES.objective(data)
+    fitted = fit(objective, Recipe((), 2, rate=1e-2, every=2), Machine(), 0)
+    found = checkpoint.save(checkpoint.user_folder("lm", "", home), fitted.weights,
+                            {"network": dict(objective.config), "encoder": None}, {"name": "lm"})
     models = Models(home, Choice(device="cpu"))
     assert models.identity("lm").startswith(f"dialogue-lm@{found.card['sha256']['model.safetensors'][:12]}.")
     assert models.display_name("lm") == "dialogue-lm"
@@ -129,17 +119,12 @@ def test_the_users_own_model_is_the_default(data: TrainingData, home: Path) -> N
     np.testing.assert_allclose(values, expected, atol=1e-5)
 
 
-SHIPPED = checkpoint.SHIPPED / "lm"
-
-
-@pytest.mark.skipif(not SHIPPED.is_dir(), reason="no model is shipped")
-class TestShipped:
-    def test_fluent_and_fitting_texts_are_more_likely(self, home: Path) -> None:
-        model = Models(home, Choice(device="cpu")).lm()
-        end = model.end
-        fluent, jumbled, answer, other = (values.mean() for values in model.log_likelihoods([
-            ("", "i am going to the store to buy some milk."), ("", "store milk the buy am to to some i going."),
-            ("what is your favourite food?" + end, "i love pizza!"),
-            ("when does the train leave?" + end, "i love pizza!")]))
-        assert fluent > jumbled + 1
-        assert answer > other
+@pytest.mark.skipif(not (checkpoint.SHIPPED / "lm").is_dir(), reason="no model is shipped")
+def test_fluent_and_fitting_texts_are_more_likely(home: Path) -> None:
+    model = Models(home, Choice(device="cpu")).lm()
+    fluent, jumbled, answer, other = (values.mean() for values in model.log_likelihoods([
+        ("", "i am going to the store to buy some milk."), ("", "store milk the buy am to to some i going."),
+        ("what is your favourite food?" + model.end, "i love pizza!"),
+        ("when does the train leave?" + model.end, "i love pizza!")]))
+    assert fluent > jumbled + 1
+    assert answer > other

@@ -121,11 +121,11 @@ def test_files_are_found_by_path_and_in_the_home(tmp_path: Path, home: Path) -> 
     path = placed(tmp_path, PLAIN, "toy.txt")
     (home / "vectors").mkdir()
     shutil.copy(path, home / "vectors" / "other.txt")
-    for models in (Models(home, Choice(vectors=str(path))), Models(home, Choice(vectors="other.txt"))):
+    for name, shown in ((str(path), "toy.txt"), ("other.txt", "other.txt")):
+        models = Models(home, Choice(vectors=name))
         assert models.vectors().of(["it"]).tolist() == [[1, 1, 1]]
-        assert models.vectors() is models.vectors()
-    assert Models(home).vectors(str(path)).name == "toy.txt"
-    assert models.identity("vectors") == f"other.txt@{resource(path).digest[:12]}"
+        assert models.vectors().name == shown
+        assert models.identity("vectors") == f"{shown}@{resource(path).digest[:12]}"
     with pytest.raises(MissingResource, match=r"word vectors 'yours\.txt': no such file"):
         models.identity("vectors", "yours.txt")
 
@@ -199,10 +199,9 @@ def test_a_word_is_the_mean_of_its_tokens_after_a_space(tiny_encoder: Path, home
     np.testing.assert_array_equal(found.of(["cat"])[0], table[[numbers["c"], numbers["##a"], numbers["##t"]]].mean(0))
     assert found.of(["🙂", "", "日本"]).shape == (0, 16), "[UNK] does not count as a token"
     assert encoder.name in found.name
-    joined = from_encoder(fake(lambda text: [100 + ord(text[1])%100] if text[0] == " " else [ord(text[0])]))
-    separate = from_encoder(fake(lambda text: [ord(char) for char in text]))
-    assert joined.of(["b"]).tolist() == [[198, 198]]
-    assert separate.of(["b"]).tolist() == [[98, 98]]
+    for plain, number in ((lambda text: [100 + ord(text[1]) % 100] if text[0] == " " else [ord(text[0])], 198),
+                          (lambda text: [ord(char) for char in text], 98)):  # the space joins the word, or does not
+        assert from_encoder(fake(plain)).of(["b"]).tolist() == [[number, number]]
 
 
 def fake(plain: Callable[[str], list[int]]) -> Any:

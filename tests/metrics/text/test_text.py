@@ -100,12 +100,12 @@ def test_taggers_decide_the_part_of_speech(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setitem(sys.modules, "nltk", nltk)
     assert keywords.keywords("the quick fox slowly jumped", "nltk") == ("quick", "fox", "jumped")
     counts = Counts(1000, {"fox": 10, "quick": 10, "is": 900, "jumped": 100}, "")
+    monkeypatch.setattr(keywords, "shipped", lambda: counts)
     # of five words: fox 2 · 0.2 · log10(100) = 0.8, jumped 0.2, quick 0.5 · 0.2 · 2 = 0.2; "is" says nothing
-    assert keywords._weighed([(word, tags[word]) for word in ("the", "quick", "fox", "is", "jumped")], counts) == [
-        "quick", "fox", "jumped"]
+    assert keywords.keywords("the quick fox is jumped", "weighed") == ("quick", "fox", "jumped")
     monkeypatch.setattr(keywords, "LEAST_WEIGHT", 0.3)
-    assert keywords._weighed([(word, tags[word]) for word in ("the", "quick", "fox", "is", "jumped")], counts) == [
-        "fox"]
+    assert keywords.keywords("the quick fox is jumped ", "weighed") == ("fox",)
+
     def missing(words: list[str]) -> None:
         raise LookupError(words)
 
@@ -168,20 +168,17 @@ def test_a_damaged_file_is_noticed(tmp_path: Path) -> None:
 
 
 def test_conceptnet_is_converted_again_if_damaged(tmp_path: Path, home: Path) -> None:
-    models = Models(home)
     with pytest.raises(MissingResource, match="harness fetch conceptnet"):
-        concepts.conceptnet(models)
+        concepts.conceptnet(Models(home))
     (tmp_path / "edges.tsv").write_text("cats\tRelatedTo\tmilk\t1\ntea\tRelatedTo\tcup\t1\n")
     resources.keep_edges([tmp_path / "edges.tsv"], home)
-    found = concepts.conceptnet(models)
-    cats, milk = found.find(["cats", "milk"])
-    assert found.hops(np.array([cats]), np.array([milk])).tolist() == [1]
-    (path,) = (home / "graphs").iterdir()
-    content = path.read_bytes()
-    path.write_bytes(content[:-1])
-    concepts.opened.cache_clear()
-    concepts.conceptnet(models)
-    assert path.read_bytes() == content
+    for damaged in (False, True):
+        if damaged:
+            [path] = (home / "graphs").iterdir()
+            path.write_bytes(path.read_bytes()[:-1])
+            concepts.opened.cache_clear()
+        found = concepts.conceptnet(Models(home))
+        assert found.hops(found.find(["cats"]), found.find(["milk"])).tolist() == [1]
 
 
 def test_a_word_is_aligned_without_its_ending(tmp_path: Path) -> None:
