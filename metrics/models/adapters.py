@@ -93,10 +93,7 @@ def linears(encoder: Any) -> list[tuple[str, int, int]]:
 
 
 class Merged(torch.nn.Module):
-    """The encoder with its adapters merged, and the head.
-
-    The last layer of a BERT runs separately: after its attention, only the masked positions are computed.
-    """
+    """The encoder with its adapters merged, and the head."""
 
     def __init__(self, adapted: Adapted, encoder: Any, mask: int) -> None:
         super().__init__()
@@ -108,17 +105,8 @@ class Merged(torch.nn.Module):
         pieces, width = table.shape
         self.decoder = torch.nn.Linear(width, pieces, dtype=table.dtype, device=table.device)
         self.decoder.weight, self.decoder.bias = torch.nn.Parameter(table), adapted.bias
-        kind = encoder.config.model_type, encoder.config._attn_implementation
-        self.last = encoder.encoder.layer.pop(-1) if kind == ("bert", "sdpa") else None
 
     def forward(self, rows: Any, positions: Any, **inputs: Any) -> Any:
         """Return the input of `decoder` at the given rows and positions: (positions, width)."""
-        states = self.encoder(**inputs).last_hidden_state
-        if self.last is None:
-            states = states[rows, positions]
-        else:
-            mask = inputs.get("attention_mask")
-            attended, _ = self.last.attention.self(states, None if mask is None else mask[:, None, None].bool())
-            masked = self.last.attention.output(attended[rows, positions], states[rows, positions])
-            states = self.last.output(self.last.intermediate(masked), masked)
+        states = self.encoder(**inputs).last_hidden_state[rows, positions]
         return self.norm(functional.gelu(self.dense(states)))
