@@ -1,16 +1,18 @@
-"""A corpus labelled by the panel, for training a small network that replaces it (docs/judges.md).
+"""Replies labelled by the panel, and what a small network learns from them (docs/judges.md).
 
-    python -m tools.distil label LABELS       appends the scores of the panel's inputs for eight replies per context
-    python -m tools.distil join LABELS FILE   writes contexts and replies with their mean ranks
+    python -m tools.distil label LABELS --home H                 appends the scores of the panel's inputs for eight
+                                                                 replies per context
+    python -m tools.distil fit LABELS --home H --datasets D      learns them from vectors of the embedded encoder, and
+                                                                 compares the predictions with people
 
 The replies are the true one, intact and corrupted, another from the same dialogue, a random and a similar (or an
 adversarial) one from other dialogues, two by SmolLM2 and one by dialogue-lm. LABELS has a line per context: its
-dialogue, the generated replies, and the scores of all replies. An interrupted `label` can be resumed. The home needs
-the corpora and the models of the panel.
+dialogue, the generated replies, and the scores of all replies. An interrupted `label` can be resumed. Home H has the
+corpora and the models of the panel, but no datasets, since dialogues that share contexts with them are left out; home
+D has the datasets until 2021.
 """
 
 import argparse
-import gzip
 import json
 import tempfile
 import time
@@ -19,20 +21,22 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy.stats import rankdata
+import numpy.typing as npt
+from scipy.stats import norm, rankdata, spearmanr
 
+from benchmarks import registry
 from benchmarks.corpora import corpora
 from harness.api.scores import score
 from metrics.composite.panel import Panel
 from metrics.models import small_lm
+from metrics.models.encoder import Encoder
+from metrics.models.readings import spoken
 from metrics.models.service import Models
 from metrics.training import negatives
 from metrics.training.examples import FIVE, answered, exchanges, pick
 
 SOURCES = (*FIVE, "dailydialog_pp", "self_dialogue")
 CONTEXTS = 1_400
-RANKED = "rated_responses"
-"""Key of the ranked replies to a context: [[response, rank from 0 to 1], ...]."""
 TURNS, WORDS = 6, 120
 """Maximum utterances and words of a context."""
 SAMPLED = {"do_sample": True, "temperature": 0.9, "top_k": 50, "max_new_tokens": 32}
@@ -40,15 +44,24 @@ PROMPT_TURNS = 3
 """Number of utterances in the prompt of SmolLM2."""
 BATCH = 40
 """Number of contexts that are labelled at a time."""
+RANDOM = 2
+"""Position of the random reply, which is too easy to learn from."""
+PENALTY = 30.0
+"""Of the ridge regression."""
+NUMBERS = 5
+"""Number of inputs that are not vectors."""
+SIZES, DRAWS, FOLD = (125, 250, 500, 1_000, CONTEXTS), 3, 8
+"""Numbers of contexts to learn from, draws of each, and the share of the contexts held out: one in FOLD."""
 Row = dict[str, Any]
+Array = npt.NDArray[np.float64]
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("stage", choices=("label", "join"))
+    parser.add_argument("stage", choices=("label", "fit"))
     parser.add_argument("labels", type=Path)
-    parser.add_argument("file", type=Path, nargs="?", default=Path("panel.jsonl.gz"))
     parser.add_argument("--home", type=Path, required=True)
+    parser.add_argument("--datasets", type=Path)
     options = parser.parse_args()
     rng = np.random.default_rng(0)
     rows = [row for name in SOURCES for row in of_corpus(name, options.home, CONTEXTS // len(SOURCES), rng)]
@@ -59,7 +72,7 @@ def main() -> None:
     if options.stage == "label":
         label(rows, len(labels), options.labels, options.home)
     else:
-        join(rows, labels, options.file)
+        fit(rows, labels, options.home, options.datasets)
 
 
 def label(rows: Sequence[Row], done: int, file: Path, home: Path) -> None:
@@ -85,17 +98,73 @@ def label(rows: Sequence[Row], done: int, file: Path, home: Path) -> None:
         print(f"{start + len(part)} of {len(rows)} contexts, {time.monotonic() - began:.0f} s", flush=True)
 
 
-def join(rows: Sequence[Row], labels: Sequence[Row], file: Path) -> None:
-    """Write the labelled contexts as a corpus, with each reply's mean rank over the inputs, from 0 to 1."""
-    scores = np.array([reply for label in labels for reply in label["scores"]])
-    ranks = iter(np.round((rankdata(scores, axis=0).mean(axis=1) - 0.5) / len(scores), 4).tolist())
-    with gzip.open(file, "wt") as output:
-        for row, label in zip(rows, labels, strict=False):
-            output.write(json.dumps({
-                "dialogue_id": f"panel-{row['dialogue']}", "split": "train",
-                "utterances": [{"speaker": "AB"[turn % 2], "text": text} for turn, text in enumerate(row["context"])],
-                RANKED: [[text, next(ranks)] for text in (*row["replies"], *label["written"])],
-            }) + "\n")
+def fit(rows: Sequence[Row], labels: Sequence[Row], home: Path, datasets: Path) -> None:
+    """Print correlations of ridge regressions with the panel's inputs on held-out contexts, and with people."""
+    encoder = Models(home).encoder()
+    kept = [(number, row["context"], text, scores)
+            for number, (row, label) in enumerate(zip(rows, labels, strict=False))
+            for place, (text, scores) in enumerate(zip((*row["replies"], *label["written"]), label["scores"],
+                                                       strict=True))
+            if place != RANDOM and not text.startswith(small_lm.SPACE)]
+    numbers = np.array([number for number, *_ in kept])
+    inputs = features([(context, text) for _, context, text, _ in kept], encoder)
+    centre, scale = inputs.mean(axis=0), inputs.std(axis=0) + 1e-6
+    scale[:-NUMBERS] *= np.sqrt(len(scale) - NUMBERS)  # so that the vectors together weigh as much as each number
+    inputs = (inputs - centre) / scale
+    targets = norm.ppf((rankdata([scores for *_, scores in kept], axis=0) - 0.5) / len(kept))
+    rated = {name: rated_items(name, datasets) for name in registry.names("dev")
+             if registry.card(name).level == "turn" and registry.load(name, datasets).origin != "sample"}
+    seen = {name: (features(pairs, encoder) - centre) / scale for name, (pairs, _) in rated.items()}
+    print("replies, draw: with DEB, judge, PMI and cosine on held-out contexts; their mean, and the judge, with people")
+    for size in SIZES:
+        for draw in range(DRAWS if size < len(labels) else 1):
+            chosen = np.isin(numbers, np.random.default_rng(draw).permutation(len(labels))[:size])
+            held_out, learned = numbers % FOLD == 0, ridge(inputs[chosen], targets[chosen])
+            apart = ridge(inputs[chosen & ~held_out], targets[chosen & ~held_out])
+            held = [spearmanr(inputs[held_out] @ apart[:, part], targets[held_out, part])[0] for part in range(4)]
+            people = [np.mean([np.mean([spearmanr(predicted[known], ratings[known])[0] for ratings in qualities
+                                        if (known := ~np.isnan(ratings)).sum() > 2])
+                               for name, (_, qualities) in rated.items()
+                               for predicted in [of(seen[name] @ learned)]])
+                      for of in (lambda table: table.mean(axis=1), lambda table: table[:, 1])]
+            print(f"{chosen.sum()}, {draw}:", *(f"{value:.2f}" for value in held), ";",
+                  *(f"{value:.3f}" for value in people), flush=True)
+        if size >= len(labels):
+            break
+
+
+def features(pairs: Sequence[tuple[Sequence[str], str]], encoder: Encoder) -> Array:
+    """Return vectors of the last utterances and of the reply with their products, then NUMBERS numbers: their cosines,
+    the length of the reply and the share of its distinct words.
+    """
+    texts = list(dict.fromkeys(text for context, reply in pairs
+                               for text in (*context[-2:], " ".join(context[-3:]), reply)))
+    vectors = dict(zip(texts, encoder.sentences(texts), strict=True))
+    table = []
+    for context, reply in pairs:
+        own, words = vectors[reply], reply.lower().split()
+        last, joined = vectors[context[-1]], vectors[" ".join(context[-3:])]
+        before = vectors[context[-2]] if len(context) > 1 else np.zeros_like(last)
+        both = [part * own for part in (last, before, joined)]
+        table.append(np.concatenate([last, before, joined, own, *both, abs(last - own), [
+            *(part.sum() for part in both), np.log1p(len(words)), len({*words}) / max(1, len(words))]]))
+    return np.array(table)
+
+
+def ridge(inputs: Array, targets: Array) -> Array:
+    return np.asarray(np.linalg.solve(inputs.T @ inputs + PENALTY * np.eye(inputs.shape[1]), inputs.T @ targets))
+
+
+def rated_items(name: str, home: Path) -> tuple[list[tuple[Sequence[str], str]], list[Array]]:
+    """Return the contexts and replies of a dataset, and their mean ratings by quality."""
+    dataset = registry.load(name, home)
+    place = {item.id: row for row, item in enumerate(dataset.items)}
+    qualities = {quality.name: np.full(len(place), np.nan) for quality in dataset.card.qualities}
+    for rating in dataset.ratings:
+        qualities[rating.quality][place[rating.item]] = np.mean(rating.votes) if rating.votes else np.nan
+    pairs = [(spoken(turn.text for turn in item.context) or ("",), item.response.text if item.response else "")
+             for item in dataset.items]
+    return pairs, [*qualities.values()]
 
 
 def of_corpus(name: str, home: Path, count: int, rng: np.random.Generator) -> Iterator[Row]:
