@@ -16,8 +16,8 @@ $(VENV)/.installed: LOCKED = dev
 $(VENV)/.installed $(VENV)/.neural: pyproject.toml uv.lock
 	$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14) and "the locked environment is for Python 3.11 to 3.13; name one: make PYTHON=python3.13")'
 	$(PYTHON) -m venv $(VENV)
-	$(PIP) --no-deps $(TORCH) & torch=$$!; $(PIP) --no-deps --require-hashes --requirement requirements/$(LOCKED).txt && wait $$torch
-	$(PIP) $(TORCH)  # also what this build of torch needs, such as CUDA
+	$(PIP) --no-deps --require-hashes --requirement requirements/$(LOCKED).txt
+	$(PIP) $(TORCH)
 	$(PIP) --no-deps --editable .
 	touch $@
 
