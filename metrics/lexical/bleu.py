@@ -16,7 +16,7 @@ from typing import ClassVar, Literal, TypeAlias
 from benchmarks.dataset import Item
 from metrics.metric import Columns, MetricCard
 from metrics.models.service import Models
-from metrics.text.words import Aggregation, Ngram, Tokenizer, ngram_counts, over_references, sharing, tokens, unscored
+from metrics.text.words import Aggregation, SideBySide, Tokenizer, over_references, sharing, tokens, unscored
 
 ORDERS = (1, 2, 3, 4)
 
@@ -45,15 +45,11 @@ class Bleu:
         for references, replies in sharing(items, self.references):
             language = items[replies[0][0]].language
             split = [tokens(reference.text, self.lowercase, language, self.tokenize) for reference in references]
-            counts = [ngram_counts(reference, len(ORDERS)) for reference in split]
-            lengths = list(map(len, split))
-            pools = [(counts, lengths)] if self.references == "standard" else [
-                ([count], [length]) for count, length in zip(counts, lengths, strict=True)]
+            pools = [SideBySide(pool) for pool in ([split] if self.references == "standard" else zip(split))]
             for row, text in replies:
                 response = tokens(text, self.lowercase, language, self.tokenize)
-                occurring = ngram_counts(response, len(ORDERS))
-                scores = [geometric_means(_matches(occurring, pool), len(response), closest(len(response), lengths),
-                                          self.smoothing) for pool, lengths in pools]
+                scores = [geometric_means(_matches(response, pool), len(response), closest(len(response), pool.lengths),
+                                          self.smoothing) for pool in pools]
                 table[:, row] = scores[0] if len(pools) == 1 else [over_references(order, self.references)
                                                                    for order in zip(*scores, strict=True)]
         return dict(zip(self.card.columns, table, strict=True))
@@ -94,9 +90,13 @@ def _log_precision(match: float, total: int, doubled: float, smoothing: Smoothin
     return math.log(100.0 * 0.1 / total) if smoothing == "floor" else -math.inf
 
 
-def _matches(response: Counter[Ngram], references: Sequence[Counter[Ngram]]) -> tuple[int, ...]:
-    """Return the number of matches of each order, clipped at the largest count in a single reference."""
+def _matches(response: Sequence[str], references: SideBySide) -> tuple[int, ...]:
     matches = [0] * len(ORDERS)
-    for ngram, count in response.items():
-        matches[len(ngram) - 1] += min(count, max([counts.get(ngram, 0) for counts in references]))
+    for order, matched in enumerate(references.found(response, len(ORDERS))):
+        if not matched:  # so no longer n-gram matches either
+            break
+        matches[order] = len(matched)
+        if len(set(matched)) < len(matched):
+            matches[order] -= sum(max(0, count - max(references.counts(bits)))
+                                  for bits, count in Counter(matched).items() if count > 1)
     return tuple(matches)

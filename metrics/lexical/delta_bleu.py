@@ -18,7 +18,7 @@ from benchmarks.dataset import Item
 from metrics.lexical.bleu import ORDERS, Smoothing, closest, geometric_means
 from metrics.metric import Columns, MetricCard
 from metrics.models.service import Models
-from metrics.text.words import Ngram, ngram_counts, sharing, tokens, unscored
+from metrics.text.words import SideBySide, sharing, tokens, unscored
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,22 +43,19 @@ class DeltaBleu:
                 continue
             weights = [reference.weight for reference in references]
             language = items[replies[0][0]].language
-            split = [tokens(reference.text, self.lowercase, language) for reference in references]
-            counts = [ngram_counts(reference, len(ORDERS)) for reference in split]
+            pool = SideBySide([tokens(reference.text, self.lowercase, language) for reference in references])
             for row, text in replies:
                 response = tokens(text, self.lowercase, language)
-                matches = tuple(max(0.0, total / best) for total in _weighted_matches(response, counts, weights))
-                nearest = closest(len(response), list(map(len, split)))
+                matches = tuple(max(0.0, total / best) for total in _weighted_matches(response, pool, weights))
+                nearest = closest(len(response), pool.lengths)
                 table[0, row] = geometric_means(matches, len(response), nearest, self.smoothing)[-1]
         return {"delta-bleu": table[0]}
 
 
-def _weighted_matches(response: Sequence[str], references: Sequence[Counter[Ngram]],
-                      weights: Sequence[float]) -> list[float]:
+def _weighted_matches(response: Sequence[str], pool: SideBySide, weights: Sequence[float]) -> list[float]:
     """Return for each order the sum over the response's n-grams of the best weighted match with a reference."""
-    totals = [0.0] * len(ORDERS)
-    for ngram, count in ngram_counts(response, len(ORDERS)).items():
-        totals[len(ngram) - 1] += max((weight * min(count, counts[ngram])
-                                       for weight, counts in zip(weights, references, strict=True) if ngram in counts),
-                                      default=0.0)
-    return totals
+    def best(count: int, counts: Sequence[int]) -> float:
+        return max(weight * min(count, held) for weight, held in zip(weights, counts, strict=True) if held)
+
+    return [sum(best(count, pool.counts(bits)) for bits, count in Counter(matched).items())
+            for matched in pool.found(response, len(ORDERS))]

@@ -20,9 +20,8 @@ import re
 import sys
 import types
 import unicodedata
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from itertools import pairwise
+from itertools import pairwise, repeat
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, TypeVar
 
@@ -85,11 +84,6 @@ def ngrams(sequence: Sequence[str], order: int) -> Iterator[Ngram]:
     return zip(*(sequence[start:] for start in range(order)), strict=False)
 
 
-def ngram_counts(sequence: Sequence[str], longest: int) -> Counter[Ngram]:
-    """Return how often each n-gram occurs, for all orders up to the longest."""
-    return Counter(ngram for order in range(1, longest + 1) for ngram in ngrams(sequence, order))
-
-
 @functools.lru_cache(maxsize=1 << 16)
 def stem(word: str) -> str:
     stemmed: str = _porter().stem(word)
@@ -139,6 +133,40 @@ def against_references(items: Sequence[Item], references: Aggregation, read: Cal
 def unscored(columns: int, items: int) -> npt.NDArray[np.float64]:
     """Return a table (columns, items) of NaN."""
     return np.full((columns, items), np.nan)
+
+
+class SideBySide:
+    """Texts as the bits of one integer, a bit per word and a free bit after each text, to search all at once.
+
+    `positions` holds the bits of each word, `spans` the bits of each text, `lengths` the number of its words. Time and
+    memory grow with the product of the lengths compared, which suits utterances.
+    """
+
+    def __init__(self, texts: Sequence[Sequence[str]]) -> None:
+        self.positions: dict[str, int] = {}
+        self.spans: list[int] = []
+        self.lengths = [len(text) for text in texts]
+        start = 0
+        for text in texts:
+            for bit, word in enumerate(text, start):
+                self.positions[word] = self.positions.get(word, 0) | 1 << bit
+            self.spans.append((1 << len(text)) - 1 << start)
+            start += len(text) + 1
+
+    def found(self, text: Sequence[str], orders: int) -> Iterator[list[int]]:
+        """Yield for each order the n-grams of `text` that occur here, from the left, as the bits of their last words.
+
+        Different n-grams of one order never end at the same position, so equal bits mean equal n-grams.
+        """
+        words = [*map(self.positions.get, text, repeat(0)), 0]  # the last 0 stops n-grams at the end of the text
+        ends = [(index, bits) for index, bits in enumerate(words) if bits]
+        for _ in range(orders):
+            yield [bits for _, bits in ends]
+            ends = [(index + 1, bits) for index, before in ends if (bits := before << 1 & words[index + 1])]
+
+    def counts(self, bits: int) -> list[int]:
+        """Return how many of the bits lie in each text."""
+        return [(bits & span).bit_count() for span in self.spans]
 
 
 @functools.lru_cache

@@ -1,6 +1,7 @@
-"""Words and tokens; keywords; graphs of concepts: by hand, and against sacreBLEU and scipy."""
+"""Words, tokens and n-grams; keywords; graphs of concepts: by hand, and against sacreBLEU and scipy."""
 
 import sys
+from collections import Counter
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -20,8 +21,11 @@ from metrics.models.service import Models
 from metrics.text import keywords
 from metrics.text.keywords import Counts
 from metrics.text.topic_graph import Damaged, Graph, write
-from metrics.text.words import sharing, terms, tokens, words
+from metrics.text.words import SideBySide, ngrams, sharing, terms, tokens, words
 from tests.conftest import make_item
+
+SHORT = st.lists(st.sampled_from("abc"), max_size=9)
+
 
 AWKWARD = ("Well, I never!", "don't", "$1,000.50 in 3.5 min.", "a.b,c", "1-2 well-known --x", "wait...", "a..5",
            "a...5", "&lt;b&gt; &amp;quot;", "new-\nline", "a<skipped>b", "end-\n", "日本語。 🙂🙃", "a\u00a0b\x1cc", "")
@@ -60,6 +64,16 @@ def test_a_missing_tokenizer_is_reported(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setitem(sys.modules, "MeCab", None)
     with pytest.raises(MissingResource, match="tokenizer ja-mecab is unavailable"):
         tokens("お茶", tokenizer="ja-mecab")
+
+
+@given(st.lists(SHORT, min_size=1, max_size=3), SHORT)
+def test_counts_of_many_texts_equal_plain_counters(texts: list[list[str]], text: list[str]) -> None:
+    pool = SideBySide(texts)
+    for order, found in enumerate(pool.found(text, 4), 1):
+        plain = [Counter(ngrams(one, order)) for one in texts]
+        known = [ngram for ngram in ngrams(text, order) if any(ngram in counts for counts in plain)]
+        assert [pool.counts(bits) for bits in found] == [[counts[ngram] for counts in plain] for ngram in known]
+        assert sorted(Counter(found).values()) == sorted(Counter(known).values())
 
 
 def test_items_that_share_references_are_grouped() -> None:
