@@ -1,8 +1,10 @@
 """Speed, size and layout of a site as large as that of a real run."""
 
 import gzip
+import json
 
 import pytest
+from playwright import sync_api
 
 from tests.browser.conftest import DESK, PHONE, Open, Site
 
@@ -56,13 +58,30 @@ def test_site_is_small_and_drawn_quickly(site: Site, visit: Open) -> None:
     assert len(site.files[largest]) <= 250_000, largest
     assert max(screens.values()) <= 12, screens
     assert sum(map(len, site.files.values())) <= 8_000_000
-    assert site.seconds < 12, "3 on an idle CPU"
+    assert site.seconds < 8, "3 on an idle CPU"
+
+
+def test_front_page_loads_in_a_quarter_second_of_cpu_time(site: Site, browser: sync_api.Browser) -> None:
+    """Load on caches and sibling threads can only add CPU time, so the fastest of up to twelve loads counts."""
+    seconds: list[float] = []
+    while len(seconds) < 12 and min(seconds, default=1.0) >= 0.25:
+        page = browser.new_page(viewport=DESK)
+        browser.start_tracing(page=page, categories=["disabled-by-default-devtools.timeline"])
+        page.goto(site.at("index.html"))
+        page.wait_for_timeout(200)
+        events = json.loads(browser.stop_tracing())["traceEvents"]
+        page.close()
+        main = {(event["pid"], event["tid"]) for event in events
+                if event["name"] == "thread_name" and event["args"]["name"] == "CrRendererMain"}
+        seconds.append(sum(event.get("tdur", 0) for event in events
+                           if event["name"] == "RunTask" and (event["pid"], event["tid"]) in main) / 1e6)
+    assert 0.01 < min(seconds) < 0.25, seconds
 
 
 def test_selection_is_fast_and_layout_is_stable(site: Site, visit: Open) -> None:
     page = visit(site.at("index.html"))
     assert page.evaluate(SHIFT) < 0.05
-    for slower, limit in ((1, 200), (4, 600)):
+    for slower, limit in ((1, 100), (4, 400)):
         page.context.new_cdp_session(page).send("Emulation.setCPUThrottlingRate", {"rate": slower})
         assert min(page.evaluate(RANK, f"dev:{key}") for key in ("engagement", "understandability", "overall")) < limit
 

@@ -191,7 +191,7 @@ def test_groups_without_a_value_are_left_out() -> None:
 
 
 def test_groups_share_the_threshold_of_pairwise_accuracy() -> None:
-    """Each group alone would choose another threshold; the smallest with the best mean over both is 1."""
+    """The two groups alone would choose thresholds 1 and 0; the smallest with the best mean over both is 1."""
     rows = grouped([1, 1, 2, 1, 2, 3], [0, 1, 9, 0, 5, 9], [0] * 6, [0, 0, 0, 1, 1, 1])
     assert [pairwise.calibrated(part).epsilon for part in levels.groups(rows, rows.context)] == [1, 0]
     assert at_level("pairwise-accuracy", "within-contexts")(rows) == pytest.approx(1)
