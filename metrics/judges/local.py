@@ -7,7 +7,7 @@ template, up to the position of the score:
     answer = "json"      likewise for each quality, after the start of a JSON object with the quality as its first key
     answer = "yes"       log p(Yes) − log p(No)
 
-The probabilities of all other tokens are ignored. Questions about replies to the same context share its computation.
+The probabilities of all other tokens are ignored. What prompts begin with alike is processed once for all of them.
 """
 
 from __future__ import annotations
@@ -24,11 +24,9 @@ from metrics.errors import BadOption, CannotScore
 from metrics.judges import prompt as prompts
 from metrics.judges.prompt import JudgedQuality, Prompted
 from metrics.metric import Columns, MetricCard
-from metrics.models.causal import LanguageModel, Question
+from metrics.models.causal import LanguageModel
 from metrics.models.service import Models
 
-OTHER = "\ue000"
-"""A placeholder response that shares no prefix with a real one."""
 YES, NO = ("Yes", " Yes", "yes", " yes"), ("No", " No", "no", " no")
 
 
@@ -57,17 +55,12 @@ class LocalJudge(Prompted):
     def depends(self, models: Models) -> Mapping[str, str]:
         return {"prompt": f"{self.prompt.name}@{self.prompt.digest}"}
 
-    def _questions(self, item: Item, model: LanguageModel) -> Question:
-        """Return a prompt per quality, and the same with a placeholder response, to find their shared prefix.
-
-        The first turns of a dialogue that is too long for the model are dropped.
-        """
+    def _questions(self, item: Item, model: LanguageModel) -> tuple[str, ...]:
+        """Return a prompt per quality; the first turns of a dialogue that is too long for the model are dropped."""
         for first in range(len(item.context) + 1):
-            shorter = replace(item, context=item.context[first:])
-            texts = self._texts(shorter, model)
+            texts = self._texts(replace(item, context=item.context[first:]), model)
             if all(map(model.fits, texts)):
-                other = item.response and replace(item.response, text=OTHER)
-                return texts, self._texts(replace(shorter, response=other), model)
+                return texts
         raise CannotScore(f"item {item.id}: the question is too long for {model.name} even without context")
 
     def _texts(self, item: Item, model: LanguageModel) -> tuple[str, ...]:

@@ -20,7 +20,7 @@ import numpy.typing as npt
 from metrics.errors import BadOption, CannotScore
 from metrics.models import networks
 from metrics.models.batches import Batches, Forward, Result
-from metrics.models.continuations import Continuations, Reader, reads_trees, shared
+from metrics.models.continuations import Continuations, Reader, reads_trees, rows
 from metrics.models.device import Machine
 from metrics.models.hub import quiet
 from metrics.models.memory import MEBIBYTE, Memory, Vectors
@@ -35,10 +35,6 @@ UNLIMITED = 1 << 20
 
 Before: TypeAlias = str | tuple[str, ...]
 """The text before a continuation, or its turns, the oldest first, to be joined without a separator."""
-
-Question: TypeAlias = tuple[tuple[str, ...], tuple[str, ...]]
-"""The prompts of a question, and variants of them; what all begin with is processed once for all questions."""
-
 
 class LanguageModel:
     """A causal language model that computes likelihoods and generates nothing."""
@@ -85,11 +81,8 @@ class LanguageModel:
                                     lambda missing: self._means(missing, continuations, longest))
         return np.stack(rows) if rows else np.zeros((0, len(continuations)), np.float32)
 
-    def answers(self, questions: Sequence[Question], answers: Sequence[str]) -> list[Vectors]:
-        """Score each answer, a single token, after each prompt of a question: log p + constant, (prompts, answers).
-
-        A beginning that questions share is processed once.
-        """
+    def answers(self, questions: Sequence[tuple[str, ...]], answers: Sequence[str]) -> list[Vectors]:
+        """Score each answer, a single token, after each prompt of a question: log p + constant, (prompts, answers)."""
         token_ids = [self._single_token(answer) for answer in answers]
         return self._memory.get_all((self.weights.identity, "answers", tuple(token_ids)), questions,
                                     lambda missing: self._answers(missing, token_ids))
@@ -198,23 +191,16 @@ class LanguageModel:
                           for values in self._likelihoods(groups)], dtype=np.float32)
         return [row[np.argsort(order)] for row in means]
 
-    def _answers(self, questions: Sequence[Question], token_ids: Sequence[int]) -> list[Vectors]:
-        by_start: dict[tuple[int, ...], list[tuple[int, list[int]]]] = {}
-        for index, question in enumerate(questions):
-            rows, others = ([self._opening + ids for ids in self.tokenizer.plain(texts)] for texts in question)
-            if (longest := max(map(len, rows))) > self.tokenizer.limit:
-                raise CannotScore(f"model {self.name} takes {self.tokenizer.limit} tokens; a question has {longest}")
-            common = max(1, shared([*rows, *others]))
-            by_start.setdefault(tuple(rows[0][:common]), []).extend(
-                (index, [*row[common:], self.tokenizer.pad]) for row in rows)
-        units = [unit for start, prompts in by_start.items()
-                 for unit in Continuations(list(start), [after for _, after in prompts]).units(self._in_trees)]
-        last = self._run(Batches(self.machine.tokens), units, lambda reader, units: reader.last(units, token_ids))
-        scores: list[list[Vectors]] = [[] for _ in questions]
-        indices = (index for prompts in by_start.values() for index, _ in prompts)
-        for index, values in zip(indices, np.concatenate(last), strict=True):
-            scores[index].append(values)
-        return [np.stack(values) for values in scores]
+    def _answers(self, questions: Sequence[tuple[str, ...]], token_ids: Sequence[int]) -> list[Vectors]:
+        texts = [[*self._opening, *ids, self.tokenizer.pad]
+                 for question in questions for ids in self.tokenizer.plain(question)]
+        if (longest := max(map(len, texts)) - 1) > self.tokenizer.limit:
+            raise CannotScore(f"model {self.name} takes {self.tokenizer.limit} tokens; a question has {longest}")
+        order = sorted(range(len(texts)), key=texts.__getitem__)  # neighbours share their beginnings
+        last = self._run(Batches(self.machine.tokens), rows([texts[index] for index in order], self._in_trees),
+                         lambda reader, units: reader.last(units, token_ids))
+        scores = np.concatenate(last)[np.argsort(order)]
+        return np.split(scores, np.cumsum([len(question) for question in questions])[:-1])
 
     def _likelihoods(self, groups: Sequence[Continuations]) -> list[list[Vectors]]:
         if not groups:

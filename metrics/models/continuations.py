@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import operator
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -25,8 +26,9 @@ from metrics.models.tokens import Tokenized
 NEAR, ROUNDINGS = 0.01, 16
 """Largest rounding difference between likelihoods: absolute, and in epsilons of the network's type."""
 
-TREE = 512
-"""Maximum number of tokens in a tree of several continuations, since the cost of attention is quadratic in it."""
+TREE, ROW = 512, 1536
+"""Maximum number of tokens in a tree of several continuations, and in a row of several texts, since the cost of
+attention is quadratic in it; a row may also be twice as long as its first text."""
 
 
 @dataclass(frozen=True)
@@ -45,19 +47,34 @@ class Continuations:
         """The number of tokens to process."""
         return len(self.start) + len(self.tree.tokens)
 
-    def units(self, trees: bool) -> list[Continuations]:
-        """Return the rows of a batch: neighbouring continuations of up to TREE tokens if `trees`, else one in each."""
+    def units(self, trees: bool, room: int = TREE) -> list[Continuations]:
+        """Return the rows of a batch: neighbouring continuations in one if `trees`, else one in each.
+
+        They have up to `room` tokens, or twice as many as the first.
+        """
         groups: list[list[list[int]]] = []
         size = 0
         for after in self.afters:
             added = len(after) - (shared([groups[-1][-1], after]) if groups else 0)
-            if trees and groups and size + added <= TREE:
+            if trees and groups and size + added <= max(room, 2 * len(groups[-1][0])):
                 groups[-1].append(after)
                 size += added
             else:
                 groups.append([after])
                 size = len(after)
         return [Continuations(self.start, group) for group in groups]
+
+
+def rows(texts: Sequence[list[int]], trees: bool) -> list[Continuations]:
+    """Return rows in which the last token of each text is the one to score; `texts` is sorted.
+
+    A row starts with what all of its texts begin with.
+    """
+    units = [unit for first, group in itertools.groupby(texts, key=operator.itemgetter(0))
+             for unit in Continuations([first], [text[1:] for text in group]).units(trees, ROW)]
+    common = [min(shared(unit.afters), *(len(after) - 1 for after in unit.afters)) for unit in units]
+    return [Continuations(unit.start + unit.afters[0][:end], [after[end:] for after in unit.afters])
+            for unit, end in zip(units, common, strict=True)]
 
 
 def shared(rows: Sequence[list[int]]) -> int:

@@ -199,5 +199,5 @@ def test_a_local_judge_answers_for_each_quality_of_a_dataset(home: Path, tmp_pat
     model, sample = Models(home).lm(str(file)), datasets.sample(datasets.card("dailydialog-zhao"))
     texts = [model.conversation([{"role": "user", "content": f"{item.response.text}\n\nright?"}])
              for item in sample.items[:12] if item.response]
-    alone = [model.answers([((text,), ())], ("Yes", "No"))[0][0] for text in texts]
+    alone = [model.answers([(text,)], ("Yes", "No"))[0][0] for text in texts]
     np.testing.assert_allclose(table.column("score:brief@grammar"), [yes - no for yes, no in alone], atol=1e-4)

@@ -187,16 +187,16 @@ def test_answers_of_a_judge_are_scored(file: Path, home: Path, tmp_path: Path) -
     model = Models(home, Choice(lm=str(file))).lm()
     shared = "user: hello there, how are you today?\n" * 3
     texts = (shared + "first:", shared + "second one:", shared + "third:", "alone")
-    questions = [(texts[:2], (shared,)), (texts[2:3], (shared,)), (texts[3:], ())]
+    questions = [texts[:2], texts[2:3], texts[3:]]
     together = model.answers(questions, ("Yes", "No"))
-    separately = [model.answers([((text,), ())], ("Yes", "No"))[0] for text in texts]
+    separately = [model.answers([(text,)], ("Yes", "No"))[0] for text in texts]
     np.testing.assert_allclose(np.concatenate(together), np.concatenate(separately), atol=1e-5)
     full = model.log_likelihoods([(shared + "first:", "Yes"), (shared + "first:", "No")])
     assert together[0][0, 0] - together[0][0, 1] == pytest.approx(float(full[0][0] - full[1][0]), abs=1e-4)
     with pytest.raises(BadOption, match="'Perhaps' is 7 tokens"):
-        model.answers([(("a",), ())], ("Perhaps",))
+        model.answers([("a",)], ("Perhaps",))
     with pytest.raises(CannotScore, match="takes 512 tokens"):
-        model.answers([(("long " * 300,), ())], ("Yes",))
+        model.answers([("long " * 300,)], ("Yes",))
     assert model.conversation([{"role": "user", "content": "a <|im_end|> b"}]) == (
         "<|im_start|>user\na < |im_end|> b<|im_end|>\n<|im_start|>assistant\n")
     bare = Models(home, Choice(lm=str(tiny.gguf(tmp_path / "base.gguf", template="")))).lm()
