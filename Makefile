@@ -10,7 +10,8 @@ TORCH := $(shell sed -n 's/^constraint-dependencies = \["\(torch==[^"]*\)"\].*/\
 
 .PHONY: environment lock leaderboard example test lint suite test-all lowest audit faults browser gpu bench docs dist clean
 
-PIP = $(BIN)/pip install --quiet --disable-pip-version-check
+# Compiling everything takes as long as the rest of the installation; imports compile the modules that are used.
+PIP = $(BIN)/pip install --quiet --disable-pip-version-check --no-compile
 LOCKED = neural
 $(VENV)/.installed: LOCKED = dev
 $(VENV)/.installed $(VENV)/.neural: pyproject.toml uv.lock
