@@ -1,1 +1,1 @@
-"""Scores: one metric on one dataset, composites, and the store; executors above them."""
+"""Score metrics and composites on datasets, in one process or on a cluster, and store the scores."""

@@ -1,8 +1,8 @@
 """Workers of a Ray cluster: a pool of actors, each of which keeps its models loaded and scores one part at a time.
 
-An actor that dies or takes too long is replaced, and the loop over parts tries its part again (docs/decisions/0026 says
-why Ray's own retries are not used). Every node needs this package, and the home and the store under the same paths:
-shared disks, or a store behind a URL.
+An actor that dies or takes too long is replaced, and the loop over parts retries its part (docs/decisions/0026 says
+why Ray's own retries are not used). Every node needs this package, and the home and the store under the same paths, on
+shared disks or, for the store, behind a URL.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ OBJECTS = 100 << 20
 """Bytes of shared memory of a cluster started by the run: little, since scores go through the store, not Ray."""
 
 _QUIET = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0"}
-"""No usage reports, and no warning about hidden GPUs, since each worker is given its device."""
+"""Turns off Ray's usage reports and its warning about hidden GPUs; each worker is given its device."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ class Setup:
 
 
 class Worker:
-    """Scores parts; keeps its models, its metrics and the last dataset in memory."""
+    """An actor that scores parts; it keeps its models, its metrics and the last dataset in memory."""
 
     def __init__(self, setup: Setup) -> None:
         self._setup = setup
@@ -226,6 +226,6 @@ def _next(waiting: list[Part], group: str) -> Part:
 
 
 def _cause(error: Exception) -> str:
-    """Return the cause of death given in Ray's message, else the last line of that message."""
+    """Return why an actor died, according to Ray's message, or else the last line of that message."""
     matched = re.search(r"because (its [^.]+)", " ".join(str(error).split()))
     return matched[1] if matched else str(error).strip().splitlines()[-1][:200]

@@ -29,7 +29,7 @@ ENDINGS = ("", *(f":{way}" for way in AGGREGATIONS if way != "mean"))
 
 
 def key(metric: Metric, dataset: Dataset, models: Models) -> str:
-    """Return the store key of scores: the signature, for a composite with the dataset's names and qualities."""
+    """Return the store key of scores: the signature; for a composite, also the qualities and `same_dialogues`."""
     signed = line(signature(score.about(metric, dataset), models))
     if not isinstance(metric, Composite):
         return signed
@@ -77,7 +77,7 @@ def parts(chosen: Iterable[Chosen]) -> Iterator[Chosen]:
 
 
 def learned_on(metric: Metric, models: Models) -> tuple[str, ...]:
-    """Return the datasets on whose ratings the weights were learned in sample, with their translations."""
+    """Return the datasets on which the weights of an in-sample composite were learned, and their translations."""
     if not isinstance(metric, Composite) or not metric.in_sample:
         return ()
     names = sources(metric, models)

@@ -1,9 +1,9 @@
-"""Measured times, kept in the home for the estimates of later runs, by metric with its models, and machine.
+"""Measured times, kept in the home by machine, metric and models to estimate the time of later runs.
 
-The cost of a metric is the seconds that it takes for an item, for a character of reply, and for one of context. All
-other stages are measured per metric and quality. For a home without times, costs.json beside this module has those of
-the default models on two cores, as kept by `harness run --all --sample 60` on 25 datasets; a run scales them by its
-pace.
+The cost of a metric is its seconds per item, per character of response and per character of context. All other stages
+together have a single cost, per metric and target. If the home has no times, a run starts from costs.json beside this
+module, which `harness run --all --sample 60` measured with the default models on two cores and 25 datasets, and scales
+these times by its own speed.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from metrics.registry import Chosen
 
 FILE = "costs.json"
 OTHERS = ""
-"""The name of all stages but scoring."""
+"""The label of the stages other than scoring."""
 SAMPLED = 1000
-"""Items by which the size of a dataset is judged."""
+"""Maximum number of items read to estimate the size of a dataset."""
 REPEATED = 0.02
-"""Share of the time that a dialogue takes again."""
+"""Time for a repeated dialogue, as a share of its first time."""
 ENOUGH = 5
-"""Datasets from which a cost is estimated; with fewer, an earlier or the usual one is scaled."""
+"""Minimum number of datasets to estimate a cost; with fewer, the earlier or usual cost is scaled."""
 
 
 class Size(NamedTuple):
@@ -52,7 +52,7 @@ class Cost(NamedTuple):
 
 
 USUAL = Cost(0.0, 1.0, 0.25)
-"""The cost of a metric that has not been measured, apart from its unit."""
+"""The relative cost of a metric that has not been measured."""
 
 
 def seconds(cost: Cost, size: Size) -> float:
@@ -60,13 +60,13 @@ def seconds(cost: Cost, size: Size) -> float:
 
 
 def read(home: Path, chosen: Iterable[Chosen], models: Models, *, shipped: bool = True) -> dict[str, Cost]:
-    """Return the costs of metrics and of their inputs by label, measured in the home or else those shipped."""
+    """Return the costs of metrics and of their inputs by label: those kept in the home, or else those shipped."""
     stored = (_stored(Path(__file__).parent) if shipped else {}) | _stored(home)
     return {label: stored[key] for label, key in _keys(chosen, models).items() if key in stored}
 
 
 def note(home: Path, chosen: Iterable[Chosen], models: Models, measured: Mapping[str, Cost]) -> None:
-    """Keep the costs of a run by label; a home that cannot be written to keeps none."""
+    """Save the costs of a run by label; do nothing if the home is not writable."""
     keys = _keys(chosen, models)
     stored = _stored(home) | {keys[label]: Cost(*(float(f"{part:.3g}") for part in cost))
                               for label, cost in measured.items() if label in keys}
@@ -77,7 +77,7 @@ def note(home: Path, chosen: Iterable[Chosen], models: Models, measured: Mapping
 
 
 def size(dataset: Dataset, seen: set[int]) -> Size:
-    """Return the mean size of an item to be read, a whole dialogue as one reply; `seen` gains the dialogues."""
+    """Return the mean size of an item, a whole dialogue being one response; discount texts in `seen`, add new ones."""
     whole, total = dataset.card.level == "dialogue", np.zeros(3)
     items = dataset.items[:SAMPLED]
     for item in items:
@@ -90,7 +90,7 @@ def size(dataset: Dataset, seen: set[int]) -> Size:
 
 
 def estimated(parts: Sequence[tuple[float, Size]], earlier: Cost | None) -> Cost:
-    """Return the cost of a metric from the seconds and sizes of some datasets, and its cost in earlier runs."""
+    """Estimate the cost of a metric from the seconds and sizes of datasets, and from its cost in earlier runs."""
     took, sizes = np.array([took for took, _ in parts]), np.array([size for _, size in parts])
     if len(parts) >= ENOUGH and took.all():
         from scipy.optimize import nnls

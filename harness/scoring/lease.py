@@ -53,7 +53,7 @@ def _locked(files: Files, path: Path, holder: str, waiting: Callable[[str], None
         files.write(HOLDER, holder.encode(), durable=False)
         yield
     finally:
-        with contextlib.suppress(OSError):  # such as a full disk, which an earlier error has reported
+        with contextlib.suppress(OSError):  # for example a full disk, already reported by an earlier error
             files.remove(HOLDER)
         lock.release()
 

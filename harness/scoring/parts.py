@@ -1,4 +1,4 @@
-"""The loop over parts: items are split into parts, a function scores and stores them, and their scores are joined.
+"""The loop over parts: split the items into parts, have a function score and store each, and join the scores.
 
 A killed run loses only the parts that were being scored; the next run scores the missing parts. A part that is damaged
 or whose worker was lost is retried, with TRIES attempts in all; the scores of a refused part are NaN.
@@ -68,7 +68,7 @@ class Result:
 
 
 ScoreParts = Callable[[Sequence[Part], Callable[[], bool], RunProgress], Iterator[Result]]
-"""Scores and stores parts in any order and yields each result; starts no new part once the function returns True."""
+"""Scores and stores parts in any order and yields each result; starts no part once the second argument returns True."""
 
 
 def in_process(dataset: Dataset, models: Models, store: ScoreStore) -> ScoreParts:
@@ -88,8 +88,8 @@ def in_process(dataset: Dataset, models: Models, store: ScoreStore) -> ScorePart
 def cut_pairs(pairs: Iterable[Pair], store: ScoreStore, workers: int = 1) -> list[Part]:
     """Split the items without stored scores into parts; parts with the same models and items follow each other.
 
-    With several workers, metrics that use the same models are split identically, so that each span of items takes them
-    about TARGET seconds. A metric whose scores depend on the other items of the dataset is not split.
+    With several workers, metrics that use the same models are split identically, so that together they take about
+    TARGET seconds for each span of items. A metric whose scores depend on the dataset's other items is not split.
     """
     groups: dict[tuple[str, str], list[Pair]] = defaultdict(list)
     for pair in pairs:
@@ -101,7 +101,7 @@ def cut_pairs(pairs: Iterable[Pair], store: ScoreStore, workers: int = 1) -> lis
         if workers > 1:
             cost = sum(pair.cost for pair in members if pair.signature not in unsplit)
             size = SMALLEST
-            while size < LARGEST and 2 * size * cost <= TARGET:  # a power of two, so that the grids of two sizes fit
+            while size < LARGEST and 2 * size * cost <= TARGET:  # powers of two share boundaries
                 size *= 2
         of_group = [Part(pair, span) for pair in members for gap in store.gaps(*pair.key, len(pair.items))
                     for span in ([gap] if pair.signature in unsplit else cut(gap, size))]
@@ -187,7 +187,7 @@ def _report(result: Result, attempt: int, progress: RunProgress) -> None:
 
 
 def failure(error: BaseException, metric: Metric | None) -> ScoringFailed:
-    """Return the exception of a metric with a message of one printable line; add the stack if it is unexpected."""
+    """Return a metric's exception with a printable one-line message; add the traceback if it is unexpected."""
     try:
         text = str(error)
     except Exception:  # __str__ is third-party code, too

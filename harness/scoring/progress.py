@@ -38,19 +38,19 @@ SCORING = "scoring"
 EVERY, LIVE = 10.0, 0.5
 """Seconds between plain lines, and between updates on a terminal."""
 SLOWEST = 5
-"""Metrics named by the summary."""
+"""Number of metrics named in the summary."""
 ENOUGH = 0.1
 """Share of a part that must be read before its time is estimated from it."""
 
 STEADY = 3.0
-"""Seconds of scoring that are assumed at the pace of earlier runs."""
+"""Weight, in seconds of scoring, of the assumption that this run is as fast as earlier ones."""
 
 Part = tuple[str, str, Span]
-"""A dataset, a metric by its label, and the items."""
+"""The name of a dataset, the label of a metric, and the span of items."""
 
 
 class Progress:
-    """A live line on a terminal, and lines that stay."""
+    """Writes a live line on a terminal, and lines that stay."""
 
     def __init__(self, stream: TextIO | None = None) -> None:
         self.stream = stream or sys.stderr
@@ -77,12 +77,12 @@ class RunProgress:
     waiting      seconds of each waiting part in an earlier run; 0 if unknown
     measured     seconds and sizes of scored parts, per metric and dataset
     earlier      the cost of each metric in earlier runs
-    paces        seconds of scored parts relative to an earlier run, and their seconds then
-    sizes        the mean size of an item of each dataset, without the dialogues `seen` in an earlier dataset
-    others       expected seconds of all stages but scoring; NaN if unknown, infinite if no time left is to be said
+    paces        for scored parts, their seconds relative to an earlier run, and their seconds in that run
+    sizes        the mean size of an item of each dataset; dialogues `seen` in an earlier dataset hardly count
+    others       expected seconds of all stages but scoring; NaN if unknown, infinite to show no time left
     running      the part that this process is scoring, and its start
-    lacking      pairs of metric and dataset that turned out to lack a resource
-    position     index of the dataset, such as " (2 of 5)"
+    lacking      number of pairs of metric and dataset that proved to lack a resource
+    position     position of the dataset, such as " (2 of 5)"
     """
 
     log: Path | None = None
@@ -108,7 +108,7 @@ class RunProgress:
     _tokens: int = field(default_factory=lambda: READING.tokens)
 
     def began(self, command: str) -> None:
-        """Log the start of a run; OSError if the log cannot be written."""
+        """Log the start of a run; raise OSError if the log cannot be written."""
         if self.log:
             self.log.parent.mkdir(parents=True, exist_ok=True)
         self._log({"event": "run", "command": command, "time": time.strftime("%Y-%m-%dT%H:%M:%S%z")})
@@ -145,7 +145,7 @@ class RunProgress:
         return self.sizes[name]
 
     def new_costs(self, targets: int) -> dict[str, Cost]:
-        """Return the cost of each metric of this run, for later estimates, and that of other stages by target."""
+        """Return the cost of each metric in this run and of the other stages per target, for later estimates."""
         other = sum(seconds for name, seconds in self.stages.items() if name != SCORING)
         measured = {metric: costs.estimated([*parts.values()], self.earlier.get(metric))
                     for metric, parts in self.measured.items()}
@@ -153,7 +153,7 @@ class RunProgress:
 
     @contextlib.contextmanager
     def stage(self, name: str, dataset: str = "") -> Iterator[None]:
-        """Name and display the current step of the run during the block."""
+        """Display the name of a stage during the block, and log its time."""
         outer, start = self._stage, time.monotonic()
         self._stage = (name, dataset, start)
         display = repeated(self._show, LIVE if self.terminal.live else EVERY)
@@ -217,18 +217,17 @@ class RunProgress:
         return left / self.at_once
 
     def _slowdown(self) -> float:
-        """Return the time that scoring takes relative to earlier runs: the median, since a part may load a model."""
+        """Return the median time of scoring relative to earlier runs; the mean would include the loading of models."""
         reached = itertools.accumulate(weight for _, weight in self.paces)
         half = sum(weight for _, weight in self.paces) / 2
         return next(pace for (pace, _), weight in zip(self.paces, reached, strict=True) if weight >= half)
 
     def _size(self, part: Part) -> Size:
-        """Return the size of a part."""
         dataset, _, (first, last) = part
         return Size(*((last - first) * amount for amount in self.sizes.get(dataset, Size(1, 1, 1))))
 
     def _weight(self, metric: str, size: Size) -> float:
-        """Return the seconds in an earlier run, apart from their unit if there is none."""
+        """Return the seconds at the cost of earlier runs, or a relative time if there were none."""
         return costs.seconds(self.earlier.get(metric, USUAL), size)
 
     def summary(self) -> str:
@@ -254,7 +253,7 @@ class RunProgress:
         try:
             with self.log.open("a", encoding="utf-8", errors="backslashreplace") as stream:
                 stream.write(json.dumps({"at": at, **event}, ensure_ascii=False) + "\n")
-        except OSError as error:  # a full disk does not say which file it was
+        except OSError as error:  # the error of a full disk does not name the file
             raise OSError(error.errno, error.strerror, str(self.log)) from error
 
 

@@ -1,4 +1,4 @@
-"""Scoring one metric on one dataset, even if their levels differ.
+"""Score one metric on one dataset, even if their levels differ.
 
 A turn-level metric scores a whole dialogue turn by turn: every turn of the system is a response to the turns before it,
 and the scores of the turns are aggregated by mean (the plain column), sum, max and product (`COLUMN:sum`, ...).
@@ -45,8 +45,8 @@ NEEDS: dict[str, Callable[[Item], bool]] = {
 class Scores:
     """The columns of a metric on a dataset, with their items and the seconds that scoring took.
 
-    `alone` is the time that the metric would take by itself: without loading models, but with the texts that are cached
-    because another metric has read them; NaN if unknown. `day` is the day of scoring.
+    `alone` is the time that the metric would take by itself, without loading models, but reusing texts that another
+    metric has cached; NaN if unknown. `day` is the day of scoring.
     """
 
     items: tuple[str, ...]
@@ -157,7 +157,7 @@ def _aggregate(scores: Column, combine: Callable[[Column], np.float64]) -> float
 
 
 def checked(metric: Metric, items: Sequence[Item], columns: object) -> dict[str, Column]:
-    """Return the columns that the card declares and those of one quality; raise BadScores if there are others."""
+    """Return the declared columns and those of one quality; raise BadScores if one is missing, unknown or invalid."""
     name, declared = metric.card.name, metric.card.columns
     if not isinstance(columns, Mapping):
         raise BadScores(f"{name}: expected the columns {', '.join(declared)}, got {type(columns).__name__}")
@@ -187,7 +187,7 @@ def _vector(column: str, values: npt.ArrayLike, items: Sequence[Item]) -> Column
 
 
 def _check_models(metric: Metric, models: Models) -> None:
-    """Raise BadScores for models outside the signature, since these scores would be reused for any other model."""
+    """Raise BadScores for models outside the signature, since the scores would be reused with other models."""
     declared = set()
     for scored in inputs(metric):
         declared |= {(kind, getattr(scored, kind)) for kind in scored.card.models}

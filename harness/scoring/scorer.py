@@ -40,7 +40,7 @@ def dataset_of(items: Sequence[Item], name: str = "") -> Dataset:
 class Scorer:
     """The scores of one dataset, registered or not; without a store they are kept in memory only.
 
-    `fresh` has the keys of scores that were computed in this run; with `rescore`, only these are read from the store.
+    `fresh` holds the keys of the scores computed in this run; with `rescore`, only these are read from the store.
     """
 
     dataset: Dataset
@@ -51,7 +51,7 @@ class Scorer:
     known: dict[str, Scores | BaseException] = field(default_factory=dict)
 
     def scores(self, metric: Metric) -> Scores:
-        """Return the scores of a metric; later calls raise the exception of the first call again."""
+        """Return the scores of a metric; if the first call raised an exception, later calls raise it again."""
         key = composites.key(metric, self.dataset, self.models)
         if key not in self.known:
             try:
