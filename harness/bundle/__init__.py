@@ -42,15 +42,15 @@ TABLES = ("correlations", "ranking")
 NAME_LENGTH = 80
 DATE = (1980, 1, 1, 0, 0, 0)
 FOLDERS = re.compile(r"(?<![\w./:])(?:~|[A-Za-z]:)?[/\\](?:[^\s/\\:'\"]+[/\\])+")
-"""The folders of an absolute path in a sentence, but not of a URL."""
+"""Matches the folders of an absolute path in a sentence, but not those of a URL."""
 
 PATH = re.compile(r"(?:^|[\[=,+\s']|(?<!http)(?<!https):)(?:~|[A-Za-z]:)?[/\\]")
-"""An absolute path in the name of a metric or in a command, but not a URL."""
+"""Matches an absolute path in the name of a metric or in a command, but not a URL."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Bundle:
-    """The results of some metrics of a run; the `points` are their scores, without ratings."""
+    """The results of some metrics of a run; `results.points` holds their scores, without ratings."""
 
     name: str
     results: Results
@@ -72,7 +72,7 @@ def aligned(table: ItemScores, dataset: Dataset) -> dict[ColumnKey, Vector]:
     rows = {item: row for row, item in enumerate(table.items)}
     items = [item.id for item in dataset.items]
     if rows.keys() != set(items):
-        raise BadBundle(f"the scored items of {dataset.card.name} are not those of its fingerprint")
+        raise BadBundle(f"the scored items of {dataset.card.name} do not match its fingerprint")
     order = [rows[item] for item in items]
     return {key: values[order] for key, values in table.scores.items()}
 

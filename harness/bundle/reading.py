@@ -1,8 +1,8 @@
 """Read a bundle from an unknown source, or refuse it with the reason.
 
 benchmarks/storage/archive.py unpacks it into a temporary folder and refuses zip bombs, links and paths outside it.
-The members must be those of the manifest, with their sha256. Everything is text: numbers are finite, records have
-exactly their fields, names agree from file to file. Nothing is executed, decoded or imported.
+The members must match the manifest, including their sha256. Everything is text: numbers must be finite, records must
+have exactly the expected fields, and names must agree across files. Nothing is executed, decoded or imported.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ def _bundle(members: Mapping[str, bytes]) -> Bundle:
 
 
 def _check_names(tables: Mapping[str, Any]) -> None:
-    """Raise Refused unless keys are unique, and correlations are of the datasets and metrics of the bundle."""
+    """Raise Refused unless keys are unique, and correlations belong to datasets and metrics of the bundle."""
     for kind in ("datasets", "metrics", *TABLES):
         if repeated := [key for key, count in Counter(map(key_of, tables[kind])).items() if count > 1]:
             raise Refused(f"{kind}: {', '.join(repeated[0])!r:.200} occurs twice")
@@ -104,7 +104,7 @@ def _check_names(tables: Mapping[str, Any]) -> None:
             raise Refused(f"{kind}.json: expected at least one name, and only printable ones")
     for row in tables["correlations"]:
         if not (row.dataset in names["datasets"] and row.metric in names["metrics"] and row.column.isprintable()):
-            raise Refused(f"correlations.jsonl: {key_of(row)!r:.200} is of no dataset or metric of the bundle")
+            raise Refused(f"correlations.jsonl: {key_of(row)!r:.200} belongs to no dataset or metric of the bundle")
 
 
 def _scores(dataset: str, file: str, content: bytes, known: Collection[ColumnKey]) -> ItemScores:
@@ -121,7 +121,7 @@ def _scores(dataset: str, file: str, content: bytes, known: Collection[ColumnKey
             items.append(row[0])
             numbers.append([_number(f"{file}, line {rows.line_num}", value) for value in row[1:]])
     except csv.Error as error:
-        raise Refused(f"{file}, line {rows.line_num}: is not a CSV table ({error})") from error
+        raise Refused(f"{file}, line {rows.line_num}: not a CSV table ({error})") from error
     if len(set(items)) < len(items):
         raise Refused(f"{file}: an item occurs twice")
     table = np.array(numbers, dtype=np.float64).reshape(len(items), len(columns))

@@ -1,4 +1,4 @@
-"""A challenge: a folder with rules and submissions, from its files to the official table and its pages.
+"""A challenge: a folder with rules and submissions, from which the official table and its pages are made.
 
     rulebook.read        challenge.toml as a Rulebook
     receipts.read        the log of received files and frozen phases

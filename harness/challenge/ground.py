@@ -68,7 +68,7 @@ class Ground:
     """The datasets of a challenge; `ratings` is the digest of the private file.
 
     `partial` lists missing ratings, `elsewhere` maps the items of other phases to their phase, and `shared` lists items
-    that are also in another phase. For a frozen phase, `public` are the ratings that were ranked before the freeze.
+    that are also in another phase. For a frozen phase, `public` holds the ratings used for ranking before the freeze.
     """
 
     fields: tuple[RankedDataset, ...]
@@ -144,7 +144,7 @@ def _with_ratings(rules: Rulebook) -> list[Path]:
 
 
 def _partial(field: RankedDataset, rated: set[str]) -> Iterator[str]:
-    """Describe each quality with private ratings on which some items have none."""
+    """Describe each quality on which only some items have private ratings."""
     for judged in field.judged:
         if judged.quality.name in rated and judged.rated < len(judged.means):
             lacking = [field.dataset.items[index].id for index in np.flatnonzero(np.isnan(judged.means))]

@@ -46,7 +46,7 @@ SIMILAR, IDENTICAL = 0.999, 1 - 1e-12
 """Minimum mean Spearman, over datasets, of two submissions that count as almost identical, and as identical."""
 SHOWN_PAIRS = 20
 DIGITS = 12
-"""Decimals up to which equal values are ties."""
+"""Decimals to which values are rounded before ties are determined."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ class Outcome:
     """The accepted and refused submissions of a challenge or phase; its ranking is computed on first use.
 
     `values` (entries, targets), `totals` (under the rule) and `pairs` (Williams' test of each pair, by target) cover
-    all entries; the other attributes cover the submissions that count, the best first. `ranks` are keyed by rule,
+    all entries; the other attributes cover the submissions that count, best first. `ranks` are keyed by rule,
     including Borda's; `tests` (PERM-BOTH of each pair) by rule and by target.
     """
 
@@ -248,7 +248,7 @@ def _drawn(rules: Rulebook, targets: Sequence[TargetData]) -> Drawn:
     for target in targets:
         groups.setdefault(target.dataset, []).append(resampled_by_context(
             target.people, target.scores, request.resampled, generator(rules.seed, target.dataset, ""),
-            rules.draws))  # the same for all qualities
+            rules.draws))  # the same resamples for all qualities
     return Drawn.jointly([np.stack(group, axis=1) for group in groups.values()], rng)
 
 
@@ -263,7 +263,7 @@ def _baselines(outcome: Outcome) -> Iterator[tuple[str, Vector, str]]:
             for field in ground.fields:
                 scores = {(chosen.label, chosen.suffix): Scorer(field.dataset, models, store).scores(chosen.metric)}
                 tables += correlate.targets(correlate.item_scores(field.dataset, field.judged, scores), field.judged)
-        except MetricError as error:  # for example because a model is missing
+        except MetricError as error:  # for example, a model is missing
             yield chosen.label, none, " ".join(str(error).split())
         else:
             for (_, column), values in zip(tables[0].names, agreement(rules, tables), strict=True):

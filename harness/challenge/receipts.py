@@ -2,8 +2,8 @@
 
 `receipts.jsonl` has a line for each received file (time in UTC by the local clock, sha256 of the unpacked file,
 outcome) and a line for each frozen phase. Lines are only appended, and each holds the sha256 of the line before, so
-that changed or missing lines are detected. If a phase has receipts, only received files are ranked; if it is frozen,
-only those received before the freeze, under the same rules, ratings and data.
+that changed or missing lines are detected. If a phase has receipts, only received files are ranked. After a freeze,
+only those received before it are ranked, and changed rules, ratings or data are reported.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Log:
                 and team in ("", line.get("team"))]
 
     def receipts(self, phase: str) -> dict[str, Receipt] | None:
-        """Return the receipts of the files that may be ranked in the phase, by TEAM/N; None if there are none."""
+        """Return the receipts of the files that may be ranked in the phase, by TEAM/N; None if the phase has none."""
         lines = self.of("received", phase)
         times = {f"{line['team']}/{line['number']}": Receipt(_time(line), line["sha256"]) for line in lines}
         if frozen := self.of("frozen", phase):
@@ -146,7 +146,7 @@ def receive(folder: Path, home: Path, file: Path, team: str, *, phase: str = "",
         number = 1 + max((line["number"] for line in log.of("received", rules.phase, team)), default=0)
         wrong_name = submissions.wrong_team(team, rules.inbox)
         reasons = (wrong_name,) if wrong_name else tuple(_not_accepting(rules, log, team, now))
-        while not reasons and (rules.inbox / team / str(number)).exists():  # by hand, or by a killed process
+        while not reasons and (rules.inbox / team / str(number)).exists():  # created by hand or by a killed process
             number += 1
         name, digest, remarks = f"{team}/{number}", "", tuple[str, ...]()
         if not reasons:
@@ -178,9 +178,9 @@ def _refused(team: str, line: int) -> str:
 
 def _phase_of(phases: Sequence[Rulebook], log: Log, file: Path, column: str, home: Path, today: datetime.date,
               ) -> Rulebook:
-    """Return the phase whose items a file scores; if it is not unique, the open phase, preferably not a frozen one.
+    """Return the phase whose items a file scores; if there are several, the open one, or the last if none is open.
 
-    A file that scores no items is assigned to the first candidate, which refuses it.
+    A frozen phase is not open. A file that scores no items is assigned to the first candidate, which refuses it.
     """
     datasets = {rules.phase: ground.loaded(rules, home) for rules in phases if rules.ready}
     known = scorefile.expected(dataset for group in datasets.values() for dataset in group)

@@ -25,7 +25,7 @@ from harness.statistics.williams import PairTests
 
 FIGURES = 4
 NEAR = 10
-"""Maximum difference of ranks of a listed comparison; pairs.parquet has all."""
+"""Maximum difference in rank of a listed comparison; pairs.parquet has all comparisons."""
 
 
 def report(outcome: Outcome, cache: Path) -> Results:
@@ -80,7 +80,7 @@ def _ranking(outcome: Outcome, correlations: Sequence[Correlation]) -> Iterator[
 
 
 def _comparisons(outcome: Outcome) -> Iterator[Comparisons]:
-    """Yield two-sided PERM-BOTH tests of submissions with near ranks; without PERM-BOTH, Williams' test."""
+    """Yield two-sided PERM-BOTH tests of submissions at most NEAR ranks apart, or Williams' tests without PERM-BOTH."""
     rules, chosen = outcome.rules, np.array(outcome.chosen)
     for target, tests in outcome.pairs.items():
         pairs = PairTests(*(getattr(tests, field.name)[np.ix_(chosen, chosen)] for field in fields(PairTests)))

@@ -32,7 +32,7 @@ from metrics.models.service import Choice, Models
 TEMPLATE = "template.csv"
 IGNORE = ".gitignore"
 SAMPLES = {"talk-dev": "persona-usr", "talk-test": "topical-usr"}
-"""The datasets of the challenge, with the datasets of the bundled sample that they are made of."""
+"""The datasets of the challenge, each with the dataset of the bundled sample that supplies its items."""
 
 PHASE, ELAPSED = datetime.timedelta(28), datetime.timedelta(14)
 """The length of a phase, and how much of the first has elapsed."""
@@ -83,7 +83,7 @@ def template(folder: Path, home: Path) -> tuple[str, ...]:
 
 
 def _ignored(folder: Path, phases: Sequence[Rulebook]) -> list[str]:
-    """Return the lines of .gitignore: the organiser's, private files, and the items of phases that are not yet open."""
+    """Return the lines of .gitignore: the organiser's own, private files, and the items of phases not yet open."""
     def names(paths: Iterable[Path | None]) -> set[str]:
         return {Path(os.path.relpath(path, folder)).as_posix() for path in paths if path}
 
@@ -139,7 +139,7 @@ def _participant_files(phases: Sequence[tuple[Rulebook, list[Dataset]]]) -> dict
 
 
 def _score_files(folder: Path, home: Path) -> Iterator[tuple[str, str]]:
-    """Write the score files of the fictional teams, that of BROKEN with errors; yield team and file."""
+    """Write the score files of the fictional teams, with errors in those of BROKEN; yield each team and file."""
     for rules in rulebook.phases(folder):
         (dataset,) = ground.loaded(rules, home)
         scorer = Scorer(dataset, Models(home, Choice(download=False)))
@@ -147,7 +147,7 @@ def _score_files(folder: Path, home: Path) -> Iterator[tuple[str, str]]:
                                    for number, name in enumerate(names, start=1)):
             metric = metrics.choose(name).metric
             scores = scorer.scores(metric)
-            values = scores.columns[metric.card.columns[0]]  # missing scores, of empty responses, become the lowest
+            values = scores.columns[metric.card.columns[0]]  # empty responses, which have no score, get the lowest
             filled = np.where(np.isfinite(values), values, np.nanmin(values)).tolist()
             rows: list[tuple[str, object]] = list(zip(scores.items, filled, strict=True))
             if team == BROKEN:  # a repeated line, text instead of a number, an infinite number, an unknown item

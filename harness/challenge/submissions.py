@@ -123,7 +123,7 @@ def counted(refused: Sequence[Refused], at_receipt: Sequence[Refused]) -> str:
 
 
 def wrong_team(name: str, inbox: Path) -> str:
-    """Return why a team name is not accepted, else ""."""
+    """Return the reason to refuse a team name, else ""."""
     others = {entry.name for entry in _entries_of(inbox, MAX_TEAMS)} if inbox.is_dir() else set()
     return _wrong_names(sorted(others | {name})).get(name, "")
 
@@ -200,14 +200,14 @@ def _entries_of(folder: Path, limit: int) -> list[os.DirEntry[str]]:
 
 
 def _not_a_folder(entry: os.DirEntry[str], reason: str) -> str:
-    """Return the reason if an entry is not a folder, else ""."""
+    """Return the reason to refuse an entry that is not a folder, else ""."""
     if entry.is_symlink():
         return "is a link; links are not followed"
     return "" if entry.is_dir(follow_symlinks=False) else reason
 
 
 def _wrong_names(names: Iterable[str]) -> dict[str, str]:
-    """Return why names are not accepted: they break a rule, or look like another to readers or file systems."""
+    """Return the reason to refuse each name that breaks a rule or looks like another to readers or file systems."""
     groups: dict[str, list[str]] = defaultdict(list)
     for name in names:
         plain = unicodedata.normalize("NFKC", name).casefold().translate(LIKE_LATIN)
@@ -231,7 +231,7 @@ def _wrong_name(name: str) -> str:
 
 
 def _wrong_files(entries: Sequence[os.DirEntry[str]]) -> Iterator[str]:
-    """Yield what is wrong with the files, before any is opened."""
+    """Yield the reasons to refuse the files that can be found without opening one."""
     for entry in entries:
         status = entry.stat(follow_symlinks=False)
         if not stat.S_ISREG(status.st_mode) or status.st_nlink > 1:

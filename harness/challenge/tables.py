@@ -122,7 +122,7 @@ def test_of(rules: Rulebook) -> str:
     test = (f"{rules.draws} resamples of datasets and their contexts" if resampled else
             f"PERM-BOTH over whole contexts with {rules.draws} draws, {adjusted}")
     return f"{test}; a new cluster begins where " + (
-        "a submission is significantly worse than any in the cluster above" if wmt else
+        "a submission is significantly worse than at least one in the cluster above" if wmt else
         "every submission above is significantly better than every one below")
 
 

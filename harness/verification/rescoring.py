@@ -23,7 +23,7 @@ from metrics.models.service import Models
 from metrics.registry import Chosen
 
 How = Literal["auto", "always", "never"]
-"""auto: only metrics without models, which take seconds."""
+"""When to score again; auto: only metrics without models, which take seconds."""
 
 CARD = ("columns", "needs", "levels", "scope", "learned_on")
 """Fields of a metric that follow from its signature."""
@@ -39,7 +39,7 @@ class InstalledMetric(NamedTuple):
 
 def metrics_here(bundle: Results, models: Models, how: How, more: Sequence[str], notes: list[str],
                  ) -> list[InstalledMetric]:
-    """Return the metrics to score again, and add a note on each metric of the bundle; `more` names others to load."""
+    """Return the metrics to score again, and add a note on each metric of the bundle; `more` names metrics to load."""
     named = {chosen.label: chosen for chosen in (registry.choose(name, seed=bundle.run.seed) for name in more)}
     if unknown := sorted(named.keys() - {entry.name for entry in bundle.metrics}):
         raise BadConfig(f"{unknown[0]}: the bundle has no metric of that name; "
