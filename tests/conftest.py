@@ -25,12 +25,12 @@ from tests.guard import sitecustomize
 ROOT = Path(__file__).resolve().parent.parent
 GUARD = str(ROOT / "tests" / "guard")
 
-if GUARD not in (path := os.environ.get("PYTHONPATH", "")).split(os.pathsep):  # the processes that tests start
+if GUARD not in (path := os.environ.get("PYTHONPATH", "")).split(os.pathsep):  # for the processes that tests start
     os.environ["PYTHONPATH"] = GUARD + (os.pathsep + path if path else "")
 
-os.environ.pop("COLUMNS", None)  # the width of printed tables
+os.environ.pop("COLUMNS", None) # would change the width of printed tables
 
-if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # shells set this for background processes
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as shells do for background processes
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 settings.register_profile("unhurried", deadline=None)  # other work may slow the machine
@@ -98,7 +98,7 @@ def real_data() -> Path:
 
 @pytest.fixture
 def one_thread() -> Iterator[None]:
-    """Use one core, since tiny models are not faster on two, and slower on a busy machine."""
+    """Use one core: tiny models are no faster on two, and slower on a busy machine."""
     pytest.importorskip("torch")
     with on_one_core():
         yield

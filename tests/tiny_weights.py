@@ -96,7 +96,7 @@ def train(requested: str, models: Models, **changes: Any) -> list[Fitted]:
 
 
 def with_few_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let FineD-Eval learn from few pairs of dialogues, which judges trained in a few steps choose."""
+    """Let FineD-Eval learn from a few pairs of dialogues, chosen by judges trained in a few steps."""
     for module, name, value in ((strategies, "PAIRS", 400), (strategies, "HELD_OUT_PAIRS", 100),
                                 (judges, "MAX_STEPS", 12)):
         monkeypatch.setattr(module, name, value)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 
 def archive(members: Mapping[str, str | bytes], mode: str = "zip", method: int = zipfile.ZIP_STORED) -> bytes:
-    """Return a zip, or a tar of a mode of tarfile, with these members."""
+    """Return a zip, or a tar in one of tarfile's modes, with these members."""
     stream = io.BytesIO()
     contents = {name: text.encode() if isinstance(text, str) else text for name, text in members.items()}
     if mode == "zip":

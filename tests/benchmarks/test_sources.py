@@ -97,7 +97,7 @@ def test_fed(tmp_path: Path) -> None:
 
 
 def test_zhao(tmp_path: Path) -> None:
-    """Floors name the speakers; a response without scores was not judged; overall is appropriateness."""
+    """Speakers are told apart by A and B; a response without scores is left out; overall is appropriateness."""
     scores = {"1": {"worker_id": 7, "overall": 5, "content": 4, "fact": "na"}, "2": {"worker_id": 8, "overall": 3}}
     dialogue = {"context": [["B", "x"], ["A", "y"], ["A", "z"]], "reference": ["B", "r"],
                 "responses": {"S2S": {"uttr": "u", "scores": scores}, "other": {"uttr": "v"}}}
@@ -138,7 +138,7 @@ S_21: [4] any time !
 
 
 def test_dstc6(tmp_path: Path) -> None:
-    """The company's reply is a reference, not a system; ten more are matched to the dialogue by line."""
+    """The company's reply is a reference, not a system's; ten more references are matched to the dialogue by line."""
     dump(tmp_path / "dstc6_t2_evaluation" / "human_rating_scores.txt", DSTC6)
     dataset = convert(tmp_path, "dstc6")
     assert [(item.system, item.response and item.response.text) for item in dataset.items] == [

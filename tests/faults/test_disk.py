@@ -31,7 +31,7 @@ def disk(tmp_path: Path) -> Iterator[Path]:
 
 
 def pages(*folders: Path) -> int:
-    """Return the number of pages that the files in these folders take."""
+    """Return the number of pages that the files in these folders occupy."""
     return sum(-(-path.stat().st_size // PAGE) for folder in folders for path in folder.rglob("*") if path.is_file())
 
 
@@ -52,7 +52,7 @@ def test_a_run_continues_once_there_is_room(stage: str, disk: Path, tmp_path: Pa
     else:
         invoke(*argv, "--out", tmp_path / "whole")
         before = [tmp_path / "whole" / name for name in STAGES[:STAGES.index(stage)]]
-        free = pages(*before) + max(1, pages(tmp_path / "whole" / stage) // 2) + 1  # one for the log
+        free = pages(*before) + max(1, pages(tmp_path / "whole" / stage) // 2) + 1  # one page for the log
     ballast = fill(disk, free)
     error = invoke(*argv, "--out", out, status=2).err.strip().splitlines()[-1]
     assert all(text in error for text in (str(disk), "No space left on device", "command"))

@@ -57,7 +57,7 @@ def test_a_lost_worker_costs_only_its_part(lost: str, cluster: Any, tmp_path: Pa
             cluster.remove_node(nodes.pop(node_of(nodes, worker)), allow_graceful=False)
         else:
             os.kill(worker, signal.SIGKILL)
-        until(lambda: not Path(f"/proc/{worker}").exists(), "the worker is gone")  # it outlives its node briefly
+        until(lambda: not Path(f"/proc/{worker}").exists(), "the worker is gone")  # a worker outlives its node briefly
         (tmp_path / "stay").unlink()
         errors = run.communicate(timeout=120)[1]
     assert run.returncode == 0, errors

@@ -1,4 +1,4 @@
-"""libFuzzer on one reader, through atheris: `python -m tests.fuzz.atheris_run READER [OUT] [libFuzzer's options]`.
+"""Run libFuzzer on one reader, through atheris: `python -m tests.fuzz.atheris_run READER [OUT] [libFuzzer's options]`.
 
 OUT (default: fuzz/READER) holds the corpus, which starts with valid files. The first byte of an input is the index of
 its format. The first crash ends the run with its traceback and is stored next to the corpus; `python -m

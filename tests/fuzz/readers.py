@@ -1,7 +1,8 @@
 """Readers of files from elsewhere: functions of a folder, a format and any bytes.
 
 A reader may refuse its input with an error of the project; any other exception is a bug. Accepted input must be sound:
-texts can be written, votes and scores are finite or missing. Digests in names of stored files are always right.
+texts can be written, votes and scores are finite or missing. Stored files are always named by their correct digest, so
+that their content is read.
 """
 
 import argparse
@@ -207,7 +208,7 @@ def _read_bundle(path: Path, form: str) -> None:
                 archive.writestr(name, data)
     accepted = reading.read(path)
     sound(accepted.name.isprintable(), "a name that cannot be printed")
-    bundle.packed(accepted)  # it can be written again
+    bundle.packed(accepted)  # accepted input can be written again
 
 
 PRINT, SIGNATURE = "f" * 64, "toy|r1|references=max"

@@ -26,7 +26,7 @@ KEPT = {"split", "level", "origin", "statistic", "method", "test", "rule", "boar
 
 
 class Renamed(dict[str, str]):
-    """Replacement names by original string, those of the list first."""
+    """Replacement names by original string: those of a list in order, then numbered ones."""
 
     def __init__(self, names: Sequence[str]) -> None:
         super().__init__()
@@ -54,7 +54,7 @@ PLAIN = tuple(f"name-{number:02d}" for number in range(len(NAMES)))
 
 
 def make(results: Results, names: Sequence[str] = NAMES) -> Results:
-    """Rename everything in results; datasets and metrics get the first names."""
+    """Rename everything in results; datasets and metrics get names first."""
     renamed = Renamed(names)
     for entry in (*results.datasets, *results.metrics):
         renamed[entry.name]

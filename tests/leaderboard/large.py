@@ -1,4 +1,4 @@
-"""The results of the suite-wide run, presented as real data, with a number of copies of its datasets and metrics.
+"""The results of the suite-wide run, presented as real data, with copies of its datasets and metrics.
 
 Copies have different scores; correlations, Williams' tests and ranks are computed from them.
 """

@@ -206,7 +206,7 @@ def test_the_signature_has_inputs_weights_and_changed_scores(tmp_path: Path) -> 
 
 
 def test_shipped_evidence_covers_every_composite(tmp_path: Path) -> None:
-    """Seven of the ten datasets at least, none of them a sample with simulated raters."""
+    """At least seven of the ten datasets, none of them a sample with simulated raters."""
     for name in ("regression", "weighted", "mme-crs"):
         evidence = evidences.find(name, {part.name: {} for part in composite(name).made_of()}, tmp_path)
         assert len(evidence.datasets) >= 7

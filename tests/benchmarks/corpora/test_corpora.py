@@ -116,7 +116,7 @@ def test_listed_marked_and_repeated_dialogues_are_left_out(home: Path) -> None:
 
 
 def test_dialogues_of_evaluation_sets_in_the_home_are_left_out(tmp_path: Path, home: Path) -> None:
-    """A dialogue overlaps by two utterances that are half of a context, or by its only one."""
+    """A dialogue overlaps if it shares two utterances that are half of a context, or a context's only utterance."""
     dataset = make_dataset(["fine", "well"], [(1,), (2,)])
     contexts = (PRIVATE, ("Have you heard the news from the harbour?",))
     items = tuple(dataclasses.replace(item, context=tuple(Utterance("user", text) for text in context))
@@ -259,7 +259,7 @@ def test_empatheticdialogues(files: dict[str, bytes], home: Path) -> None:
 
 
 def test_personachat(files: dict[str, bytes], home: Path) -> None:
-    """An episode starts at line 1; after a silence the other speaker begins, and is A."""
+    """An episode starts at line 1; after a silence the other speaker begins and becomes A."""
     text = ("1 your persona: i paint .\n2 partner's persona: i ski .\n3 hello !\thi . what is your persona: or job ?\n"
             "4 i ski .\tnice .\n1 your persona: i ski .\n2 __SILENCE__\thello !\n3 hi .\ti ski .\n")
     members = {f"{split}_both_original_no_cands.txt": text for split in ("train", "valid")}

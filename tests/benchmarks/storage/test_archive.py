@@ -76,7 +76,7 @@ def test_a_repeated_or_nameless_member_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_bomb_is_refused(tmp_path: Path) -> None:
-    """Headers are limited too: the name of a tar member can have gigabytes."""
+    """Headers are limited too: the name of a tar member can be gigabytes long."""
     for mode in ("zip", "w:gz", "w:bz2"):
         refused(make(tmp_path / "x", {"zeros": bytes(16 << 20)}, mode), "unpacks to more than")
     header = tarfile.TarInfo("././@LongLink")

@@ -75,7 +75,7 @@ def test_intact_bundle_verifies(packed: Path, suite_run: SuiteRun, verify: Verif
 
 
 def test_packing_is_deterministic_and_reads_back(packed: Path, suite_run: SuiteRun, tmp_path: Path) -> None:
-    """Integers of scales are read back with a decimal point."""
+    """Integer limits of scales are read back with a decimal point."""
     assert bundle.packed(bundle.of(suite_run.results, [COMPOSITE, "bleu"], "two metrics")) == packed.read_bytes()
     (tmp_path / "again.zip").write_bytes(bundle.packed(reading.read(packed)))
     again, before = members(tmp_path / "again.zip"), members(packed)

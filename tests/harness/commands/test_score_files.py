@@ -12,7 +12,7 @@ DATASETS = ("--dataset", "fed-dial", "--dataset", "jsalt")
 
 
 def fill(path: Path, every: int = 1) -> Path:
-    """Fill a score into every row of a template, or into one of `every` rows."""
+    """Fill a score into every row of a template, or into each `every`-th row."""
     mine = path.with_name("mine.csv")
     with path.open(newline="") as stream:
         head, *rows = csv.reader(stream)

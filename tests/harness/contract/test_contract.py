@@ -148,7 +148,7 @@ def test_scores_without_the_network_are_the_same_or_refused(home: Path) -> None:
 
 
 def test_only_rounding_is_tolerated(home: Path) -> None:
-    """With lengths up to 100,000, a tolerance relative to the largest would take one word for rounding."""
+    """With lengths up to 100,000, a tolerance relative to the largest would mistake one word for a rounding error."""
     for noise, state in ((0.0, "ok"), (1e-7, "ok"), (1e-3, "BROKEN"), (np.nan, "BROKEN")):
         metric = made(lambda items, noise=noise: {"odd": np.ones(len(items)) + (noise if len(items) > 1 else 0.0)})
         assert check("an item alone", metric, home).state == state
@@ -183,7 +183,7 @@ def test_a_score_that_depends_on_hashes_is_found(tmp_path: Path, invoke: Invoke,
     only(monkeypatch, "repeated runs")
     monkeypatch.delenv("PYTHONHASHSEED", raising=False)
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "struct.py").write_text("raise SystemExit(3)")  # which no other process imports
+    (tmp_path / "struct.py").write_text("raise SystemExit(3)")  # a module that only the new process imports
     odd = runs.metric(tmp_path, "odd", "right = [hash(item.response.text) % 1000 for item in items]")
     same, other, last = invoke("check", odd, status=1).out.splitlines()
     assert same.split() == ["ok", "repeated", "runs", "exactly", "equal"]

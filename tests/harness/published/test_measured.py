@@ -96,7 +96,7 @@ def test_means_are_within_then_over_datasets() -> None:
 
 
 def test_published_qualities_are_matched_by_name_or_dimension() -> None:
-    """GRADE and DynaEval as published on their own and other datasets; nothing where ratings were learned."""
+    """Values of GRADE and DynaEval on their own and other datasets; none where a metric learned from ratings."""
     results = made(QUALITIES, {"dynaeval": (0.4, 0.1, 0.3), "grade": (0.5, 0.2, 0.6)})
     pairs = {(column, printed.dataset, printed.quality): (str(printed.value), value, over)
              for column, printed, value, over in measured.printed_beside(results)}

@@ -63,7 +63,7 @@ def test_the_bootstrap_gives_intervals_without_a_formula(suite_run: SuiteRun, in
 
 
 def test_comparisons_by_other_tests(suite_run: SuiteRun, invoke: Invoke) -> None:
-    """Steiger and Meng are near Williams; the bootstrap compares by any statistic at any level."""
+    """Steiger's and Meng's tests are close to Williams'; the bootstrap compares by any statistic at any level."""
     by_test = {test: [row for row in rows(invoke, suite_run, "--compare", "--test", test) if row["test"] != "pooled"]
                for test in ("williams", "steiger", "meng")}
     for test in ("steiger", "meng"):
@@ -163,7 +163,7 @@ def test_accuracies_have_chance_levels_beside_them(suite_run: SuiteRun, invoke: 
 
 
 def test_a_shared_opening_begins_several_conversations() -> None:
-    """Two dialogues begin with the same greeting; a third context is answered twice and goes on once."""
+    """Two dialogues begin with the same greeting; a third context gets two replies and is continued once."""
     turns = [("hi",), ("hi", "one", "a"), ("hi",), ("hi", "two", "b"), ("tea?",), ("tea?",), ("tea?", "yes", "c")]
     replies = ["one", "x", "two", "y", "yes", "no", "z"]
     items = [make_item(str(number), reply, context=context)

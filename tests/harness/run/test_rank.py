@@ -53,7 +53,7 @@ def test_ties_share_a_rank_and_incomplete_rows_have_none() -> None:
 
 
 def test_a_fitted_metric_is_ranked_where_it_was_not_fitted() -> None:
-    """Without a, where y was fitted, y beats x; the ranks of x and z do not count y."""
+    """Without dataset a, on which y was fitted, y beats x; the ranks of x and z do not count y."""
     values = {"x": (0.1, 0.3, 0.6), "y": (math.nan, math.nan, 0.7), "z": (0.0, 0.0, 0.8), "part": (math.nan, 0.1, 0.9)}
     rows = [Correlation(*cell, name, name, "spearman", 9, value, 0.5, -1, 1)
             for name, row in values.items() for cell, value in zip(CELLS, row, strict=True)]

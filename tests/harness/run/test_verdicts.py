@@ -45,7 +45,7 @@ def of_targets(results: Results) -> Iterator[Verdict]:
             yield "table", [target], "", first, second, row.bh < 0.05
         ranked = [(row.metric, row.column) for row in chosen.correlations()[target]]
         lines = clusters[target].partition("---\n")[2].splitlines()[:len(ranked)]
-        shown = [line.split()[-1] if re.search("[a-zA-Z]'*$", line) else "" for line in lines]  # not cut by …
+        shown = [line.split()[-1] if re.search("[a-zA-Z]'*$", line) else "" for line in lines]  # unless cut off
         for pair in lettered(dict(zip(ranked, shown, strict=True))):
             yield "clusters", [target], "", *pair
         tied = {key: index.decisions[(*target, *key)].tied_first for key in ranked}
@@ -93,7 +93,7 @@ def of_leads(results: Results) -> Iterator[Verdict]:
 
 
 def contradictions(verdicts: Iterable[Verdict]) -> tuple[set[str], int, list[object]]:
-    """Return the places, the number of pairs on which several have a verdict, and the pairs on which they differ."""
+    """Return the parts of the report, the number of pairs judged by several, and the pairs on which they disagree."""
     known: dict[object, dict[str, bool]] = {}
     for place, targets, rule, first, second, apart in verdicts:
         key = (frozenset(targets), rule if len(targets) > 1 else "", frozenset((first, second)))

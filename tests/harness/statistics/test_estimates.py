@@ -163,11 +163,11 @@ def grouped(human: list[float], metric: list[float], system: list[int], context:
 
 
 SIMPSON = grouped([1, 2, 3, 4, 5, 6, 9, 8, 9], [3, 2, 1, 6, 5, 4, 7, 8, 7], [0, 0, 0, 1, 1, 1, 2, 2, 2], [0, 1, 2] * 3)
-"""Within each system the metric is opposed to people (r = -1), over the systems it agrees with them."""
+"""Within each system the metric disagrees with people (r = -1); across systems it agrees with them."""
 
 
 def test_levels_by_hand_and_by_mt_metrics_eval(rng: np.random.Generator) -> None:
-    """The last rows are its stats_test: over all rows, and the mean within two systems."""
+    """The last rows are from mt-metrics-eval's stats_test: over all rows, and the mean within two systems."""
     assert at_level("pearson", "within-systems")(SIMPSON) == pytest.approx(-1)
     assert at_level("pearson", "items")(SIMPSON) == pearson(SIMPSON) > 0.7
     # means 2, 5, 26/3 against 2, 5, 22/3: centred -29/9, -2/9, 31/9 and -25/9, 2/9, 23/9

@@ -39,14 +39,14 @@ def test_a_constant_metric_has_the_share_of_tied_pairs() -> None:
 
 
 def test_groups_equal_those_of_mt_metrics_eval() -> None:
-    """The example of its tau_optimization_test with matrices and gaps: the best of the thresholds 0 to 8 is 1."""
+    """The example with gaps in its tau_optimization_test: the best of the thresholds 0 to 8 is 1."""
     metric = [[0, 5, 2, 3, 2], [None, 2, 1, 5, 3], [9, 1, 5, 3, 8], [9, 3, 4, 4, 1]]
     human = [[1, 5, 2, 1, 1], [4, 2, 2, 1, 4], [5, 9, 2, 8, 7], [7, 6, None, 3, 2]]
     rows = panel(*(np.array(side, dtype=float).ravel() for side in (metric, human)), np.zeros(20, dtype=np.int64),
                  np.repeat(np.arange(4), 5))
     value = estimate(rows, "pairwise-accuracy", "within-contexts")
     assert (value.value, value.epsilon) == (pytest.approx(0.4916666666666668), 1)
-    # its stats_test: KendallVariants and KendallWithTiesOpt of one panel
+    # from its stats_test: KendallVariants and KendallWithTiesOpt of one panel
     gold, scores = [1.0, 2, 2, 3, 4], [2.0, 1, 1.5, 5, 3]
     assert [pairwise.accuracy(paired(gold, scores), epsilon) for epsilon in (0, 2)] == pytest.approx([.6, .4])
     assert pairwise.calibrated(paired(gold, scores)).value == pytest.approx(.7)

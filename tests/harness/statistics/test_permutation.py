@@ -52,7 +52,7 @@ def loop(human: Values, first: Values, second: Values, statistic: str, draws: in
 
 
 def example(seed: int, n: int = 40, holes: float = 0) -> tuple[Values, Values]:
-    """Return metrics without ties, with two values, three, or some, and one that permutes the values of another."""
+    """Return metrics without ties, with two values, with three, and with some ties, and one that permutes another."""
     rng = seeded(seed)
     human = rng.integers(1, 6, n).astype(float)
     scores = np.vstack([human + rng.normal(size=n), rng.integers(0, 2, n), rng.integers(0, 3, n) / 2,

@@ -1,7 +1,8 @@
 """BERTScore against the bert-score package.
 
-The package (0.3.13) calls a method of tokenizers that transformers 5 no longer has, and requests RoBERTa's space by an
-argument that is ignored there. Here the package gets a tokenizer that has the method and adds the space.
+The package (0.3.13) calls a method of tokenizers that transformers 5 no longer has, and asks for RoBERTa's leading
+space with an argument that transformers 5 ignores. Here the package gets a tokenizer that has the method and adds the
+space.
 """
 
 from __future__ import annotations

@@ -150,7 +150,7 @@ def sacrebleu(response: str, references: Sequence[str], smoothing: Smoothing = "
 @settings(max_examples=50, deadline=None)
 @given(TEXT, TEXTS, SMOOTHING, st.booleans())
 def test_bleu_equals_sacrebleu(response: str, references: list[str], smoothing: Smoothing, lowercase: bool) -> None:
-    """And so does ΔBLEU where all weights are the same."""
+    """With equal weights, ΔBLEU equals them too."""
     found = against(Bleu(smoothing=smoothing, lowercase=lowercase), response, *references)
     assert found == sacrebleu(response, references, smoothing, lowercase)
     assert against(DeltaBleu(smoothing, lowercase), response, *references) == found[3:]

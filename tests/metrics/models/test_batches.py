@@ -27,7 +27,7 @@ def test_each_text_is_in_one_batch_within_the_budget(lengths: list[int], budget:
 
 
 def memory_of(tokens: int, lengths: Sequence[int]) -> tuple[Forward[int], list[int]]:
-    """Return a device that fails on batches of more tokens, and the sizes of the batches that it computed."""
+    """Return a forward function that fails on more than `tokens` tokens, and the sizes of the batches it computed."""
     computed: list[int] = []
 
     def forward(batch: Positions) -> list[int]:

@@ -98,7 +98,7 @@ def test_auto_is_resolved(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_auto_chooses_the_cpu_without_importing_torch() -> None:
-    """On a machine without an accelerator's driver."""
+    """The machine has no accelerator's driver."""
     code = ("import sys\nfrom pathlib import Path\nfrom metrics.models import device\n"
             "from metrics.models.service import Choice, Models\n"
             "device.platform.system = lambda: 'Linux'\n"

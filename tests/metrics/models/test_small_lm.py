@@ -27,7 +27,7 @@ SIZES = CausalLanguageModel(pieces=90, width=16, layers=1, heads=2, positions=24
 
 
 def talks(number: int, corpus: str = "dailydialog") -> tuple[Dialogue, ...]:
-    """Return dialogues made of the same few utterances, all different."""
+    """Return different dialogues made of the same few utterances."""
     return tuple(Dialogue(f"{corpus}-{index}", corpus, "train", tuple(
         Utterance("AB"[turn % 2], f"{TALK[(index + turn) % len(TALK)]} {index}") for turn in range(4 + index % 3)))
         for index in range(number))

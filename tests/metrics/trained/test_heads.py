@@ -148,7 +148,7 @@ def test_corpora_without_examples_are_refused(requested: str, home: Path) -> Non
 
 
 ALONE = {"mme-fm", "mme-em", "usl-h-vup", "usl-h-mlm", "usr-mlm"}
-"""Columns that use the response alone."""
+"""Columns that use only the response."""
 
 
 def test_shipped_metrics_learn_and_score(tiny_encoder: Path, tiny_weights: Path) -> None:
