@@ -69,7 +69,7 @@ def parser(only: str = "") -> argparse.ArgumentParser:
         sub.add_argument("--home", type=Path, metavar="DIR",
                          help="folder of imported data (default: HARNESS_HOME, else the user's data folder)")
         if only in ("", name):
-            suffix = "_" if name in ("import", "list") else ""  # not Python's own names
+            suffix = "_" if name in ("import", "list") else ""  # these names have a meaning in Python
             command = importlib.import_module(f"harness.commands.{name}{suffix}")
             command.configure(sub)
             sub.set_defaults(execute=command.run)
@@ -138,7 +138,7 @@ def _execute(words: Sequence[str]) -> int:
                 stream.reconfigure(errors="replace")
         if args.command != "run":  # its home may come from a config file
             args.home = home_folder(args.home)
-            from benchmarks import registry  # imported here, since `run` and --help do not need it
+            from benchmarks import registry  # imported here because `run` and --help do not need it
 
             registry.register_home(args.home)
         return int(args.execute(args))

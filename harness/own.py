@@ -126,7 +126,7 @@ def import_paths(names: Iterable[str], home: Path, reading: Reading | None = Non
     paths = {name_of(name): (card_of(name), table_of(name)) for name in names}
     if reading and (reading.columns or reading.scales) and not any(table for _, table in paths.values()):
         raise BadConfig("--columns and --scale are for tables of ratings; cards and registered datasets "
-                        f"({', '.join(paths) or 'all that are run here'}) define their own")
+                        f"({', '.join(paths) or 'all datasets of this run'}) define their own")
     for card, table in paths.values():
         if card:
             import_card(card, home)

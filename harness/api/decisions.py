@@ -45,7 +45,7 @@ def estimate(dataset: Any, metric: str, *, column: str = "", by: By = "system", 
 
 def power(results: Results, dataset: str, quality: str = "", *, between: Between = "columns", pair: Sequence[str] = (),
           contexts: Sequence[int] = (), raters: Sequence[float] = ()) -> pandas.DataFrame:
-    """Return the difference that a dataset of the results can detect, and the contexts that a pair needs.
+    """Return the smallest difference that a dataset of the results can detect, and the contexts that a pair needs.
 
     A row is a `Power`: one per quality, number of raters and number of contexts, starting with the data's own. `pair`
     names two columns or systems, by default the leader and the runner-up.

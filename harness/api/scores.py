@@ -37,7 +37,7 @@ from metrics.models.service import Choice, Models
 FIELDS = ("id", "context", "response", "dialogue", "references", "facts", "system", "language")
 SINGULAR = {"reference": "references", "fact": "facts"}
 CUTOFF = 0.75
-"""The difflib ratio from which a name counts as a misspelled field."""
+"""The smallest difflib ratio at which a name counts as a misspelled field."""
 
 
 def score(

@@ -60,6 +60,6 @@ def _scores(points: ItemScores, name: str, row: int) -> str:
 
 
 def _exchanges(judge: Judge | LocalJudge, item: Item, home: Path) -> Iterator[tuple[prompts.Question, Any]]:
-    """Yield the questions about an item with their stored answers; None for a local judge, whose are not stored."""
+    """Yield the questions about an item with their stored answers; None for a local judge, which stores none."""
     for question in prompts.questions(judge.prompt, item) if judge.takes(item) else ():
         yield question, tuple(judge.stored(question, Models(home))) if isinstance(judge, Judge) else None

@@ -32,7 +32,7 @@ class Once(argparse.Action):
 
 
 def number(kind: type[float], expected: str, least: float) -> Callable[[str], float]:
-    """Return the type of a flag whose value is a number from `least` on, described as `expected`."""
+    """Return the type of a flag whose value is a number of at least `least`; `expected` describes it in errors."""
     def parse(text: str) -> float:
         with contextlib.suppress(ValueError):
             if least <= (value := kind(text)) < math.inf:

@@ -181,7 +181,7 @@ def by_wmt25(chosen: Selection) -> Iterator[tuple[str, list[dict[str, object]]]]
 
 
 def comparison_tables(chosen: Selection) -> Iterator[str]:
-    """Yield a table per target of the comparisons of the best column or of the selected columns, its rivals first."""
+    """Yield a table per target with the comparisons of the best or selected columns, the leader's closest first."""
     best = {target: rows[0].column for target, rows in chosen.correlations().items()}
     draws = _draws(chosen) if chosen.test.startswith("perm-both") else 0
     for target, comparisons in chosen.comparisons().items():

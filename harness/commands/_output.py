@@ -20,13 +20,13 @@ LISTING = ".published.json"
 """Lists the files of a site, so that the next one can delete those that it lacks."""
 
 WORD = re.compile(r"[^\W\de_]")
-"""A letter other than the e of an exponent."""
+"""Matches a letter other than the e of an exponent."""
 DATA = {"sample": "the bundled sample (made by a script, simulated raters)", "real": "real human judgements",
         "own": "your own datasets"}
 
 
 def table(caption: str, heads: Sequence[str], data: str, rows: Iterable[Sequence[str]]) -> str:
-    """Format a table for the terminal: columns without words are right-aligned, the first with words names rows."""
+    """Format a table for the terminal; columns without words are right-aligned, the first with words names the rows."""
     listed = list(rows)
     worded = [any(WORD.search(row[position].replace(" to ", "")) for row in listed) for position in range(len(heads))]
     headings = (Heading(head, "number" if not worded[position] else "words" if any(worded[:position]) else "stub")

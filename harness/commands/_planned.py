@@ -27,7 +27,7 @@ LONG = 60.0
 
 
 def soon(plan: Plan, work: Workspace) -> list[Chosen]:
-    """Return the metrics of a plan that are not expected to be slow, and whose inputs are not."""
+    """Return the metrics of a plan that are not expected to be slow and have no slow inputs."""
     expected: dict[str, float] = defaultdict(float)
     for card in plan.cards:
         with contextlib.suppress(BadStore):

@@ -53,7 +53,7 @@ def _settings(folder: Path, before: Results, args: argparse.Namespace) -> Settin
     if args.ratings and hashlib.sha256(args.ratings.read_bytes()).hexdigest() != digest:
         raise BadConfig(f"--ratings {args.ratings}: not the file used by the run" if digest else
                         f"--ratings {args.ratings}: the run used no private ratings")
-    repeated.columns = repeated.scale = None  # the home stores the table as it was read
+    repeated.columns = repeated.scale = None  # the home stores tables with the columns and scales already applied
     for name, value in vars(args).items():
         if value is not None and name not in ("with_", "rescore"):  # these two are for bundles
             setattr(repeated, name, value)

@@ -22,7 +22,7 @@ from harness.errors import BadConfig
 TIMEOUT = 300.0
 SHOWN = 20  # maximum number of problems printed
 ITEM = re.compile(" for item '.*'$")
-"""The item in a finding, ignored when findings are grouped by reason."""
+"""Matches the item in a finding; it is ignored when findings are grouped by reason."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

@@ -63,7 +63,7 @@ def _metrics(_home: Path) -> Iterator[str]:
 
 
 def _models(home: Path) -> Iterator[str]:
-    """List the models that can be downloaded, the shipped one, then any others available here."""
+    """List the models that can be downloaded, the shipped one, and then the others available here."""
     available = {model.name: model.origin for model in weights.installed(home)}
     yield f"{'name':<22} {'kind':<8} parameters   to fetch  {'licence':<18} location, or how to get it"
     for name, card in catalogue.cards().items():

@@ -23,7 +23,7 @@ from metrics.external.isolation.serving import columns_of, columns_record, serve
 from metrics.models.service import Models
 
 ELSEWHERE = "another process"
-"""The check that takes two processes, since hashes of strings, and so the order of sets, differ between them."""
+"""The check that takes two processes: hashes of strings, and so the order of sets, differ between processes."""
 
 
 def findings(metric: str, home: Path, timeout: float) -> Iterator[Finding]:

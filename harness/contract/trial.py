@@ -60,7 +60,7 @@ class Trial:
 
     @functools.cached_property
     def sampled(self) -> tuple[list[tuple[Dataset, ScoredColumns]], list[CannotScore]]:
-        """Datasets of the sample with their scores, and why others have none; CannotScore if none can be scored."""
+        """Datasets of the sample with their scores, and why others have none; raises CannotScore if none has."""
         scored: list[tuple[Dataset, ScoredColumns]] = []
         reasons: list[CannotScore] = []
         scorable = [dataset for dataset in self.sample if not score.unmet(self.metric, dataset)]
@@ -75,7 +75,7 @@ class Trial:
 
     @property
     def first(self) -> tuple[Dataset, ScoredColumns]:
-        """The first scored dataset of the sample with its scores; CannotScore if there is none."""
+        """The first scored dataset of the sample with its scores; raises CannotScore if there is none."""
         scored, reasons = self.sampled
         if not scored:
             raise CannotScore(f"scores nothing of the sample: {reasons[0]}")
@@ -88,7 +88,7 @@ class Trial:
         return dataset, self.scored(dataset)
 
     def scored(self, dataset: Dataset) -> ScoredColumns:
-        """Return checked columns; a failure raises Broken, CannotScore and MissingResource pass through."""
+        """Return checked columns; raise Broken for a failure, but let CannotScore and MissingResource pass through."""
         try:
             return score.score(self.metric, dataset, self.models).columns
         except (CannotScore, MissingResource, KeyboardInterrupt):

@@ -2,7 +2,7 @@
 
 A random sample of each dataset's items is used (300 for MME-CRS, as in its paper). A quality with too few rated items
 in the sample, or with constant ratings, is left out with the reason; so is a dataset on which an input cannot be
-scored. An input with too few scores among the rated items has no correlation there.
+scored. An input with too few scores among a quality's rated items has no correlation with that quality.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from metrics.evidence import Evidence, Vector
 from metrics.metric import MetricCard
 
 INPUTS = {"context-overlap": 0.5, "log(length)": 0.3, "distinct-1": 0.2}
-"""Weights by input: METRIC, METRIC[options], METRIC/COLUMN, or a column; log(...) of one."""
+"""Weights by input: METRIC, METRIC[options], METRIC/COLUMN or a column, or log(...) of one of these."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +25,7 @@ class MyMetric(Composite):
 
     @property
     def learns(self) -> bool:
-        """Return False for fixed weights; with True, and without `scaled`, `harness calibrate` learns them."""
+        """Return False for fixed weights; if you return True and omit `scaled`, `harness calibrate` learns them."""
         return False
 
     def made_of(self) -> tuple[Input, ...]:
