@@ -68,9 +68,8 @@ def lines(plan: Plan, work: Workspace) -> Iterator[str]:
         for label, estimate in estimates.values():
             yield f"  {label:<24} to be scored{estimate}, as an input"
     if seconds:
-        others = work.progress.others if math.isfinite(work.progress.others) else 0.0
         more = f", plus {plural(len(unmeasured), 'metric')} not measured before" if unmeasured else ""
-        yield f"estimated from earlier runs, with one worker: {duration(seconds + others)}{more}"
+        yield f"estimated from earlier runs, with one worker: {duration(seconds + work.progress.others)}{more}"
     elif unmeasured:
         yield "time: unknown, since no run has measured these metrics here"
 

@@ -18,7 +18,6 @@ from harness.run import unchanged
 from harness.run.plan import Plan
 from harness.run.workspace import Workspace
 from harness.scoring import composites
-from harness.scoring.costs import seconds
 from harness.scoring.pairs import Pair, pairs
 from harness.scoring.parts import Key, ScoreParts, cut_pairs, in_process, score_pairs
 from harness.scoring.progress import SCORING
@@ -122,5 +121,5 @@ def to_score(plan: Plan, work: Workspace, dataset: Dataset) -> list[Pair]:
     """List the pairs to be scored on a dataset."""
     reused, size = plan.reused.scores(dataset), work.progress.size(dataset)
     return pairs(dataset, [chosen for chosen in plan.chosen if chosen.label not in reused], work.models, work.store,
-                 {label: seconds(cost, size) for label, cost in work.progress.earlier.items()},
+                 {label: float(cost @ size) for label, cost in work.progress.earlier.items()},
                  rescore=plan.settings.rescore, known=plan.reused.inputs(dataset))

@@ -55,7 +55,7 @@ def open_workspace(plan: Plan, home: Path, out: Path, *, log: bool = False) -> W
             raise BadConfig(suggestion)
     store = ScoreStore(settings.store or out / "scores")
     earlier = costs.read(home, plan.chosen, models, shipped=not settings.dry_run)
-    others = earlier.get(costs.OTHERS, costs.Cost(math.nan, 0, 0)).item * len(plan.chosen) * plan.targets
+    others = float(sum(earlier.get(costs.OTHERS, ()))) * len(plan.chosen) * plan.targets
     progress = RunProgress(out / LOG if log else None, earlier=earlier, others=others)  # times the cluster's start
     executor: Cluster | None = None
     if settings.executor != "local" and not settings.dry_run:

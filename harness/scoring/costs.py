@@ -1,9 +1,10 @@
 """Measured times, kept in the home by machine, metric and models to estimate the time of later runs.
 
-The cost of a metric is its seconds per item, per character of response and per character of context. All other stages
-together have a single cost, per metric and target. If the home has no times, a run starts from costs.json beside this
-module, which `harness run --all --sample 60` measured with the default models on two cores and 25 datasets, and scales
-these times by its own speed.
+A size has three numbers: of items, of characters of their responses, and of characters of their contexts. A cost has
+the seconds for one of each, so that `cost @ size` is a time. All other stages together have a single cost, per metric
+and target. If the home has no times, a run starts from costs.json beside this module, which
+`harness run --all --sample 60` measured with the default models on two cores and 25 datasets, and scales these times by
+its own speed.
 """
 
 from __future__ import annotations
@@ -11,11 +12,12 @@ from __future__ import annotations
 import contextlib
 import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from benchmarks.dataset import Dataset
 from benchmarks.storage.files import write_atomically
@@ -26,7 +28,7 @@ from metrics.registry import Chosen
 
 FILE = "costs.json"
 OTHERS = ""
-"""The label of the stages other than scoring."""
+"""The label of the stages other than scoring; their cost does not depend on the device."""
 SAMPLED = 1000
 """Maximum number of items read to estimate the size of a dataset."""
 REPEATED = 0.02
@@ -35,28 +37,11 @@ ENOUGH = 5
 """Minimum number of datasets to estimate a cost; with fewer, the earlier or usual cost is scaled."""
 
 
-class Size(NamedTuple):
-    """Items, characters of their responses, and characters of their contexts."""
+Cost: TypeAlias = npt.NDArray[np.float64]
+Size: TypeAlias = npt.NDArray[np.float64]
 
-    items: float
-    response: float
-    context: float
-
-
-class Cost(NamedTuple):
-    """Seconds per item, per character of response, and per character of context."""
-
-    item: float
-    response: float
-    context: float
-
-
-USUAL = Cost(0.0, 1.0, 0.25)
+USUAL: Cost = np.array([0.0, 1.0, 0.25])
 """The relative cost of a metric that has not been measured."""
-
-
-def seconds(cost: Cost, size: Size) -> float:
-    return sum(part * amount for part, amount in zip(cost, size, strict=True))
 
 
 def read(home: Path, chosen: Iterable[Chosen], models: Models, *, shipped: bool = True) -> dict[str, Cost]:
@@ -68,11 +53,11 @@ def read(home: Path, chosen: Iterable[Chosen], models: Models, *, shipped: bool 
 def note(home: Path, chosen: Iterable[Chosen], models: Models, measured: Mapping[str, Cost]) -> None:
     """Save the costs of a run by label; do nothing if the home is not writable."""
     keys = _keys(chosen, models)
-    stored = _stored(home) | {keys[label]: Cost(*(float(f"{part:.3g}") for part in cost))
-                              for label, cost in measured.items() if label in keys}
+    stored = _stored(home) | {keys[label]: cost for label, cost in measured.items() if label in keys}
     with contextlib.suppress(OSError):
         home.mkdir(parents=True, exist_ok=True)
-        lines = ",\n".join(f" {json.dumps(key)}: {json.dumps(cost)}" for key, cost in sorted(stored.items()))
+        lines = ",\n".join(f" {json.dumps(key)}: {[float(f'{part:.3g}') for part in cost]}"
+                          for key, cost in sorted(stored.items()))
         write_atomically(home / FILE, f"{{\n{lines}\n}}\n".encode())
 
 
@@ -86,30 +71,36 @@ def size(dataset: Dataset, seen: set[int]) -> Size:
         read = sum(map(len, context))
         total += np.array([1, len(reply) + whole * read, read * (not whole)]) * (REPEATED if text in seen else 1)
         seen.add(text)
-    return Size(*(total / max(1, len(items))).tolist())
+    mean: Size = total / max(1, len(items))
+    return mean
 
 
-def estimated(parts: Sequence[tuple[float, Size]], earlier: Cost | None) -> Cost:
+def estimated(parts: Collection[tuple[float, Size]], earlier: Cost | None) -> Cost:
     """Estimate the cost of a metric from the seconds and sizes of datasets, and from its cost in earlier runs."""
     took, sizes = np.array([took for took, _ in parts]), np.array([size for _, size in parts])
-    if len(parts) >= ENOUGH and took.all():
-        from scipy.optimize import nnls
+    if len(parts) < ENOUGH or not took.all():
+        return scaled(parts, earlier)
+    from scipy.optimize import nnls
 
-        cost, _ = nnls(sizes / took[:, None], np.ones(len(parts)))
-        return Cost(*cost.tolist())
-    cost = np.array(earlier or USUAL)
-    return Cost(*(cost * took.sum() / max(1e-9, (sizes @ cost).sum())).tolist())
+    cost: Cost = nnls(sizes / took[:, None], np.ones(len(parts)))[0]
+    return cost
+
+
+def scaled(parts: Collection[tuple[float, Size]], earlier: Cost | None) -> Cost:
+    """Return an earlier cost, or the usual one, multiplied so that some parts take as long as they took."""
+    cost = USUAL if earlier is None else earlier
+    return cost * (sum(took for took, _ in parts) / max(1e-9, sum(cost @ size for _, size in parts)))
 
 
 def _stored(home: Path) -> dict[str, Cost]:
     """Return the valid entries of the file; none if it is missing or damaged."""
     try:
-        return {key: Cost(*cost) for key, cost in json.loads((home / FILE).read_bytes()).items()
+        return {key: np.array(cost) for key, cost in json.loads((home / FILE).read_bytes()).items()
                 if type(cost) is list and len(cost) == len(USUAL) and 0 < sum(cost) < math.inf and min(cost) >= 0}
     except (OSError, ValueError, AttributeError, TypeError):
         return {}
 
 
 def _keys(chosen: Iterable[Chosen], models: Models) -> dict[str, str]:
-    groups = {part.label: shared(part.metric, models) for part in composites.parts(chosen)} | {OTHERS: ""}
-    return {label: f"{models.machine}|{label}|{group}" for label, group in groups.items()}
+    return {part.label: f"{models.machine}|{part.label}|{shared(part.metric, models)}"
+            for part in composites.parts(chosen)} | {OTHERS: OTHERS}

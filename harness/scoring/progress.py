@@ -2,7 +2,7 @@
 
     {"at": 3.2, "event": "part", "worker": 0, "dataset": ..., "metric": ..., "items": [0, 64], "seconds": 1.5, ...}
     {"at": 4.0, "event": "stage", "stage": "correlating", "dataset": ..., "seconds": 0.8}
-    {"at": 4.1, "event": "left", "of": "run", "seconds": 17.0}
+    {"at": 4.1, "event": "left", "seconds": 17.0}
     {"at": 4.2, "event": "note", "text": ...}
 
 `at` is the end of an event, in seconds since the run began.
@@ -15,7 +15,6 @@ import contextlib
 import itertools
 import json
 import math
-import operator
 import shutil
 import sys
 import threading
@@ -26,10 +25,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TextIO
 
+import numpy as np
+
 from benchmarks.dataset import Dataset
 from benchmarks.redaction import redacted
 from harness.scoring import costs
-from harness.scoring.costs import USUAL, Cost, Size
+from harness.scoring.costs import Cost, Size
 from harness.scoring.store import Span
 from metrics.models.reading import READING
 
@@ -79,7 +80,7 @@ class RunProgress:
     earlier      the cost of each metric in earlier runs
     paces        for scored parts, their seconds relative to an earlier run, and their seconds in that run
     sizes        the mean size of an item of each dataset; dialogues `seen` in an earlier dataset hardly count
-    others       expected seconds of all stages but scoring; NaN if unknown, infinite to show no time left
+    others       expected seconds of all stages but scoring; infinite to show no time left
     running      the part that this process is scoring, and its start
     lacking      number of pairs of metric and dataset that proved to lack a resource
     position     position of the dataset, such as " (2 of 5)"
@@ -102,7 +103,7 @@ class RunProgress:
     paces: list[tuple[float, float]] = field(default_factory=lambda: [(1.0, STEADY)])
     sizes: dict[str, Size] = field(default_factory=dict)
     seen: set[int] = field(default_factory=set)
-    others: float = math.nan
+    others: float = 0.0
     running: tuple[Part, float] | None = None
     _stage: tuple[str, str, float] = ("", "", 0.0)
     _tokens: int = field(default_factory=lambda: READING.tokens)
@@ -132,8 +133,8 @@ class RunProgress:
             if expected:
                 bisect.insort(self.paces, (seconds / expected, expected))
             self.items += last - first
-            earlier, read = self.measured[metric].get(dataset, (0.0, Size(0, 0, 0)))
-            self.measured[metric][dataset] = earlier + seconds, Size(*map(operator.add, read, self._size(part)))
+            took, size = self.measured[metric].get(dataset, (0.0, 0.0))
+            self.measured[metric][dataset] = took + seconds, size + self._size(part)
         self._log({"event": "part", "worker": worker, "dataset": dataset, "metric": metric, "items": [first, last],
                    "seconds": round(seconds, 6), "outcome": outcome})
 
@@ -147,9 +148,9 @@ class RunProgress:
     def new_costs(self, targets: int) -> dict[str, Cost]:
         """Return the cost of each metric in this run and of the other stages per target, for later estimates."""
         other = sum(seconds for name, seconds in self.stages.items() if name != SCORING)
-        measured = {metric: costs.estimated([*parts.values()], self.earlier.get(metric))
+        measured = {metric: costs.estimated(parts.values(), self.earlier.get(metric))
                     for metric, parts in self.measured.items()}
-        return measured | {costs.OTHERS: Cost(other / max(1, targets), 0, 0)}
+        return measured | {costs.OTHERS: np.array([other / max(1, targets), 0, 0])}
 
     @contextlib.contextmanager
     def stage(self, name: str, dataset: str = "") -> Iterator[None]:
@@ -184,16 +185,14 @@ class RunProgress:
 
     def _left(self) -> str:
         """Return the time left in words; "" while the speed of a metric is not known."""
-        left, (stage, _, start) = self._scoring_left(), self._stage
+        stage, _, start = self._stage
         spent = sum(seconds for name, seconds in self.stages.items() if name != SCORING)
         spent += time.monotonic() - start if stage != SCORING else 0.0
-        known = not math.isnan(self.others)
-        left += max(0.0, self.others * self._slowdown() - spent) if known else 0.0
+        left = self._scoring_left() + max(0.0, self.others * self._slowdown() - spent)
         if not 0 < left < math.inf:
             return ""
-        of = "run" if known else SCORING
-        self._log({"event": "left", "of": of, "seconds": round(left, 3)})
-        return f"  about {duration(left)}{f' of {SCORING}' if of == SCORING else ''} left"
+        self._log({"event": "left", "seconds": round(left, 3)})
+        return f"  about {duration(left)} left"
 
     def _scoring_left(self) -> float:
         """Estimate the time of all waiting parts; infinite while the speed of a metric is not known."""
@@ -208,8 +207,7 @@ class RunProgress:
             expected = known * slowdown
             if measured:
                 done = [measured[dataset]] if dataset in measured else measured.values()
-                expected = sum(took for took, _ in done) * self._weight(metric, self._size(part)) / max(
-                    1e-9, sum(self._weight(metric, size) for _, size in done))
+                expected = costs.scaled(done, self.earlier.get(metric)) @ self._size(part)
             if part == running and expected:
                 left += max(0.0, max(by_share, expected) - spent)
             else:
@@ -224,11 +222,7 @@ class RunProgress:
 
     def _size(self, part: Part) -> Size:
         dataset, _, (first, last) = part
-        return Size(*((last - first) * amount for amount in self.sizes.get(dataset, Size(1, 1, 1))))
-
-    def _weight(self, metric: str, size: Size) -> float:
-        """Return the seconds at the cost of earlier runs, or a relative time if there were none."""
-        return costs.seconds(self.earlier.get(metric, USUAL), size)
+        return (last - first) * self.sizes.get(dataset, np.ones(3))
 
     def summary(self) -> str:
         """Return the time by stage and by metric."""

@@ -6,6 +6,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from harness.scoring import composites, costs
@@ -47,10 +48,10 @@ def test_parts_throughput_and_time_left(monkeypatch: pytest.MonkeyPatch) -> None
         READING.requested += 400
         READING.read(100)
         clock[0] += 10
-        line = "1/4 parts  7 tokens/s  about 0:37 of scoring left  toy (2 of 3)"
+        line = "1/4 parts  7 tokens/s  about 0:37 left  toy (2 of 3)"
         assert progress.line() == line, "a quarter of 400 tokens took 10 s: 30 more, 40 on the next, 4 for the other"
         progress.part_ended(third, 10.0, "scored")
-        assert "  about 7.0 s of scoring left" in progress.line()
+        assert "  about 7.0 s left" in progress.line()
     clock[0] += 2
     with progress.stage("correlating", "toy"):
         assert progress.line().startswith("correlating toy  2/4 parts  ")
@@ -86,13 +87,12 @@ def test_shipped_times_cover_the_metrics_that_read_models(tmp_path: Path) -> Non
 
 
 def test_costs_are_estimated_from_several_datasets_or_scaled() -> None:
-    cost = (0.02, 1e-4, 1e-5)
-    parts = [(costs.seconds(cost, size), size) for size in ((9.0, 400.0, 9.0), (5.0, 500.0, 5e3), (7.0, 90.0, 1e3),
-                                                            (20.0, 8e3, 2e4), (3.0, 300.0, 0.0))]
+    cost = np.array([0.02, 1e-4, 1e-5])
+    sizes = np.array([(9, 400, 9), (5, 500, 5e3), (7, 90, 1e3), (20, 8e3, 2e4), (3, 300, 0)])
+    parts = [(cost @ size, size) for size in sizes]
     assert costs.estimated(parts, None) == pytest.approx(cost)
-    assert costs.estimated([(2 * seconds, size) for seconds, size in parts[:2]], cost) == pytest.approx(
-        tuple(2 * part for part in cost))
-    assert costs.estimated([(6.0, (10.0, 100.0, 200.0))], None) == pytest.approx((0, 0.04, 0.01))
+    assert costs.estimated([(2 * seconds, size) for seconds, size in parts[:2]], cost) == pytest.approx(2 * cost)
+    assert costs.estimated([(6.0, np.array([10, 100, 200]))], None) == pytest.approx([0, 0.04, 0.01])
 
 
 @pytest.mark.parametrize("stream", [io.StringIO(), Terminal()])
