@@ -17,7 +17,7 @@ from harness.run.rank import RULES, dataset_mean
 COMMAND = "harness challenge publish dstc10-track5"
 LEAD = ("Numbers that papers about DSTC10 Track 5 report for the teams' submissions, averages recomputed from them, "
         "and this run on the same data. No team's submission was run here.")
-PUBLISHED = "published numbers: the organisers' paper and MME-CRS, nothing of this run"
+PUBLISHED = "published numbers: the organisers' paper and MME-CRS, not this run"
 RULE_TITLES = {"test": "test rule: mean over all qualities of all datasets",
                "dev": "dev rule: mean over datasets of the mean over their qualities",
                "borda": "Borda: competitors beaten, summed over the columns"}
@@ -32,8 +32,8 @@ REMARKS = (
     "recomputed: from the other numbers in the same table, which are rounded.",
     ("The organisers ranked submissions by the dev rule on development and by the test rule on test datasets. The "
      "tables have one average per dataset; under the test rule, each is weighted by the dataset's number of qualities. "
-     "Team 5 is MME-CRS; its own paper reports a different run from the organisers' paper, and names the teams after "
-     "it only Top 2 to Top 5."))
+     "Team 5 is MME-CRS; its own paper reports a different run from the organisers' paper, and calls the teams "
+     "ranked below it only Top 2 to Top 5."))
 MOST_COLUMNS = 12
 PRINTED_TEAM = "challenge, as published"
 
@@ -135,5 +135,5 @@ def _comparison(report: Results) -> Iterator[Grid]:
                    for column, number_, value, qualities in measured.printed_beside(report)})
     if rows:
         yield Grid("beside-print", "Published numbers of each metric, and this run",
-                   ("column", "dataset", "published quality", "published as, in", "published", "this run",
-                    "ours is of"), tuple(rows), "real human judgements; Spearman")
+                   ("column", "dataset", "published quality", "published in", "published", "this run",
+                    "our quality"), tuple(rows), "real human judgements; Spearman")

@@ -74,7 +74,7 @@ def gather(report: Results, rule: Rule, names: Collection[str], others: Collecti
 
 
 def columns(report: Results) -> dict[tuple[str, str], dict[Target, float]]:
-    """Return the finite Spearman correlations with real ratings, by metric and column, without those fitted on them."""
+    """Return the finite Spearman correlations with real ratings, without those of metrics fitted on these ratings."""
     real = {entry.name for entry in report.datasets if entry.kind == "real"}
     rows = (row for row in report.correlations if row.statistic == "spearman" and row.dataset in real)
     values = by_column(unseen(rows, report.metrics, report.datasets))
@@ -121,6 +121,6 @@ def printed_beside(report: Results) -> Iterator[tuple[str, PrintedNumber, float,
 
 
 def plain(column: str) -> str:
-    """Return a name in lower case without options and punctuation, in which papers and columns agree."""
+    """Return a name in lower case without options and punctuation, so that names in papers match columns."""
     bare = re.sub(r"[^a-z0-9]", "", column.partition("[")[0].casefold())
     return ALIASES.get(bare, bare)

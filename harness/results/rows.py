@@ -224,8 +224,8 @@ class Failure:
 class Timing:
     """The time that scoring a dataset with a metric took; `day` is the date in ISO format.
 
-    `alone` is the time that the metric would take by itself: without loading models, but with the texts that are cached
-    because another metric has read them, and with the inputs of a composite.
+    `alone` is the time that the metric would take by itself: without loading models, but reusing texts that another
+    metric has cached, and including the inputs of a composite.
     """
 
     KEY: ClassVar = ("dataset", "metric")

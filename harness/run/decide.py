@@ -79,7 +79,7 @@ def _note(target: TargetData, row: int, votes: Array, *, exchangeable: bool) -> 
     values = votes[:, shared][np.isfinite(votes[:, shared])]
     reason = undefined(target.panel(row))
     notes = {reason: True, SINGLE: not shared.any(),
-             "every vote on items with several is the same":
+             "all votes on items with several votes are equal":
                  values.size > 0 and np.ptp(values) == 0 and reason != "every rating is the same",
              f"raters {few if target.judged.raters else 'unknown'}, votes taken as exchangeable":
                  exchangeable and shared.any(),

@@ -190,7 +190,8 @@ def load_named(name: str, home: Path, settings: Settings) -> Dataset | None:
 def sampled(items: Sequence[Item], size: int, seed: str) -> tuple[Item, ...]:
     """Draw whole contexts at random, at least one, up to `size` items; return the items in their original order.
 
-    The next context always belongs to the system with the fewest items so far. Smaller samples are subsets of larger.
+    The next context always belongs to the system with the fewest items so far. Smaller samples are subsets of larger
+    ones.
     """
     contexts: dict[object, list[int]] = defaultdict(list)
     for index, item in enumerate(items):

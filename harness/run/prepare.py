@@ -54,7 +54,7 @@ def prepare(requested: Settings) -> tuple[Plan, Workspace]:
 
 
 def _check_score_files(prepared: Plan, home: Path) -> None:
-    """Raise BadConfig for a score file that seems made for real data, some of whose ids the bundled sample shares."""
+    """Raise BadConfig for a score file that seems to be for real data but shares ids with the bundled sample."""
     files = {pick.label: pick.metric.scores for pick in prepared.chosen if isinstance(pick.metric, ScoresOfFile)}
     if not files or prepared.settings.data == "real":
         return

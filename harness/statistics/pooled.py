@@ -104,7 +104,7 @@ def swapped(target: TargetScores, seed: int, draws: int = DRAWS, statistic: str 
     values, sums = contributions(target, "ranks" if statistic == "spearman" else statistic)
     rated = np.zeros(units, dtype=np.bool_)
     rated[target.context[np.isfinite(target.human)]] = True
-    correction = math.sqrt(units / (units - 1)) if units > 1 else 1.0  # they vary less than what they estimate
+    correction = math.sqrt(units / (units - 1)) if units > 1 else 1.0  # centred sums underestimate the variance
     return Swapped(target.dataset, values, sums, correction * (sums @ signs), rated)
 
 

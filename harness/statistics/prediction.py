@@ -32,7 +32,7 @@ from harness.statistics.panel import Array, Codes, Mask, Vector, centred
 from harness.statistics.significance import over_pairs
 
 FEW = 10
-"""Ratings below which their range says too little about the scale."""
+"""Number of ratings below which their range says too little about the scale."""
 
 
 @dataclass(frozen=True, slots=True)

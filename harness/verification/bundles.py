@@ -131,7 +131,7 @@ def _ranking(bundle: Results, here: Mapping[str, Dataset], correlations: Iterabl
         for row in (row for row in packed if row.metric in metrics):
             column = values.get((statistic, row.metric, row.column), {})
             covered = {target: value for target, value in column.items() if target in targets[name, origin]}
-            partial = row.rank is not None and not row.complete  # fitted on the others; its rank needs the whole report
+            partial = row.rank is not None and not row.complete  # fitted on missing targets; its rank needs all columns
             value = over(RULES[rule], covered, covered if partial else targets[name, origin]) \
                 if rule in RULES else math.nan
             recomputed = replace(row, value=value, covered=len(covered), targets=len(targets[name, origin]),

@@ -48,11 +48,11 @@ def findings(relations: Sequence[Relations], seed: int, draws: int) -> Findings:
             f"in pair.csv are of {draws} bootstrap draws of items (95 %). Seed: {seed}."),
             (f"strong with: ρ of {rules.STRONG:.2f} or more. Groups join pairs of {rules.JOINED:.2f} or more; a group "
              "is a representative with all qualities joined to it, and the representatives are the fewest that reach "
-             "everything."),
+             "every joined quality."),
             (f"selected: ρ with overall above {rules.OVERALL}, agreement {rules.AGREEMENT} or more, no answer at most "
              f"{100 * rules.ABSENT:.0f} %, in one group only, and its representative. agreement: Spearman's ρ of each "
-             "vote with the mean of all votes on its item. no answer: the share of votes not given, of the most that "
-             "an item has.")),
+             "vote with the mean of all votes on its item. no answer: the share of votes missing, out of the "
+             "most votes on any item.")),
         objects={kind: [{"dataset": row.dataset.card.name, "data": row.dataset.kind} | entry._asdict()
                         for row in relations for entry in entries(row)]
                  for kind, entries in (("pair", attrgetter("pairs")), ("choice", attrgetter("choices")))},

@@ -126,7 +126,7 @@ def groups(qualities: Sequence[str], pairs: Sequence[QualityPair], overall: Mapp
 
 
 def _representatives(joined: Mapping[str, set[str]], overall: Mapping[str, float]) -> tuple[str, ...]:
-    """Return the smallest set that reaches all; among several, by correlation with overall, then by partners."""
+    """Return the smallest set that reaches all; ties are broken by correlation with overall, then by partners."""
     single = tuple(name for name, others in joined.items() if not others)
     linked = [name for name in joined if name not in single]
     sets = ([names for names in itertools.combinations(linked, size)

@@ -44,7 +44,7 @@ NEUTRAL = " That is what I wanted to say about this."
 REVERSED = "Here the scale is reversed: the lowest number is the best rating, the highest number the worst."
 WORDS = {"conversation": "dialogue", "conversations": "dialogues", "reply": "response", "replies": "responses",
          "judge": "assess", "judged": "assessed", "relevant": "related", "whole": "integer", "steps": "stages"}
-"""Replacements for words of a prompt."""
+"""Replacements for words in a prompt."""
 
 SENTENCES = {
     "retest": ("asked again", "two answers to the same question correlate only {value}"),
@@ -57,7 +57,7 @@ SENTENCES = {
     "unread": ("without a score", "a share of {value} of the questions was refused or got no readable answer"),
     "agreement": ("correlation with people", "a correlation with people ({value}) is not established"),
     "kappa": ("weighted kappa with votes", "agreement with votes beyond chance (kappa {value}) is not established"),
-    "offset": ("mean difference to people", "scores differ from ratings by {value} of the scale on average")}
+    "offset": ("mean difference from people", "scores differ from ratings by {value} of the scale on average")}
 """Title of each check, and its sentence where it is flagged."""
 SIGNS = {"at least": "≥ {}", "at most": "≤ {}", "within": "± {}", "proved above": "> {}, proved"}
 
@@ -93,7 +93,7 @@ def study(request: StudyRequest) -> Findings:
 
 
 LIMITS = ("A check says \"look at this\" if its interval lies wholly beyond the limit (for \"proved\", not wholly "
-          "above). docs/judges.md says how often a fair judge is accused and a biased one caught.")
+          "above). docs/judges.md says how often a fair judge is flagged and a biased one caught.")
 
 
 def _line(check: Check) -> tuple[str, ...]:

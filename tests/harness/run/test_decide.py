@@ -78,7 +78,7 @@ def test_missing_scores_leave_the_other_columns_as_they_are(target: TargetData, 
 
 @pytest.mark.parametrize(("votes", "raters", "note", "has"), [
     ([(1.0,), (2.0,), (3.0,)] * 40, True, "no item has more than one vote", (False, True)),
-    ([(3.0, 3.0), (3.0, 3.0), (1.0,)] * 40, True, "every vote on items with several is the same", (True, True)),
+    ([(3.0, 3.0), (3.0, 3.0), (1.0,)] * 40, True, "all votes on items with several votes are equal", (True, True)),
     ([(1.0, 2.0), (3.0, 2.0), (5.0, 5.0)] * 40, True, "2 raters: each is compared with only one other", (True, True)),
     ([(1.0, 2.0), (3.0, 2.0), (5.0, 5.0)] * 40, False, "raters unknown, votes taken as exchangeable", (True, True)),
     ([(1.0, 2.0, 2.0), (3.0, 2.0, 2.0), (5.0, 5.0, 4.0)] * 4, True, "12 contexts: the test is rough below 30",

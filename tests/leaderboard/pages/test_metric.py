@@ -42,7 +42,7 @@ def test_metric_page_begins_with_summary_and_differences(results: Results) -> No
 
 
 def test_metric_page_has_published_values_of_its_columns(results: Results) -> None:
-    head = ("column", "dataset", "published quality", "published as, in", "published", "this run", "ours is of")
+    head = ("column", "dataset", "published quality", "published in", "published", "this run", "our quality")
     rows = tuple((column, "fed-turn", "overall", "BLEU, somewhere", printed, "0.300", "Overall")
                  for column, printed in (("bleu1", "0.5"), ("grade", "0.7")))
     printed = Exhibit("dstc10", "challenge", "", "", "", (Grid("beside-print", "", head, rows),))
