@@ -87,7 +87,7 @@ class Rating:
 class Quality:
     """A quality as its dataset spells it, with its scale if known.
 
-    `dimension` is the name under which the same quality of several datasets shares a board.
+    `dimension` is the common name that puts the same quality of several datasets on one board.
     """
 
     name: str
@@ -162,7 +162,7 @@ class DatasetCard:
 class Dataset:
     """A card with its items and ratings; pages never mix samples with imported or fetched data.
 
-    `scores` has the scores published with the items, by name and then by `ID` or `ID|quality`. Saving the dataset
+    `scores` holds the scores published with the items, by name and then by `ID` or `ID|quality`. Saving the dataset
     writes each to a score file; loading it does not read them back.
     """
 

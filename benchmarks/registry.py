@@ -76,5 +76,5 @@ def sample(chosen: DatasetCard) -> Dataset:
 
 
 def file_names(name: str) -> tuple[str, str]:
-    """Return the organisers' file names for a dataset, first the cleaned one, which the challenge scored."""
+    """Return the organisers' file names for a dataset; the cleaned one, which the challenge scored, comes first."""
     return f"{name}_clean_eval.json", f"{name}_eval.json"

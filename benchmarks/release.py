@@ -62,7 +62,8 @@ def read(path: Path, required: bool = True) -> Release:
         more = tuple(xdial.translations(files, registry.built_in()))
         if required and not (parsed or wordnet or more):
             expected = ", ".join(f"{name}_eval.json" for name in registry.names()[:3])
-            raise BenchmarkError(f"{path}: contains no file of the organisers' release ({expected}, ...) and no corpus")
+            raise BenchmarkError(f"{path}: contains neither a file of the organisers' release ({expected}, ...) nor a "
+                                 "corpus")
         if wordnet:
             check_wordnet(wordnet, str(wordnet))
         return Release(

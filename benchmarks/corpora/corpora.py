@@ -1,7 +1,7 @@
 """Corpora of dialogues to train metrics on.
 
 `load` returns the dialogues of the training splits, without those in an evaluation set (overlap.py) or repeated in
-another split. The format of the files is in files.py; the corpora are described in docs/training.md.
+another split. files.py defines the file format; docs/training.md describes the corpora.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ REPEATED = "also in another split"
 FORMAT = frozenset({"dialogue_id", "source", "split", "utterances", "duplicate_of_split"})
 TURN = frozenset({"speaker", "text"})
 HELD_OUT = ("valid", "val", "dev", "test", "eval")
-"""Prefixes of the splits of a user's file that are not used for training."""
+"""Prefixes of split names in a user's file; splits with such names are not used for training."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,8 +5,8 @@ The development and test parts are read from upstream's `dataset/dev.json` and `
     {"context": [...], "positive_responses": [...], "random_negative_responses": [...],
      "adversarial_negative_responses": [...]}
 
-or from the corpus `dailydialog_pp`, whose rows have `utterances` instead of `context`, and `split`. A context needs two
-relevant replies, since each is judged by the others.
+or from the corpus `dailydialog_pp`, whose rows have a `split`, and `utterances` instead of `context`. A context needs
+two relevant replies, since each is scored with the others as references.
 """
 
 from __future__ import annotations
@@ -70,7 +70,8 @@ def _context(name: str, where: str, row: Mapping[str, Any]) -> Context:
         if not isinstance(texts, list) or not texts or not all(isinstance(text, str) for text in texts):
             raise BadRecord(where, None, field, "should be a non-empty list of strings")
     if len(row[FIELDS["positive"]]) < 2:
-        raise BadRecord(where, None, FIELDS["positive"], "needs at least two, since each is judged by the others")
+        raise BadRecord(where, None, FIELDS["positive"], "needs at least two, since each is scored with the others as "
+                                                             "references")
     turns = tuple(Utterance(USER if (len(row["context"]) - number) % 2 else SYSTEM, text)
                   for number, text in enumerate(row["context"]))
     return Context(name, turns, {kind: tuple(row[field]) for kind, field in FIELDS.items()})

@@ -24,7 +24,7 @@ from benchmarks.storage.files import walk, write_atomically
 
 SUFFIXES = (".jsonl", ".jsonl.gz")
 LIST = "evaluation_overlap"
-"""Name of a list of dialogues in evaluation sets by id, which some collections of corpora include."""
+"""Name of the list of ids of evaluation dialogues that some collections of corpora include."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ CARDS: dict[str, CorpusCard] = {
 
 @dataclass(frozen=True, slots=True)
 class ImportedCorpus:
-    """A corpus file, or the list of dialogues in evaluation sets, and its number of rows."""
+    """A corpus file or the list of evaluation dialogues, and its number of rows."""
 
     name: str
     file: Path
@@ -77,7 +77,7 @@ def objects(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def ids(path: Path) -> Iterator[str]:
-    """Yield the ids in a list of dialogues."""
+    """Yield the ids in the list of evaluation dialogues."""
     for where, row in objects(path):
         if not isinstance(row.get("dialogue_id"), str):
             raise BadRecord(where, None, "dialogue_id", "should be text")
@@ -105,7 +105,7 @@ def find_corpora(path: Path) -> tuple[list[ImportedCorpus], list[str]]:
 
 
 def plain_name(file: Path) -> str:
-    """Return the name of a corpus from that of its file."""
+    """Return the corpus name for a file name."""
     return file.name.removesuffix(".gz").removesuffix(".jsonl")
 
 

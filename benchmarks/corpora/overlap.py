@@ -1,12 +1,12 @@
 """Overlap of a corpus with evaluation sets, found by content.
 
-A dialogue overlaps a context if they share at least two utterances and at least half of the context, or its only
-utterance. Utterances with fewer than 12 letters and digits are ignored, as are case, punctuation and spaces; a
+A dialogue overlaps a context if it shares at least two of the context's utterances and at least half of them, or the
+only one. Utterances with fewer than 12 letters and digits are ignored, as are case, punctuation and spaces; a
 conversation with only short utterances must match as a whole.
 
-`overlap.npz` has the contexts of the ten public evaluation sets of the organisers' release and of the test part of
-DailyDialog++, as digests that reveal no text. It is built from the organisers' folder and the corpora, reproducibly,
-by `python -m benchmarks.corpora.overlap human_evaluation_data corpora`. Evaluation sets in the home are added.
+`overlap.npz` holds the contexts of the ten public evaluation sets of the organisers' release and of the test part of
+DailyDialog++, as digests that reveal no text. It is built from the organisers' folder and the corpora, reproducibly, by
+`python -m benchmarks.corpora.overlap human_evaluation_data corpora`. Evaluation sets in the home are added.
 """
 
 from __future__ import annotations

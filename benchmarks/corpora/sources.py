@@ -135,7 +135,7 @@ def topical_chat(folder: Path) -> Iterator[CorpusRow]:
 
 
 def wizard_of_wikipedia(folder: Path) -> Iterator[CorpusRow]:
-    """Read a JSON list per split; upstream calls seen topics random split, unseen ones topic split."""
+    """Read a JSON list per split; upstream's `random_split` has seen topics, its `topic_split` unseen ones."""
     for split, stem in (("train", "train"), ("valid", "valid_random_split"), ("valid_unseen", "valid_topic_split"),
                         ("test", "test_random_split"), ("test_unseen", "test_topic_split")):
         for number, record in enumerate(official.load_json(find(folder, f"{stem}.json"))):

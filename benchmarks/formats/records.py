@@ -25,7 +25,7 @@ LARGEST = 1 << 18
 
 
 class Rule(NamedTuple):
-    """A rule for a field, used as Annotated[TYPE, RULE]: valid values in words, the check, and their names if listed.
+    """A rule for a field, used as Annotated[TYPE, RULE]: description, check, and the valid values if listed.
 
     A field Annotated[float, RULE] converts integers to float; plain float fields keep them.
     """

@@ -31,10 +31,10 @@ from benchmarks.sample.texts import (
     short_conversations,
 )
 
-SEED = 20212838  # the first from 20210700 on with which sets this small rank the systems as designed
+SEED = 20212838  # the first seed from 20210700 on for which such small sets rank the systems as designed
 DATA = Path(__file__).parent / "data"
 JUDGES = 3  # raters who compare two replies to the same context
-DISPUTED = 3  # clean files leave out rows whose votes on appropriateness differ by this much
+DISPUTED = 3  # clean files leave out rows whose votes on appropriateness differ by this much or more
 
 Row = dict[str, Any]
 
@@ -198,7 +198,7 @@ def drop_recovery_votes(rows: Sequence[Row], rng: np.random.Generator) -> None:
 
 
 def changed(construction: str, talk: Long, talks: Sequence[Long], rng: np.random.Generator) -> list[tuple[str, str]]:
-    """Apply a construction to the model's turns: it changes one turn to the slip, or two turns in three."""
+    """Apply a construction to the model's turns: it replaces one turn with the slip, or changes two turns in three."""
     turns, (position, slip) = list(talk.turns), talk.slip
     if construction in {"contradicting", "recovering"}:
         turns[position] = ("M", slip)

@@ -6,7 +6,7 @@ registration must be imported instead.
 The mirror is a Hugging Face dataset with the organisers' files, made for DSTC11 Track 4; it has the development sets
 except dstc6. Scripts written for it read DSTC_11_Track_4/metadata/dev/en/NAME/NAME_eval.json. It was first uploaded as
 an archive, later as a folder: the file in the folder is tried first, then the member of the archive, without
-downloading the rest. The format of its records was checked against scripts that read them, not against the data.
+downloading the rest. Its record format was checked against scripts that read it, not against the data.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def fetch_resource(name: str, home: Path) -> Path:
             file = download(url, folder / file_name(url))
             if name == resources.CONCEPTNET:
                 if not resources.keep_edges([file], home):
-                    raise BadArchive(f"{url}: holds no edge between two English terms")
+                    raise BadArchive(f"{url}: contains no edge between two English terms")
             else:
                 resources.check_wordnet(file, url)
                 resources.write(home, name, file.read_bytes())
@@ -150,7 +150,7 @@ def downloaded(home: Path, name: str, sources: Iterable[Source]) -> Iterator[Pat
 
 @contextmanager
 def download_folder(home: Path, name: str) -> Iterator[Path]:
-    """Yield the folder of a download, removed afterwards unless it can be resumed."""
+    """Yield a download folder; remove it afterwards unless the download can be resumed."""
     folder = home / "downloads" / name
     try:
         folder.mkdir(parents=True, exist_ok=True)

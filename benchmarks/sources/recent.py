@@ -71,7 +71,7 @@ def begin(path: Path, card: DatasetCard) -> Rows:
 
 
 def deco(path: Path, card: DatasetCard) -> Rows:
-    """DECO (Ghazarian et al., ACL 2023, ACCENT): does a reply make sense, and the events in it?
+    """DECO (Ghazarian et al., ACL 2023, ACCENT): do a reply and the events in it make sense?
 
     Upstream is a list of {history, response, system, general_cs_raw, event_cs_raw}: turns separated by </UTT>, three
     votes each by raters who are not identified.
@@ -152,7 +152,7 @@ def mrbench(path: Path, card: DatasetCard) -> Rows:
     """MRBench (Maurya et al., NAACL 2025): replies of language models and human tutors to a pupil who made a mistake.
 
     Upstream is a list of conversations: {conversation_history, anno_llm_responses: {tutor: {response, annotation}}}.
-    Annotators agreed on each answer. Some conversations share an id.
+    Each answer is the annotators' consensus. Some conversations share an id.
     """
     def read(record: Any) -> Iterator[RatedRow]:
         history = record["conversation_history"].replace("\xa0", " ")
@@ -195,7 +195,7 @@ def mtrag(path: Path, card: DatasetCard) -> Rows:
 def _spoken(text: str, prefixes: str, *, before: bool = True) -> list[Utterance]:
     """Split a conversation at its speaker prefixes; other lines continue the turn before them.
 
-    Text `before` the first prefix is the user's, or dropped.
+    With `before`, text before the first prefix is the user's; otherwise it is dropped.
     """
     first, *pieces = re.split(prefixes, text)
     turns = [Utterance(SPEAKERS[prefix], said) for prefix, said in zip(pieces[::2], pieces[1::2], strict=True)]

@@ -80,7 +80,7 @@ def read_each(file: Path, records: Iterable[Any], read: Read) -> Rows:
 
 @contextlib.contextmanager
 def expected_format(file: str, record: int | None = None) -> Iterator[None]:
-    """Convert errors of a converter whose input has an unexpected format to BadRecord."""
+    """Convert the errors that unexpected input causes in a converter to BadRecord."""
     try:
         yield
     except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:

@@ -86,7 +86,8 @@ def fed(path: Path, card: DatasetCard) -> Rows:
 def zhao(path: Path, card: DatasetCard) -> Rows:
     """Zhao et al. (ACL 2020): an object for each corpus, from dialogue id to its context, reference and responses.
 
-    Speakers are "floors". Responses without scores were not judged. The organisers' appropriateness is `overall`.
+    Upstream calls speakers "floors". Responses without scores were not judged. Upstream's `overall` is the organisers'
+    appropriateness.
     """
     fields = {quality.name: "overall" if quality.name == "appropriateness" else quality.name
               for quality in card.qualities}
@@ -115,7 +116,7 @@ def gupta(path: Path, _: DatasetCard) -> Rows:
 
 
 def see(path: Path, card: DatasetCard) -> Rows:
-    """See et al. (NAACL 2019): logs of PersonaChat dialogues as JSON lines, one file per system, in order of name.
+    """See et al. (NAACL 2019): logs of PersonaChat dialogues as JSON lines, one file per system, read in name order.
 
     A higher score is better, except for `inquisitive`, where 4 means too many questions. Items are numbered differently
     from the organisers'. Dialogues between two people have no scores and are left out.

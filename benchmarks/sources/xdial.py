@@ -2,8 +2,8 @@
 
 Upstream is a CSV for each dataset, NAME.csv or NAME.csv.gz, with `LANGUAGE_ctx` and `LANGUAGE_res` for each language
 (`LANGUAGE_dial` for whole dialogues), one turn per line, and `ratings`, the mean of one quality. Ids are in
-`dialogue_id`, else rows are numbered. Verified against the published files with ids added. Speakers are not named, so
-turns alternate.
+`dialogue_id`; without it, rows are numbered. Verified against the published files, with ids added. Speakers are not
+named, so turns alternate.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 Members must be plain files and folders below the target, or the archive is refused: no absolute paths, "..", drive
 letters, backslashes, links, devices, sparse files, encrypted or repeated members. An archive may unpack to at most
-GROWTH times its own size: text stays below 50 times, a bomb is near 1000. Callers unpack into a temporary folder, so a
-refused or broken archive leaves nothing behind.
+GROWTH times its own size: text grows less than 50-fold, a bomb about 1000-fold. Callers unpack into a temporary folder,
+so a refused or broken archive leaves nothing behind.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class _Refused(Exception):
 
 
 class _Limited:
-    """The stream of a tar, limited in bytes; this includes headers, since the name of a member can have gigabytes."""
+    """A tar stream with a byte limit, which also covers headers, since a member's name can have gigabytes."""
 
     def __init__(self, stream: IO[bytes], limit: int) -> None:
         self._stream, self._limit, self._read = stream, limit, 0

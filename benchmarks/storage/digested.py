@@ -1,4 +1,4 @@
-"""A key-value store, whose files carry the digests of their contents in their names.
+"""A key-value store whose file names contain digests of their contents.
 
 Scores, statistics, embeddings and judges' answers are kept in such stores.
 """

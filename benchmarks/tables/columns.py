@@ -27,7 +27,7 @@ FIRST = "first"
 LISTED = 12
 """Maximum number of names in a line of a report or message."""
 TEXT = 20
-"""Minimum mean length, in characters, of a column that is used as the response without a usual name."""
+"""Minimum mean length, in characters, for a column without a usual name to be used as the response."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class StatedQuality:
 class Recognised:
     """Columns by role, columns of votes, and ignored columns with reasons.
 
-    With `single`, a context is one turn even if it has several lines; with `of_card`, a card names the votes.
+    With `single`, a context is one turn even if it has several lines; with `of_card`, a card names the vote columns.
     """
 
     roles: Mapping[str, str]
@@ -80,7 +80,7 @@ def recognise(sheet: Sheet, stated: Mapping[str, str], scales: Sequence[tuple[st
               qualities: Mapping[str, StatedQuality] | None = None) -> Recognised:
     """Return the role of each column.
 
-    `stated` maps roles, or usual names of columns, to columns: `prompt=x` reads x as if its name were prompt. `scales`
+    `stated` maps roles, or usual names of columns, to columns: `prompt=x` reads x as if it were named prompt. `scales`
     are those of the user, `qualities` those of a card.
     """
     columns = stated_columns(sheet, stated)
@@ -119,7 +119,7 @@ def recognise(sheet: Sheet, stated: Mapping[str, str], scales: Sequence[tuple[st
     if not votes and not qualities:
         labels = "".join(f"; {name!r} holds {why}" for name, why in other.items() if "--scale" in why)
         raise BadRecord(sheet.file, None, "", f"no column holds ratings; the columns are {listed(sheet.columns)}"
-                                              f"{labels}. Name one by --columns rating=COLUMN")
+                                              f"{labels}. Name one with --columns rating=COLUMN")
     left_out |= {name: why for name, why in other.items() if name not in roles.values()}
     context = next((name for name in stated if name != "context" and role_of(name) == "context"), roles.get("context"))
     single = spelled(context or "") in NAMED["single"]
@@ -219,8 +219,8 @@ def _by_content(sheet: Sheet, roles: dict[str, str], other: Mapping[str, str], p
              and profiles[name].length / profiles[name].filled >= TEXT]
     if not texts:
         raise BadRecord(sheet.file, None, "", f"no column holds responses; the columns are {listed(sheet.columns)}. "
-                                              "Name it by --columns response=COLUMN (or dialogue=COLUMN), on a card "
-                                              'by columns = {response = "COLUMN"}')
+                                              "Name one with --columns response=COLUMN (or dialogue=COLUMN), or on a "
+                                              'card with columns = {response = "COLUMN"}')
     roles["response"] = texts[-1]
     if "context" not in roles and len(texts) > 1:
         roles["context"] = texts[-2]

@@ -1,4 +1,4 @@
-"""The names of columns: their words, their usual roles, and the quality and rater that the name of a rating has."""
+"""The names of columns: their words, their usual roles, and the quality and rater in the name of a rating column."""
 
 from __future__ import annotations
 

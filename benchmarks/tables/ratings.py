@@ -74,7 +74,7 @@ class _Items:
 
 def of_sheet(sheet: Sheet, stated: Mapping[str, str], scales: Sequence[tuple[str, ...]] = (),
              qualities: Mapping[str, StatedQuality] | None = None, language: str = "en") -> Table:
-    """Convert a table to a dataset; the arguments are those of `recognise`, and the default language of items.
+    """Convert a table to a dataset; the arguments are those of `recognise` and the default language of items.
 
     Raise BadRecord with line, column and remedy.
     """
@@ -111,9 +111,9 @@ def _add(read: _Items, where: str, columns: Recognised, row: Mapping[str, Any], 
         try:
             values = [votes.scale.vote(cell) for cell in elements(row[votes.column])]
         except ValueError as error:
-            remedy = "" if columns.of_card else f", or leave the column out by --columns ignore={votes.column}"
+            remedy = "" if columns.of_card else f", or leave the column out with --columns ignore={votes.column}"
             if not columns.of_card and not votes.scale.labels:
-                remedy = f', or order labels by --scale "no < yes"{remedy}'
+                remedy = f', or order labels with --scale "no < yes"{remedy}'
             raise BadRecord(where, None, votes.column, f"{error}; correct it or empty the cell{remedy}") from error
         rater = votes.rater or str(cells.get("annotator") or "").strip()
         key = name, votes.quality

@@ -43,7 +43,7 @@ class Profile:
 
 
 def stated_columns(sheet: Sheet, stated: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
-    """Return the stated columns of each role; raise BadRecord for unknown roles and columns."""
+    """Return the columns that the user stated for each role; raise BadRecord for unknown roles and columns."""
     columns: dict[str, tuple[str, ...]] = {}
     for name, text in stated.items():
         if (role := role_of(name)) is None:

@@ -166,7 +166,8 @@ def _encoding(path: Path) -> str:
         with io.TextIOWrapper(_bytes(path), encoding="utf-8") as text:
             while block := text.read(1 << 20):
                 if "\0" in block:
-                    raise BadRecord(path.name, None, "", "contains null bytes, so is not a text table; save it as .csv")
+                    raise BadRecord(path.name, None, "", "contains null bytes, so it is not a text table; "
+                                                         "save it as .csv")
     except UnicodeDecodeError:
         return "cp1252"
     return "utf-8-sig"

@@ -40,7 +40,7 @@ class Scale:
     high: float | None = None
 
     def or_labels(self, recognised: Scale | None) -> Scale:
-        """Return this scale, with the labels of a recognised one if it has none."""
+        """Return this scale; if it has no labels, add those of the recognised scale."""
         return self if self.labels or recognised is None else replace(self, labels=recognised.labels)
 
     def vote(self, cell: Any) -> float | None:

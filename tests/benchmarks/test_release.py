@@ -55,7 +55,7 @@ def test_the_english_part_of_conceptnet_is_fetched(home: Path, monkeypatch: pyte
     assert fetching.fetch_resource("conceptnet", home) == resources.path(home, "conceptnet")
     assert stored_edges(home) == EDGES[:1]
     content = gzip.compress(b"<html>not found</html>")
-    with pytest.raises(BadArchive, match="no edge between two English terms"):
+    with pytest.raises(BadArchive, match="contains no edge between two English terms"):
         fetching.fetch_resource("conceptnet", home)
     assert stored_edges(home) == EDGES[:1]
 

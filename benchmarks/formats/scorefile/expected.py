@@ -31,8 +31,8 @@ MIN_SIMILARITY = 0.6
 class Expected:
     """The item ids of each dataset, in its order, and its qualities.
 
-    `unrated` has, by dataset and quality, the items without votes if other items have some; they need no score. Scores
-    of items in `elsewhere`, which maps an id to a description of where it belongs, are ignored.
+    `unrated` lists, by dataset and quality, the items without votes if other items have some; they need no score.
+    Scores of items in `elsewhere`, which maps an id to a description of where it belongs, are ignored.
     """
 
     items: Mapping[str, tuple[str, ...]]

@@ -52,7 +52,7 @@ def opened(path: Path) -> tuple[str, bytes]:
     """Return the suffix and decompressed content; raise Unreadable unless it is a plain file of bounded size."""
     ending = ending_of(path)
     if ending not in FORMS:
-        raise Unreadable(0, f"has an unknown ending; save it as CSV (expected {' or '.join(FORMS)}, also with .gz)")
+        raise Unreadable(0, f"has an unknown extension; save it as CSV (expected {' or '.join(FORMS)}, also with .gz)")
     try:
         state = path.lstat()
         if not stat.S_ISREG(state.st_mode):

@@ -165,7 +165,7 @@ def test_contexts_come_from_the_release_and_dailydialogpp(tmp_path: Path) -> Non
 
 
 def test_a_folder_of_datasets_and_corpora_is_imported(tmp_path: Path, home: Path, invoke: Invoke) -> None:
-    assert "and no corpus" in invoke("import", tmp_path, status=2).err
+    assert "nor a corpus" in invoke("import", tmp_path, status=2).err
     path = write(tmp_path / "corpora" / "dailydialog.jsonl.gz", row("a", "one"))
     write(tmp_path / "corpora" / "mine.jsonl", row("b", "two"))
     write(tmp_path / "corpora" / "evaluation_overlap.jsonl", {"dialogue_id": "b"})

@@ -204,4 +204,4 @@ def test_only_a_plain_file_of_bounded_size_is_opened(tmp_path: Path) -> None:
         stream.truncate(1 << 30)
     assert refused(tmp_path / "mine.csv") == "has 1,073,741,824 bytes; at most 268,435,456 are allowed"
     for name in ("a.pkl", "a.npz", "a.gz", "a.xlsx", "a.parquet", "csv"):
-        assert "unknown ending; save it as CSV" in refused(tmp_path / name)
+        assert "unknown extension; save it as CSV" in refused(tmp_path / name)

@@ -77,7 +77,7 @@ FOLDERS: tuple[tuple[Write, str], ...] = (
     (lambda root: evil(root, "scores.csv").symlink_to(root / "private" / "ratings.csv"), "link"),
     (lambda root: os.mkfifo(evil(root, "scores.csv")), "not a regular file"),
     (_archive, "archive"),
-    (lambda root: evil(root, "scores.pkl").write_bytes(pickle.dumps(Trap(root / "trapped"))), "unknown ending"),
+    (lambda root: evil(root, "scores.pkl").write_bytes(pickle.dumps(Trap(root / "trapped"))), "unknown extension"),
     (lambda root: evil(root, "scores.json").write_bytes(pickle.dumps(Trap(root / "trapped"))), ""),
     (_large, "larger than 64 MB"),
     (lambda root: [evil(root, f"{number}.csv").touch() for number in range(30)], "more than 20 entries"),
