@@ -9,9 +9,9 @@ metric is the sum of the quality, noise that both metrics share, and individual 
 For power, the second metric has twice the variance of individual noise; or values below 1 become 0 and others their
 exponential, so that its scores are skewed and many are equal. A monotone transformation does not change ranks.
 
-With shared contexts, five consecutive items share half of the variance of quality, shared and individual noise, so
-that rows are dependent. The true value of each statistic is measured once on TRUTH independent rows; contexts do not
-change it. Each block of repetitions has its own random generator.
+With shared contexts, five consecutive items have half of the variance of quality, shared noise and individual noise in
+common, so rows are dependent. The true value of each statistic is measured once on TRUTH independent rows; contexts do
+not change it. Each block of repetitions has its own random generator.
 """
 
 import argparse

@@ -29,7 +29,7 @@ from harness.scoring.progress import LOG
 from tools import DATA, ROOT, show
 
 RUNS = 3
-"""How often repeatable commands are run; the fastest run counts."""
+"""Number of times that repeatable commands are run; the fastest run counts."""
 METRICS = ("length", "distinct", "repetition", "context-overlap", "random")
 WORDS = ("again", "also", "always", "blue", "book", "early", "friend", "garden", "happy", "house", "later", "maybe",
          "music", "never", "often", "paper", "quiet", "rain", "river", "school", "slowly", "story", "sunday", "table",

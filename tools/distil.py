@@ -1,4 +1,4 @@
-"""Replies labelled by the panel, and what a small network learns from them (docs/judges.md).
+"""Label replies by the panel, and measure how much a small network learns from them (docs/judges.md).
 
     python -m tools.distil label LABELS --home H                 appends the scores of the panel's inputs for eight
                                                                  replies per context
@@ -47,7 +47,7 @@ BATCH = 40
 RANDOM = 2
 """Position of the random reply, which is too easy to learn from."""
 PENALTY = 30.0
-"""Of the ridge regression."""
+"""Penalty of the ridge regression."""
 NUMBERS = 5
 """Number of inputs that are not vectors."""
 SIZES, DRAWS, FOLD = (125, 250, 500, 1_000, CONTEXTS), 3, 8

@@ -37,7 +37,7 @@ from tools import DATA
 
 SIZES = {"cuda": 8192, "cpu": 2048}
 TRAINED = (("deb", "pretrain"), ("grade[nodes=,tagger=lists]", "paper"), ("mme-rm", "paper"))
-"""Trainables and recipes that train from tokens."""
+"""Metrics, or parts of them, and their recipes that train from tokens."""
 EVERY = 20
 """Number of steps between validations."""
 

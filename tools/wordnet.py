@@ -13,7 +13,7 @@ from metrics.lexical.meteor import ENDINGS
 from metrics.models.resources import SHIPPED_WORDNET
 
 LICENCE_LINES = slice(0, 29)
-"""The lines of a WordNet file that contain its licence, each after a line number."""
+"""The lines of a WordNet file that contain its licence; each begins with a line number."""
 
 
 def main() -> None:

@@ -18,7 +18,7 @@ FITTED_MEANS = f"{FITTED}: fitted on ratings of this dataset, not ranked"
 WEAK = 0.05
 STEPS = (0.05, 0.15, 0.30, 0.45, 0.60)
 NO_LEADERS = (math.nan, math.nan)
-"""For columns that mix datasets, in which no value is marked as best."""
+"""Leaders of columns that mix datasets, in which no value is marked as best."""
 
 
 def number(value: float, decimals: int = 3) -> str:

@@ -11,7 +11,7 @@ from leaderboard.model.index import STATISTIC, has_value, make_index
 
 
 class Missing(NamedTuple):
-    """A reason, and the pairs that it concerns: their number, and `where` lists them as METRICS on DATASETS."""
+    """A reason, the number of pairs that it concerns, and these pairs as METRICS on DATASETS (`where`)."""
 
     reason: str
     pairs: int

@@ -94,7 +94,7 @@ def described(index: Index, question: Question, answer: Answer) -> str:
 
 
 def unbeaten(index: Index, question: Question, answer: Answer) -> str:
-    """State that the best column is tied with a control, which costs next to nothing; "" if with none."""
+    """State that the best column is tied with a control, which costs next to nothing; "" if it is not."""
     if is_control(index, answer.best) or not agrees(question, answer.best):
         return ""
     tied = {name for among in ("unfitted", "all") for row in firmness_of(index, question, answer, among)

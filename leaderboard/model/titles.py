@@ -62,7 +62,7 @@ def short(name: str) -> str:
 
 
 def _value(option: str, value: str) -> str:
-    """Shorten the value of an option: without nested options, folders of models, or URLs except for the host."""
+    """Shorten the value of an option: drop nested options, the folders of models, and all of a URL but its host."""
     plain = re.sub(r"\[[^\[\]]*\]", "", re.sub(r"https?://([^/]*).*", r"\1", value))
     if option == "inputs":
         inputs = plain.split("+")
