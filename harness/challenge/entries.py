@@ -18,7 +18,7 @@ from harness.statistics.panel import Vector
 
 SHOWN_PROBLEMS = 3
 OWN_CHECKS = frozenset({"missing", "constant", "extra column"})
-"""Kinds of problems that this module checks for the targets of the challenge."""
+"""Kinds of problems that this module checks itself, for the targets of the challenge."""
 
 Scores = Mapping[Target, Vector]
 

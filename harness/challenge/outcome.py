@@ -202,7 +202,7 @@ class Outcome:
 
 
 def read(folder: Path, home: Path, phase: str = "") -> Outcome:
-    """Read the challenge, or a phase of it, and every submission; only errors of the challenge itself are raised."""
+    """Read the challenge, or a phase of it, and every submission; raise only errors of the challenge itself."""
     log, rules = receipts.read(folder), rulebook.read(folder, phase)
     rules = replace(rules, final=bool(log.of("frozen", rules.phase)))
     ground = prepared(rules, home)

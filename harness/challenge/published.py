@@ -19,7 +19,7 @@ from harness.run import environment
 
 AVERAGE = "average"
 PAPER = "Zhang et al. 2021"
-LEAD = "Published numbers about the challenge, and what follows from them. No submission was run here."
+LEAD = "Published numbers about the challenge, and conclusions from them. No submission was run here."
 NOTE = "The best submission of each team, as published by the organisers to four digits; nothing was run here."
 
 

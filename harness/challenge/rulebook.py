@@ -31,7 +31,7 @@ SEED_FILE = "private/seed"
 class Settings:
     """The settings of a challenge that a phase may override.
 
-    `by` splits each dataset by language or system; `ratings` is a file; `weights` are those of targets, by dataset or
+    `by` splits each dataset by language or system; `ratings` is a file; `weights` are per target, by dataset or
     dataset|quality; items of the systems in `outliers` are left out. Until a `blind` phase is frozen, only its receipts
     are published.
     """
@@ -79,7 +79,7 @@ class Challenge(Settings):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rulebook(Settings):
-    """A challenge, or a phase of it, as its organiser set it up.
+    """The rules of a challenge, or of one of its phases.
 
     A `final` phase is frozen: if a share of the contexts is `public`, it is ranked on the others. `changed` names the
     settings and inputs that have changed since the freeze.

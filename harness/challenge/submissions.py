@@ -29,7 +29,7 @@ from metrics import registry
 
 ABOUT = "submission.toml"
 TEAM = re.compile(r"[^\W_][\w .-]{0,39}")
-"""Begins with a letter or digit, so that spreadsheets do not take it for a formula, and excludes markup."""
+"""Team names begin with a letter or digit, so that spreadsheets see no formula, and contain no markup."""
 
 RESERVED = re.compile(r"(con|prn|aux|nul|com[0-9]|lpt[0-9])(\..*)?", re.IGNORECASE)
 """Names that Windows reserves for devices, with any extension."""

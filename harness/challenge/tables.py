@@ -58,7 +58,7 @@ def command(rules: Rulebook) -> str:
 
 
 def required(rules: Rulebook) -> str:
-    """List the files that `command` needs, those that are not public last."""
+    """List the files that `command` needs, private ones last."""
     files = [FILE, "its data", f"{FOLDER}/", *(
         shown for name, shown in ((BASELINES, f"{BASELINES}/"), (receipts.FILE, receipts.FILE))
         if (rules.folder / name).exists())]

@@ -30,7 +30,7 @@ DRAWS = 400
 FEW = 12
 """With fewer contexts, swapping whole contexts has little power to separate several columns."""
 LISTED = 20
-"""Up to this many comparisons, a table shows all of them; beyond that, only those of the best column."""
+"""A table shows up to this many comparisons; if there are more, it shows only those of the best column."""
 NAMES = {"perm-both": "PERM-BOTH on ranks, by contexts",
          "perm-both-scores": "PERM-BOTH on standardised scores, by contexts",
          "williams": "Williams", "williams-contexts": "Williams by context",

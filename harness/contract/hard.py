@@ -1,4 +1,4 @@
-"""Items that tend to break metrics, by difficulty.
+"""Items that tend to break metrics, by kind of difficulty.
 
 Each odd text serves as response, reference and context in turn, with plain texts in the other fields, so that any
 metric can score every case.
@@ -45,7 +45,7 @@ def item(name: str, response: str, references: Sequence[str] = ("a good reply to
 
 
 def cases() -> dict[str, tuple[Item, ...]]:
-    """Return the items by difficulty."""
+    """Return the items by kind of difficulty."""
     odd = {name: tuple(case for number, text in enumerate(texts, 1) for case in hard(text, f"{name} {number} as "))
            for name, texts in TEXTS.items()}
     response, context = Utterance(SYSTEM, "hello there"), (Utterance(USER, "what now ?"),)

@@ -25,7 +25,7 @@ DIALOGUES = ("fed-dial",)
 CONTROLS = ("length", "cosine")
 """Columns that any useful metric must beat."""
 PARTIAL = {"limit": "--limit", "sample": "--sample", "qualities": "--quality", "ratings sha256": "--ratings"}
-"""Flags, by option, that make the means of a run differ from those of the datasets as published."""
+"""Flags, by option, with which the means of a run are not comparable with published ones."""
 
 LEVELS = ("turn", "dialogue")
 ALIASES = {"bertscoref": "bertscore", "holisticcoherence": "holisticeval", "predictiveengagement": "predictiveengage"}
@@ -95,10 +95,10 @@ def challenge(turns: Collection[str] = ()) -> list[ColumnMeans]:
 
 
 def printed_beside(report: Results) -> Iterator[tuple[str, PrintedNumber, float, str]]:
-    """Yield a column, a published number of it on a dataset of this run, our value, and the qualities that it covers.
+    """Yield a column, its published number on a dataset of this run, our value, and the qualities that we average.
 
-    A published quality is matched by name or dimension. A quality that is not stated is compared with the overall
-    quality; an average, or without an overall quality, with the mean over the qualities.
+    A published quality is matched by name or dimension. A number without a stated quality is compared with the overall
+    quality; an average, or such a number without an overall quality, with the mean over the qualities.
     """
     entries = {entry.name: entry for entry in report.datasets if entry.kind == "real"}
     values = {column: row for (_, column), row in columns(report).items()}

@@ -1,4 +1,4 @@
-"""The datasets, metrics and trained weights of a run as they were in it, and the boards that they form."""
+"""Records of the datasets, metrics and trained weights of a run, and the boards that they form."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class BoardId:
 
 @dataclass(frozen=True, slots=True)
 class DatasetEntry:
-    """A dataset as it was in the run; `has` names the optional fields of its items: references, context, facts.
+    """A dataset as the run used it; `has` names the optional fields of its items: references, context, facts.
 
     `ratings` counts pairs of an item and a quality with a vote, `votes` all votes, 0 if unknown. `fingerprint` is the
     SHA-256 of the items, `ratings_fingerprint` that of the votes. `contexts` counts different contexts, those of one
@@ -86,7 +86,7 @@ class DatasetEntry:
 
 @dataclass(frozen=True, slots=True)
 class MetricEntry:
-    """A metric as it was in the run; `signature` identifies everything its scores depend on.
+    """A metric as the run used it; `signature` identifies everything its scores depend on.
 
     `system` compares it to its paper's system, `departures` lists differences, `fitted_on` is "", dialogues or ratings.
     `models` names the models that it uses, `pretrained_on` their corpora as far as known, `parameters` counts the

@@ -22,7 +22,7 @@ Between = Literal["columns", "systems"]
 Sides: TypeAlias = tuple[list[str], list[str], Codes, Callable[[], Contrasts]]
 """The names and groups of columns or systems, the context of each rated item, and a function that contrasts them."""
 SCALES = (0.25, 0.5, 1, 2, 4)
-"""Contexts and raters of the table, as multiples of those of the data."""
+"""Numbers of contexts and raters in the table, as multiples of the data's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class Power:
 
 def power(results: Results, target: Target, between: Between = "columns", pair: Sequence[str] = (),
           contexts: Sequence[int] = (), raters: Sequence[float] = (), pool: Pool | None = None) -> Iterator[Power]:
-    """Yield the power of a target for each number of raters and contexts, starting with those of the data."""
+    """Yield the power of a target for each number of raters and contexts, starting with the data's own."""
     pool = pool or Pool.of(results)
     entry, reliability = pool.entries[target[0]], pool.reliability.get(target, math.nan)
     votes = entry.votes / entry.ratings if entry.votes else 1.0
@@ -117,7 +117,7 @@ def _systems(pool: Pool, target: Target, reliability: float) -> Sides:
 
 
 def _other_side(pool: Pool, target: Target, between: Between, name: str) -> str:
-    """Say what to do about a name if it is a system among columns, or a column among systems; else ""."""
+    """Return a hint if a name is a system among columns, or a column among systems; else ""."""
     if between == "columns":
         return f"{name!r} is a system: add --between systems" if name in pool.points[target[0]].systems else ""
     return f"{name!r} is a column: use --between columns" if name in labels(list(pool.columns)) else ""

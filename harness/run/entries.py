@@ -1,4 +1,4 @@
-"""Entries of a report: datasets, metrics and trainings as they were in the run."""
+"""Make the entries of a report that describe the datasets, metrics and trainings of a run."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ class FirstPlaces:
 
     def firmness(self, board: BoardId, origin: str, cells: Collection[Target], ranked: Sequence[RankingRow],
                  ) -> Iterator[Firmness]:
-        """Yield the firmness of the first column, among all and among those of metrics not fitted on ratings."""
+        """Yield the firmness of the first column, among all columns and among those not fitted on ratings."""
         targets = [key for key in self._targets if key in cells]
         rows = [row for row in ranked if row.statistic == STATISTIC and row.complete]
         for rule in dict.fromkeys(row.rule for row in rows):

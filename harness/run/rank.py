@@ -6,8 +6,8 @@
 
 The challenge ranked its development sets by the first and its test sets by the second. Both are applied to both splits,
 because the winner depends on the rule. A competitor that lacks a target of the board has no value and no rank. The
-exception is a metric that was fitted on the ratings of some of the datasets: it is ranked on the others, among the
-competitors that lack no target, whose own ranks ignore it.
+exception is a metric that was fitted on the ratings of some datasets: it is ranked on the others, among the competitors
+that lack no target, and their own ranks ignore it.
 """
 
 from __future__ import annotations
@@ -96,9 +96,9 @@ def by_column(rows: Iterable[Correlation]) -> dict[tuple[str, str, str], dict[Ta
 
 def boards(split: str, targets: frozenset[Target], datasets: Iterable[DatasetEntry],
            ) -> Iterator[tuple[BoardId, frozenset[Target]]]:
-    """Yield the boards of a split: all its targets, then those with references, by language and by dimension.
+    """Yield the boards of a split: all targets, targets with references, one board per language, one per dimension.
 
-    The board with references exists if some datasets have none, those by language if there are several.
+    The board with references exists only if some datasets have none, boards per language only if there are several.
     """
     known = {(entry.name, quality.name): (entry, quality.dimension) for entry in datasets
              for quality in entry.qualities if (entry.name, quality.name) in targets}

@@ -1,10 +1,9 @@
 """Measured times, kept in the home by machine, metric and models to estimate the time of later runs.
 
-A size has three numbers: of items, of characters of their responses, and of characters of their contexts. A cost has
-the seconds for one of each, so that `cost @ size` is a time. All other stages together have a single cost, per metric
-and target. If the home has no times, a run starts from costs.json beside this module, which
-`harness run --all --sample 60` measured with the default models on two cores and 25 datasets, and scales these times by
-its own speed.
+A size has three numbers: items, characters of their responses, and characters of their contexts. A cost has the seconds
+for one of each, so `cost @ size` is a time. All other stages together have a single cost, per metric and target. If the
+home has no times, a run starts from costs.json beside this module, which `harness run --all --sample 60` measured with
+the default models on two cores and 25 datasets, and scales these times by its own speed.
 """
 
 from __future__ import annotations
@@ -87,7 +86,7 @@ def estimated(parts: Collection[tuple[float, Size]], earlier: Cost | None) -> Co
 
 
 def scaled(parts: Collection[tuple[float, Size]], earlier: Cost | None) -> Cost:
-    """Return an earlier cost, or the usual one, multiplied so that some parts take as long as they took."""
+    """Return an earlier cost, or the usual one, scaled to the total time of some parts."""
     cost = USUAL if earlier is None else earlier
     return cost * (sum(took for took, _ in parts) / max(1e-9, sum(cost @ size for _, size in parts)))
 

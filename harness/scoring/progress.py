@@ -58,7 +58,7 @@ class Progress:
         self.live = self.stream.isatty()
 
     def show(self, text: str) -> None:
-        """Update the live line; nothing without a terminal."""
+        """Update the live line; do nothing without a terminal."""
         if self.live:
             self.stream.write("\r\x1b[K" + text[:shutil.get_terminal_size().columns - 1])
             self.stream.flush()

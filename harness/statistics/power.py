@@ -54,7 +54,7 @@ class Contrast:
     noise: float = 0.0
 
     def at(self, reliability: float, times: float) -> Contrast:
-        """Return the contrast with `times` as many raters, given the reliability with those of the data.
+        """Return the contrast with `times` as many raters, given the reliability with the data's raters.
 
         `spread` is NaN where the raters' part, estimated from all ratings, is not below the spread of this pair.
         """
@@ -72,7 +72,7 @@ class Contrast:
         return Contrast(self.difference, spread / ratio if spread > 0 else math.nan)
 
     def power(self, contexts: int) -> float:
-        """Return the probability that the difference is significant at 5 % on as many contexts like these."""
+        """Return the probability that the difference is significant at 5 % on this many contexts like these."""
         if contexts < 2 or not self.spread > 0:
             return math.nan
         limit = scipy.special.stdtrit(contexts - 1, 1 - ALPHA / 2)
@@ -134,7 +134,7 @@ def of_systems(human: Vector, system: Codes, unit: Codes, reliability: float = m
 
 
 def shows(items: int, contexts: int, difference: float | None = None, of: str = "correlations") -> str:
-    """Say what difference data can show; by default, the difference of correlations with a typical variance."""
+    """State the difference that data can show, by default a difference of correlations with a typical variance."""
     if difference is None:
         difference = detectable(SPREAD * contexts / max(items, 1), contexts)
     source = f"{items} item{'s' * (items != 1)}"

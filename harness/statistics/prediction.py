@@ -75,7 +75,7 @@ class Means:
 
 def means(human: Vector, scores: Vector | None, system: Codes, unit: Codes,
           scale: tuple[float, float] | None = None) -> Means:
-    """Estimate the mean rating of each system from ratings, NaN if missing, and scores; without scores, from ratings.
+    """Estimate the mean rating of each system from ratings (NaN if missing) and scores, or from ratings alone.
 
     Items without a score are left out. `unit` numbers contexts, or conversations; `scale` has the ends of the rating
     scale, by default those of the ratings.

@@ -69,7 +69,7 @@ class HeldOut:
 
     @classmethod
     def of(cls, votes: Array, units: Codes, *, exchangeable: bool = False) -> HeldOut:
-        """Take votes (raters, items), NaN if missing, and the context of each item.
+        """Make the table from votes (raters, items), NaN if missing, and the context of each item.
 
         If votes are `exchangeable`, raters are unknown, and all votes count as those of one rater.
         """

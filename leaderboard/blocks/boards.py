@@ -36,7 +36,7 @@ ExtraColumn: TypeAlias = tuple[Heading, Mapping[Column, Cell]]
 
 def ranked_table(index: Index, question: Question, qualities: Sequence[Question], columns: Sequence[Column],
                  rows: Mapping[str, Sequence[Column]]) -> Table:
-    """Draw the board of the front page: groups of rows by title; `columns` are those of the script data, in order."""
+    """Draw the board of the front page: groups of rows by title; `columns` are in the order of the script data."""
     control = control_value(question)
     best = {shown.name: cells.leaders(row.value for row in shown.ranked.values()) for shown in (question, *qualities)}
 

@@ -30,7 +30,7 @@ STATISTICS = (STATISTIC, "pearson", "kendall")
 SPLITS = tuple(f"{split}{part}" for split in ("dev", "test", "recent", "own", "more")
                for part in ("", "-references"))
 CACHE_SIZE = 5
-"""Number of results whose values are cached: those of a run and of each era in it."""
+"""Number of results whose values are cached: a run's and one per era in it."""
 ONE_RATER, KNOWN_RATERS = "leave-one-out", "leave-one-rater-out"
 """Methods for the correlation of one rater with the mean of the others: one random vote per item, or known raters."""
 

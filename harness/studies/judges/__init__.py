@@ -230,9 +230,9 @@ def _evidence(prompt: Prompt, answers: Mapping[str, Vector]) -> dict[str, Any]:
     evidence = {name: scaled(values) for name, values in answers.items() if name not in {"again", "first", "second"}}
     if prompt.answer != "yes" and "options" in evidence:
         evidence["options"] = 1 - evidence["options"]
-    if "again" in answers:  # the mean of twice as many samples, half of them those of the scores
+    if "again" in answers:  # a mean over the samples of `scores` and as many new ones
         evidence["again"] = scaled(2 * answers["again"] - answers["scores"])
-    if "first" in answers:  # from 1, the first reply is better, to 2
+    if "first" in answers:  # from 1 (the first reply is better) to 2
         orders = np.array([answers["first"], answers["second"]])
         choices = np.where(np.isfinite(orders), (orders < 1.5) + 0.5 * (orders == 1.5), np.nan)
         evidence |= {"first": choices.mean(axis=0), "pairs": np.arange(float(orders.shape[1]))}
