@@ -8,7 +8,7 @@ A composite with the columns `NAME` and `NAME-single` has weights per quality: i
 quality of the dataset, and their mean as `NAME-single`, for a test phase that takes one score per item. A composite
 whose weights do not depend on the quality has only the first column.
 
-In a run the harness mixes scores that it already has (harness/scoring/composites.py); on a development dataset it uses
+In a run, the harness mixes scores that it already has (harness/scoring/composites.py); on a development dataset it uses
 weights learned on the others. `Composite.score` is for callers who have only items.
 """
 
@@ -58,7 +58,7 @@ class Input:
 class Composite:
     """Base class: equal weights over standardised inputs.
 
-    `drawn` is the number of items that a calibration samples per dataset, 0 for all. With `level_apart` dialogues and
+    `drawn` is the number of items that a calibration samples per dataset, 0 for all. With `level_apart`, dialogues and
     single responses have separate weights.
     """
 

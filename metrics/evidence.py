@@ -129,7 +129,7 @@ class Evidence:
         """Shrink a quality's mean towards that of related qualities, and theirs towards that of all.
 
         `mean` returns the mean over the given qualities and its number of observations. The broader mean counts as
-        `strength` more observations: 0 keeps the quality's own mean if there is one, infinity the mean over all.
+        `strength` more observations: 0 keeps the quality's own mean if there is one, infinity gives the mean over all.
         """
         value, _ = mean(self.dimensions)
         for dimensions in (kin(dimension), {dimension}):
@@ -152,7 +152,7 @@ class Evidence:
 def find(name: str, inputs: Mapping[str, Signature], home: Path) -> Evidence:
     """Return the evidence for inputs (name to signature); raise MissingResource if no file has them all.
 
-    Files made from the same scores come first, then the user's before shipped ones, then those named after the
+    Files made from the same scores are preferred, then the user's files to shipped ones, then files named after the
     composite.
     """
     user = sorted((home / "calibrations").glob("*.json"), key=lambda path: (not path.name.startswith(f"{name}-"), path))

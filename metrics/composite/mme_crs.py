@@ -16,7 +16,8 @@ Departures: the paper sums raw scores, although one is a perplexity and others a
 is first standardised over the development datasets, since the perplexity would dominate; `scale=none` sums raw scores.
 Weights of qualities that few datasets have are shrunk (`Evidence.shrunk`; `strength=0` uses plain means, as in the
 paper), and a development dataset uses weights learned on the others. The paper chooses d so that the largest
-correlation lies between 1/3 and 1/2; we take it to mean the largest weight, d an integer and its "dialogues" items.
+correlation lies between 1/3 and 1/2; we take this to mean the largest weight, with d an integer and the paper's
+"dialogues" being items.
 """
 
 from __future__ import annotations

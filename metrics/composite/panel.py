@@ -1,4 +1,4 @@
-"""The panel: the best composite that was not fitted on ratings, over ten datasets up to 2021 (docs/measured.md).
+"""The panel: on ten datasets up to 2021, the best composite that was not fitted on ratings (docs/measured.md).
 
 `harness fetch panel` downloads its models; docs/judges.md says how much each input adds and costs.
 """

@@ -54,7 +54,7 @@ class BertScore:
     """F = 2 · P · R / (P + R); P is the mean over tokens x of the response of max over y in the reference of cos(x, y).
 
     R is the same with response and reference exchanged; with `idf` both means weigh a token by −log of the share of
-    references that hold it. Rescaled by a baseline b, a score s is (s − b) / (1 − b).
+    references that contain it. Rescaled by a baseline b, a score s is (s − b) / (1 − b).
     """
 
     card: ClassVar[MetricCard] = MetricCard(

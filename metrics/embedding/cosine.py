@@ -40,8 +40,8 @@ class Cosine:
         notes="Needs a context, or with against=references a reference; items without one are not scored.",
         system="baseline",
         departures=(
-            ("Vectors come from the run's encoder, which was trained on sentence pairs, including Reddit replies, "
-             "not from SimCSE."),
+            ("Vectors come not from SimCSE but from the run's encoder, which was trained on sentence pairs, including "
+             "Reddit replies."),
         ),
     )
     encoder: str = ""

@@ -54,7 +54,7 @@ def _known_words(vectors: WordVectors, text: str, language: str) -> Weighted:
 
 def _matched(response: Weighted, reference: Weighted) -> float:
     """Return the mean of precision and recall; 0 where either side has no known word."""
-    # einsum, because a threaded matrix product of this size is slower, and its rounding depends on the size, which
+    # einsum, because a threaded matrix product of this size is slower, and its rounding depends on the size and
     # would break ties between equal scores
     cosines = np.einsum("ik,jk->ij", response[0], reference[0]).astype(np.float64)
     return sum(soft_match(cosines, response[1], reference[1])) / 2

@@ -77,7 +77,7 @@ def _entry(value: Any, name: str, kind: type) -> Any:
 
 
 def _tokens(text: str, logprobs: Any) -> Iterator[Token]:
-    """Yield the tokens that are yes or no or hold a digit, up to the first that does not continue the text."""
+    """Yield the tokens that are yes or no or contain a digit, up to the first that does not continue the text."""
     start = 0
     for entry in _entry(logprobs, "content", list) or ():
         token = _entry(entry, "token", str)

@@ -7,7 +7,7 @@ template, up to the position of the score:
     answer = "json"      likewise for each quality, after the start of a JSON object with the quality as its first key
     answer = "yes"       log p(Yes) − log p(No)
 
-The probabilities of all other tokens are ignored. What prompts begin with alike is processed once for all of them.
+The probabilities of all other tokens are ignored. The common beginning of several prompts is processed once.
 """
 
 from __future__ import annotations

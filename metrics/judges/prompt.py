@@ -168,7 +168,8 @@ def find(requested: str) -> Prompt:
         raise MissingResource(f"{path}: {error.strerror}") from error
     name = path.stem.replace("_", "-").casefold()
     if name in names():
-        raise BadOption(f"{path}: {name} is the name of a shipped prompt; rename the file, which names the columns")
+        raise BadOption(f"{path}: {name} is the name of a shipped prompt; rename the file, since the "
+                        "columns are named after it")
     return read(name, content, str(path))
 
 
@@ -181,7 +182,7 @@ def _shipped(name: str) -> Prompt:
 def read(name: str, content: bytes, where: str) -> Prompt:
     """Parse a prompt file; raise BadOption for the first problem."""
     if not is_name(name):
-        raise BadOption(f"{where}: the file names the columns; its name must be lower-case letters, digits and hyphens")
+        raise BadOption(f"{where}: the columns are named after the file; use lower-case letters, digits and hyphens")
     with records.refused_as(BadOption):
         table = records.toml(where, content)
         request = records.mapping(f"{where}, request", table.pop("request", {}))

@@ -2,7 +2,7 @@
 
 Every question is sent `samples` times, unless its answers are stored. Failed requests are retried with exponential
 backoff and jitter, or after the delay that the server asks for; an unreadable answer is replaced by another sample.
-Each makes at most `tries` attempts.
+Both stop after `tries` attempts.
 
 A question has no score if the server refuses it (400) or never answers it in a readable form. Faults unrelated to the
 question, such as a lost server or a rejected key, stop everything without scores, so that an outage never becomes a
@@ -180,7 +180,7 @@ class Sampler:
 
     def _body(self, question: Question, sample: int, attempt: int) -> dict[str, Any]:
         body = {**self.options.body, "messages": question.messages}
-        if body.get("temperature"):  # at 0 all samples are the likeliest answer
+        if body.get("temperature"):  # at 0, every sample is the likeliest answer
             body["seed"] = self.options.seed * 1_000_000 + sample * 1000 + attempt
         return body
 

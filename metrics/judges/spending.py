@@ -68,7 +68,7 @@ class Spending:
     def reserve(self, body: Mapping[str, Any]) -> float:
         """Count a request and return the most it can cost; raise LimitReached if it would exceed a limit.
 
-        Near the limit on money it waits until the cost of requests in flight is known.
+        Near the limit on money, wait until the cost of requests in flight is known.
         """
         choice = self.choice
         if choice.max_cost and not body.get("max_tokens"):

@@ -59,7 +59,8 @@ class Bleu:
 def geometric_means(matches: tuple[float, ...], length: int, closest: int, smoothing: Smoothing) -> tuple[float, ...]:
     """Return 100 · BP · exp(1/n · Σ_{k≤n} log p_k) for each n, 0 where no order up to n has a match.
 
-    `length` is that of the response, `closest` that of the nearest reference. Cached, since short texts often agree.
+    `length` is that of the response, `closest` that of the nearest reference. Cached, since short texts often have the
+    same counts.
     """
     brevity = 1.0 if length >= closest else math.exp(1 - closest / length) if length else 0.0
     scores: list[float] = []

@@ -1,12 +1,12 @@
-"""Deep AM-FM (Zhang et al., 2020) without references, as run by the organisers of DSTC10 Track 5 as their baseline.
+"""Deep AM-FM (Zhang et al., 2020) without references, the baseline of the organisers of DSTC10 Track 5.
 
 Adequacy (AM) is the cosine of the response and the last utterance before it. Fluency (FM) is the coherence of Pang et
 al. (2020): the response's mean log-likelihood after that utterance, scaled to 0..1 by the dataset's 5th percentile.
 
 Departures: the baseline adapts its BERT and GPT-2 to dialogues; here `encoder` and `lm` name the models, and a text's
-vector is the mean over its tokens. The baseline scales AM by its own 5th percentile, which is unbounded where that is
-near 0; here a negative cosine counts as 0 in the mean but stays negative in the column `am`. The baseline replaces an
-empty response by "no response"; here AM and FM are 0.
+vector is the mean over its tokens. The baseline scales AM by AM's 5th percentile, so its values are unbounded where
+that is near 0; here a negative cosine counts as 0 in the mean but stays negative in the column `am`. The baseline
+replaces an empty response by "no response"; here AM and FM are 0.
 """
 
 from __future__ import annotations

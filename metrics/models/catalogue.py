@@ -56,7 +56,7 @@ class Wheel:
 class ModelCard:
     """Facts about a pretrained model; catalogue.toml explains the fields.
 
-    `precision` is what `--precision auto` means on a CPU.
+    `precision` is selected by `--precision auto` on a CPU.
     """
 
     name: str

@@ -2,8 +2,8 @@
 
 A text and its continuations are one row of a batch: the text once, followed by a prefix tree of the continuations, in
 which a shared beginning occurs once. Each token attends to the text and to its own beginning, at the position that it
-would have in a separate text. For networks that cannot do this, each row is a text with one continuation. Logits,
-which take most of the memory, are computed only from the last token of a text on.
+would have in a separate text. For networks that cannot do this, each row is a text with one continuation. Logits, which
+take most of the memory, are computed only from a text's last token onwards.
 """
 
 from __future__ import annotations
@@ -48,9 +48,9 @@ class Continuations:
         return len(self.start) + len(self.tree.tokens)
 
     def units(self, trees: bool, room: int = TREE) -> list[Continuations]:
-        """Return the rows of a batch: neighbouring continuations in one if `trees`, else one in each.
+        """Return the rows of a batch: with `trees`, neighbouring continuations share a row; otherwise each has its own.
 
-        They have up to `room` tokens, or twice as many as the first.
+        The continuations of a row have up to `room` tokens, or up to twice as many as the first of them.
         """
         groups: list[list[list[int]]] = []
         size = 0
@@ -68,7 +68,7 @@ class Continuations:
 def rows(texts: Sequence[list[int]], trees: bool) -> list[Continuations]:
     """Return rows in which the last token of each text is the one to score; `texts` is sorted.
 
-    A row starts with what all of its texts begin with.
+    A row starts with the common beginning of its texts.
     """
     units = [unit for first, group in itertools.groupby(texts, key=operator.itemgetter(0))
              for unit in Continuations([first], [text[1:] for text in group]).units(trees, ROW)]

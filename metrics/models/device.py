@@ -46,7 +46,7 @@ class Machine:
 
 
 def machine(device: str = "auto", precision: str = "auto", tokens: int | None = None) -> Machine:
-    """Resolve `auto` and return the machine; raise MetricError for what is invalid or unavailable."""
+    """Resolve `auto` and return the machine; raise MetricError for an invalid value or an unavailable device."""
     if not DEVICE.fullmatch(device):
         raise MetricError(f"--device must be auto, cpu, cuda, cuda:N, cuda:N,cuda:M or mps, not {device!r}")
     if precision not in PRECISIONS:

@@ -2,9 +2,9 @@
 
 Each token is masked in turn and predicted from the others (pseudo-log-likelihood, Salazar et al. 2020), after a context
 or alone; only tokens of the text itself are masked. If a text has more than `copies` tokens, every `copies`-th token is
-masked in the same copy, so that it is processed `copies` times. The default is 2 to 8 copies, more than two only if
-together, including the context, they have at most `TOKENS` tokens; the cost then grows linearly with the length instead
-of quadratically (docs/metrics.md compares them).
+masked in the same copy, so that it is processed `copies` times. By default, there are 2 to 8 copies, but more than two
+only if all copies with their contexts have at most `TOKENS` tokens. The cost then grows linearly with the length
+instead of quadratically (docs/metrics.md compares them).
 
 All likelihoods are natural logarithms. A text that is too long loses its end, a context its beginning (tokens.py).
 The weights are the checkpoint `mlm` (metrics/training/backbones), merged into a copy of the encoder.
@@ -36,11 +36,11 @@ if TYPE_CHECKING:
 BY_LENGTH = 0
 """Value of `copies` with which short texts have more copies than long ones."""
 FEWEST, MOST, TOKENS = 2, 8, 64
-"""Limits of the copies of a text, and of their tokens if there are more than the fewest; with eight copies, one token
-in eight is masked, close to the share in training."""
+"""Minimum and maximum number of copies of a text, and the maximum of their tokens if there are more than the minimum.
+With eight copies, one token in eight is masked, close to the share in training."""
 
-BOUNDED = ("Long replies are read twice, half of their tokens masked at a time, shorter ones up to eight times within "
-           f"{TOKENS} tokens.")
+BOUNDED = ("Long replies are read twice, with half of their tokens masked each time, shorter ones up to eight times "
+           f"within {TOKENS} tokens.")
 """The departure from the papers of the metrics that use these likelihoods."""
 
 Pair = tuple[str, str]

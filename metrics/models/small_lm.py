@@ -1,6 +1,6 @@
 """The language model that comes with this package, a GPT-NeoX with tied embeddings.
 
-A checkpoint holds its matrices in eight bits (checkpoint.py), and in its config the tokenizer's pieces. To load it, it
+A checkpoint holds its matrices in eight bits (checkpoint.py), and the tokenizer's pieces in its config. To load it, it
 is expanded into a temporary folder in the format of transformers.
 
 Corpora spell the same words differently: `don ’ t`, `do n't`, `Don't`, with or without spaces before punctuation. Text

@@ -97,7 +97,7 @@ def find(name: str, home: Path, *, download: bool = False) -> Weights:
 
 
 def mistyped(name: str) -> str:
-    """Suggest the catalogue model that a similar name without an organisation may mean; "" if none."""
+    """Return an error message if a name without an organisation resembles that of a catalogue model; else ""."""
     known, bare = catalogue.cards(), name.partition("@")[0]
     if not name or "/" in name or bare in known or Path(name).exists():
         return ""

@@ -31,7 +31,7 @@ Tagger: TypeAlias = Literal["lists", "nltk", "weighed"]
 MOST = 10
 """Maximum number of keywords of a text."""
 RARITY = 3.0
-"""Minimum ln(N / df) of a keyword: a word in more than one of twenty utterances is too common to name a topic."""
+"""Minimum ln(N / df) of a keyword: a word in more than one in twenty utterances is too common to name a topic."""
 LEAST = 5
 """Minimum number of utterances with a word for it to be counted."""
 COUNTS = Path(__file__).with_name("keyword_counts.tsv.gz")

@@ -27,7 +27,7 @@ from metrics.training.examples import FIVE, MAX_CONTEXT, Contrast, following
 from metrics.training.recipe import Dialogues, Recipe, Split, Trainable, TrainingData, check_parts, recipes_of
 
 JUDGED = 512
-"""Held-out replies to fit the regression on; equally many are held out from it."""
+"""Number of held-out replies to fit the regression on, and of others to validate it."""
 SENTENCES = 32
 """Maximum number of sentences of facts per item."""
 _PREFIX = re.compile(r"^(your|partner's) persona:\s*")

@@ -24,7 +24,7 @@ _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)?")
 K, B = 1.2, 0.75
 """Lucene's parameters of BM25."""
 BLOCK = 256
-"""Number of queries that share one draw of candidates, which makes a block one matrix product."""
+"""Number of queries that share one draw of candidates, so that a block is one matrix product."""
 
 
 def reordered(text: str, rng: np.random.Generator) -> str:
@@ -178,8 +178,9 @@ def lexical_others(rows: Rows, index: Index, groups: Rows, rng: np.random.Genera
                    ranks: Mapping[int, int] = MappingProxyType({})) -> Rows:
     """Return for each row the middle one of its `top` best BM25 matches (GRADE, lexical sampling).
 
-    `ranks` overrides the middle: it maps n to the rank chosen if there are more than n matches; with fewer, the first.
-    Texts of the same group or with the same words are excluded. A row without matches gets a random text.
+    `ranks` overrides the middle: it maps n to the rank chosen if there are more than n matches; with fewer, the first
+    match is chosen. Texts of the same group or with the same words are excluded. A row without matches gets a random
+    text.
     """
     top = max(ranks) + 1 if ranks else top
     negatives = random_others(rows, groups, rng)

@@ -1,4 +1,4 @@
-"""The base class of trainable metrics, with what `harness train` calls.
+"""The base class of trainable metrics, with the methods that `harness train` calls.
 
     metric.recipes                  by name: corpora, hyper-parameters, architecture, encoder
     metric.examples(data)           -> training and held-out examples

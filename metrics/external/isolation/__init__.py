@@ -60,7 +60,7 @@ class Isolated:
     identity: ClassVar[Mapping[str, str]]
 
     def score(self, items: Sequence[Item], models: Models) -> Columns:
-        """Return the process's columns; models that it requests count as requested here."""
+        """Return the process's columns, and record the models that it requests."""
         values = {name: str(value.path.absolute()) if isinstance(value, File) and value else value
                   for name, value in options(self).items()}
         if not self.process.alive and _describe(self.process) != self.described:

@@ -1,7 +1,7 @@
 """The messages between the harness and a metric in its own process, and the Python implementation of the metric's side.
 
-Messages are lines of JSON in UTF-8 (docs/protocol.md); one that breaks the protocol raises records.Refused. This module
-runs in the metric's environment, which lacks our dependencies: numpy is the only third-party import.
+A message is a line of JSON in UTF-8 (docs/protocol.md); if it breaks the protocol, records.Refused is raised. This
+module runs in the metric's environment, which lacks our dependencies: numpy is the only third-party import.
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ def serve(answer: Callable[[Mapping[str, Any]], dict[str, Any]]) -> None:
 def _loaded(target: str) -> type[Metric]:
     metric = as_metric(EntryPoint("", target, GROUP).load())
     if hasattr(metric, "made_of"):
-        raise BrokenPlugin(f"{target} is a composite; remove `python` from [tool.harness] and set it for its inputs")
+        raise BrokenPlugin(f"{target} is a composite; set `python` in [tool.harness] for its inputs, not for it")
     return metric
 
 

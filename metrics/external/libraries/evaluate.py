@@ -1,8 +1,9 @@
 """`evaluate:PATH-or-ID[:FIELD]`: a module of Hugging Face evaluate as a metric, item by item.
 
-The library loads a script or its folder, or an id of the hub, but this only from its cache, since a module is code:
-fetch it once with `evaluate.load`. It runs a copy of the script and the files that it imports, and the digest is that
-of the copy. The module gets one response and its references, as its features describe them; its arguments are options.
+The library loads a script, its folder, or an id of the hub. An id is loaded only from the library's cache, since a
+module is code: fetch it once with `evaluate.load`. The library runs a copy of the script and of the files that it
+imports, and the digest is that of the copy. The module gets one response and its references, as its features describe
+them; its arguments are options.
 
 If a module raises an error, the item has no score if the response is blank or the error is a ValueError or an
 ArithmeticError. Any other error, or an error for every item, fails the metric.
@@ -68,7 +69,7 @@ class EvaluateModule:
     negated: bool = False
 
     def score(self, items: Sequence[Item], models: Models) -> Columns:
-        """Return the module's number per item; NaN if it needs a reference and all are blank."""
+        """Return the module's number per item; NaN if it needs references and the item has only blank ones."""
         column = unscored(1, len(items))[0]
         refused: list[MetricError] = []
         for row, response, references in self._texts(items):
@@ -129,7 +130,7 @@ class EvaluateModule:
         fields = result if isinstance(result, Mapping) else {"": result}
         numbers = {str(key): number for key, value in fields.items() if (number := _as_number(value)) is not None}
         if not numbers:
-            raise BadOption(f"{self.card.name}: returns no number but {result!r:.80}")
+            raise BadOption(f"{self.card.name}: returns no number: {result!r:.80}")
         for name in [self.field] if self.field else list(numbers) if len(numbers) == 1 else self.names:
             if name in numbers:
                 return numbers[name]

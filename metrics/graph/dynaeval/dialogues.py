@@ -1,9 +1,9 @@
 """Dialogues of DynaEval and S-DiCoh: their graphs, perturbed copies for training, and the ranking objective.
 
-An edge leads from every utterance j to i if |i − j| ≤ window, including i itself: S · S · 2 + 1 relations for S
-speakers, who are numbered in order of appearance. There are two perturbations: UR, utterance replacement, replaces an
-utterance with a random one from another dialogue; SS, speaker-level shuffling, shuffles the utterances of one speaker.
-Dialogues of 4 to 30 utterances are used for training.
+An edge leads from every utterance j to i if |i − j| ≤ window, including i itself. S speakers, numbered in order of
+appearance, give S · S · 2 + 1 relations. There are two perturbations: UR, utterance replacement, replaces an utterance
+with a random one from another dialogue; SS, speaker-level shuffling, shuffles the utterances of one speaker. Dialogues
+of 4 to 30 utterances are used for training.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Dialogues: TypeAlias = Sequence[tuple[int, tuple[Utterance, ...]]]
 SHORTEST, LONGEST = 4, 30
 """Number of utterances in a training dialogue."""
 PERTURBATIONS = 20
-"""Perturbed copies of each dialogue, unless they are drawn anew at each step."""
+"""Number of perturbed copies of each dialogue in an epoch."""
 TRIES = 20
 
 

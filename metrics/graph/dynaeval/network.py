@@ -2,7 +2,7 @@
 
 DynaEval: a BiLSTM over the utterances; attention weights for the edges; a relational convolution (who speaks, which
 comes first) and a plain convolution; [h ; e] is pooled over the dialogue, and a linear layer gives the score. S-DiCoh:
-attention over the states of the BiLSTM, and a linear layer; the published network has the same over words first.
+attention over the states of the BiLSTM, and a linear layer; the published network first does the same over words.
 
 Messages are summed by node and relation before they are multiplied by a matrix, so there is one product for all
 relations. Dialogues of similar length are batched. A batch has N utterances, E edges and B dialogues.

@@ -17,7 +17,7 @@ from metrics.models.encoder import Encoder, Pooling
 from metrics.models.readings import Pair, Reading
 
 DIALOGUE_LIMIT = 512
-"""Tokens of a dialogue that are used to score it: the last ones."""
+"""Maximum number of tokens of a dialogue to score; earlier ones are dropped."""
 
 
 class TokenArchitecture(Architecture):

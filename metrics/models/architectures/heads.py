@@ -1,7 +1,7 @@
 """Heads for pairs of context and response, on the vectors of a frozen encoder that encodes each text separately.
 
 An utterance is (B, 2 · width), the mean and the maximum of its token states, concatenated. A context is
-(B, turns, 2 · width), the last utterance first. A missing utterance is all zeros, also when standardised.
+(B, turns, 2 · width), the last utterance first. A missing utterance is all zeros, even when standardised.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from metrics.models.readings import Pair
 from metrics.models.text_table import TextTable, padded
 
 TURNS = 3
-"""Most heads use this many utterances of a context, the latest ones."""
+"""Number of last utterances of a context that most heads use."""
 
 
 def standard(vectors: Any) -> Any:

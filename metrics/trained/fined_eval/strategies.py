@@ -7,10 +7,11 @@
     topic-depth:entailment   the mean of P(entailment) over utterances and the four before them
     topic-depth:specificity  the mean rarity of the words of the utterances
 
-All but the first rate dialogues with the judges of judges.py: the highest third of a corpus is better than the lowest
-third of the same corpus, so that the corpus does not decide which is better. A strategy is left out if no corpus has
-labels for it or no dialogue qualifies; the checkpoint's card counts the dialogues of each strategy used. The second
-strategy of likability and those of topic depth are this project's choice; that part of the paper was not available.
+The last strategy rates dialogues by word counts, the four before it with the judges of judges.py. The highest third of
+a corpus is better than the lowest third of the same corpus, so that the corpus does not decide which is better. A
+strategy is left out if no corpus has labels for it or no dialogue qualifies; the checkpoint's card counts the dialogues
+of each strategy used. The second strategy of likability and those of topic depth are this project's choice; that part
+of the paper was not available.
 """
 
 from __future__ import annotations

@@ -3,7 +3,8 @@
 The turns of a dialogue are joined by the end-of-text token, as in DialoGPT (Zhang et al., 2020). Training windows begin
 with a turn, as do the texts that metrics score. Corpora are sampled in proportion to the square root of their number of
 turns. The tokenizer is learned first, from the same dialogues. The checkpoint stores matrices in eight bits
-(small_lm.py); the notes say what that costs in bits per held-out character, which is comparable between tokenizers.
+(small_lm.py); the card's notes give the cost in bits per held-out character, a unit that is comparable between
+tokenizers.
 """
 
 from __future__ import annotations
@@ -28,7 +29,8 @@ SAMPLE = 60_000
 TOKENS = 2_048
 """Tokens in a training batch."""
 LONG = 0.25
-"""Share of batches with windows of the network's full length; the others have twice as many windows of half that."""
+"""Share of batches with windows of the network's full length; the others have twice as many windows of half that
+length."""
 ROWS, HELD_OUT_BATCHES = 8, 24
 """Windows in a held-out batch, and the number of such batches."""
 

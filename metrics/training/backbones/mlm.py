@@ -35,7 +35,7 @@ LONGEST = 96
 ROWS, HELD_OUT_ROWS, CHUNK = 120_000, 1_024, 32
 """Maximum number of training texts and of held-out texts, and the size of held-out batches."""
 SMOOTHING = 0.1
-"""Added to the count of each token."""
+"""Added to each token's count when the bias is initialised."""
 
 
 @dataclass(frozen=True, slots=True)
