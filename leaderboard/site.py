@@ -42,7 +42,8 @@ DATASETS = ("methods.html#datasets", "Datasets")
 def site(results: Results, before: Results | None = None, bundle: str = "") -> dict[str, bytes]:
     """Draw the site and return the content of each file by path.
 
-    With earlier results, the site has a page of changes. If `bundle` links a bundle, that replaces the large tables.
+    With earlier results, the site has a page of changes. If `bundle` is the path of a bundle, the site links it in
+    place of the large tables.
     """
     results, before = drop_sample(results), before and drop_sample(before)
     files = dict(_tables(results, before, bundle))

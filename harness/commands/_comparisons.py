@@ -135,7 +135,7 @@ def _low(results: Results, board: BoardId, origin: str, rule: str, targets: Sequ
 
 
 def _leads(pool: Pool, targets: Sequence[Target], rule: str, columns: Sequence[str]) -> list[Lead]:
-    """Compare the leader with the next column and the next metric; selected columns with the leader or each other.
+    """Compare the leader with the next column and the next metric, or selected columns with the leader or each other.
 
     Columns with the same scores are not compared.
     """

@@ -11,12 +11,12 @@ from typing import ClassVar
 class Decision:
     """The use of a column on a target: replacing a rater, saving ratings, sharing the first place.
 
-    `rho` is the share of items on which the column is at least as near to the other raters as a rater, `rater_rho` the
-    reverse, `constant_rho` the same for the best constant; `passes` and `replaces` are the verdicts of
-    statistics/replacement.py at `epsilon`, over `items` items and `raters` compared raters, 0 if votes are
-    exchangeable. `worth` is the number of ratings that one rating with the column replaces, with its 95 % interval.
-    `tied_first` is True if the column is not significantly below the best one that was not fitted on these ratings.
-    Numbers are NaN, and verdicts false, where `note` gives a reason.
+    `rho` is the share of items on which the column is at least as near to the other raters as a rater is. `rater_rho`
+    is the rater's share against the column, `constant_rho` that of the best constant against the rater. `passes` and
+    `replaces` are the verdicts of statistics/replacement.py at `epsilon`, over `items` items and `raters` compared
+    raters (0 if votes are exchangeable). `worth` is the number of ratings that one rating with the column replaces,
+    with its 95 % interval. `tied_first` is True if the column is not significantly below the best one that was not
+    fitted on these ratings. Numbers are NaN, and verdicts false, where `note` gives a reason.
     """
 
     KEY: ClassVar = ("dataset", "quality", "metric", "column")
@@ -45,8 +45,9 @@ class Firmness:
     """The first column of a board, and the fewest datasets, contexts or votes without which another metric is first.
 
     `among` is all, or unfitted for the columns of metrics that were not fitted on ratings. Removing `removed` of `of`
-    units puts `successor` ahead: the minimum for datasets, an upper bound for contexts and votes, None if no removal
-    was found. `names` are the datasets removed; `tied` are the columns over which the lead is not established.
+    units puts `successor` ahead. This number is the minimum for datasets, an upper bound for contexts and votes, and
+    None if no removal was found. `names` are the datasets removed; `tied` are the columns over which the lead is not
+    established.
     """
 
     KEY: ClassVar = ("board", "origin", "rule", "statistic", "among", "unit")
@@ -67,7 +68,7 @@ class Firmness:
 
 @dataclass(frozen=True, slots=True)
 class Disagreement:
-    """Spearman correlations of a column on the items where the raters agree most (`agreed`), less, and least.
+    """Spearman correlations of a column by the raters' agreement: high (`agreed`), medium (`mixed`), low (`disputed`).
 
     Each covers about a third of the items with two or more votes. `divergence` is the mean Jensen-Shannon divergence
     between scores from 0 to 1 and the votes on a quality with two values, in bits.

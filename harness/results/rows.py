@@ -127,8 +127,8 @@ class RankingRow:
 
     `board` is a `BoardId` as a string: dev, test-references, more-zh, dev:fluency; `origin` is sample or real, which
     never share an average. The column has correlations on `covered` of `targets`. If some are missing, `value` is NaN
-    and `rank` None. If only those on which its metric was fitted are missing, `value` is over the others, and `rank` is
-    the rank there among the complete columns. `low` to `high` is the 95 % interval of the rank, bootstrapped over
+    and `rank` None. If only targets on which its metric was fitted are missing, `value` is over the others, and `rank`
+    is its rank there among the complete columns. `low` to `high` is the 95 % interval of the rank, bootstrapped over
     contexts and datasets; `error` is the standard error of the value, over contexts only. Columns that share one of
     `letters` are not significantly different.
     """
@@ -183,7 +183,7 @@ class Example:
     `people` is the rank by the ratings, `metrics` the median rank by the metrics except controls, `columns` the ranks
     by the columns that agree best with people. If `quality` is "all qualities", `people` is the mean over them, and
     `rating` the mean rating if they share a scale, else NaN. A dialogue has its last utterances as `context` and an
-    empty `response`. If `metric` is named, `metrics` is the rank by this metric, which is too high or too low.
+    empty `response`. If `metric` is set, `metrics` is the rank by that metric, which is too high or too low.
     """
 
     KEY: ClassVar = ("dataset", "quality", "item")

@@ -2,8 +2,8 @@
 
 Items are compared by their rank among the rated items, scaled from 0 to 1, where ties share their mean rank. The rank
 by metrics is the median over the first column of each metric. Half of the examples are ranked higher by people than by
-metrics, half the reverse, the largest differences first, and no response is shown twice. For each metric, the items
-that it ranks furthest below and above people follow.
+metrics, half lower, the largest differences first, and no response is shown twice. They are followed by the items that
+each metric ranks furthest below and above people.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Recompute the numbers of a bundle.
 
     scores of the bundle and ratings here    ->  correlations, their intervals and p
-    these, or else the packed correlations   ->  values on the boards, ranks among all their packed rows
+    these, or else the packed correlations   ->  values on the boards, ranks among all packed rows
 
 A dataset is available here if its items and ratings have the fingerprints of the bundle. A name in a bundle never loads
 a path or another library, and no model is fetched for it.
