@@ -108,7 +108,7 @@ class Quality:
         return (self.low is None or self.low <= vote) and (self.high is None or vote <= self.high)
 
     def off_scale(self, vote: float) -> str:
-        """Describe a vote that is off the scale; empty for a valid one."""
+        """Return a message for a vote that is off the scale; empty for a valid vote."""
         return "" if self.takes(vote) else f"{vote:g} is outside the scale of {self.name!r}, {self.scale}"
 
 

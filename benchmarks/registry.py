@@ -56,7 +56,7 @@ def card(name: str) -> DatasetCard:
 
 
 def published_scores(dataset: str = "") -> dict[str, Path]:
-    """Return the published score files in the home by name (`mtrag.rl_f`), all or those of one dataset."""
+    """Return the published score files in the home by name (`mtrag.rl_f`), by default those of all datasets."""
     return {name: path for name, path in _scores.items() if not dataset or name.startswith(f"{dataset}.")}
 
 

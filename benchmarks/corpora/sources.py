@@ -124,7 +124,7 @@ def _episodes(lines: Iterable[str]) -> Iterator[list[str]]:
 
 
 def topical_chat(folder: Path) -> Iterator[CorpusRow]:
-    """Read a JSON object per split, which maps the id of a conversation to its content."""
+    """Read a JSON object per split that maps conversation ids to their content."""
     for split in ("train", "valid_freq", "valid_rare", "test_freq", "test_rare"):
         for name, record in official.load_json(find(folder, f"{split}.json")).items():
             turns = ((turn["agent"], turn["message"], {"emotion": turn.get("sentiment"),

@@ -1,1 +1,1 @@
-"""A small benchmark of the same names and shapes as the real one, made by a script: not human data."""
+"""A small benchmark with the names and shapes of the real one, made by a script: not human data."""

@@ -25,7 +25,7 @@ _WRITER = re.compile(rf"\.{MACHINE}-(\d{{1,9}})\.[^.]*\.part")
 
 _URL, _URL_WITH_PATH = re.compile(r"[a-z][a-z0-9+.-]+:/"), re.compile(r"[a-z][a-z0-9+.-]+://.*[^/]")
 _OBJECT_STORE = re.compile(r"(s3a?|gc?s|abfss?|az|adl)://")
-"""Protocols of object stores, which have no folders; creating one would create a bucket."""
+"""Protocols of object stores. They have no folders, and creating one would create a bucket."""
 _PASSWORD = re.compile(r"(?<=://)[^/@]*@")
 
 

@@ -42,7 +42,7 @@ class Votes:
 
 @dataclass(frozen=True, slots=True)
 class StatedQuality:
-    """The columns of a quality, one or one per rater, and its scale."""
+    """The columns of a quality (one, or one per rater) and its scale."""
 
     columns: tuple[str, ...]
     scale: Scale

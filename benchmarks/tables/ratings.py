@@ -57,7 +57,7 @@ class _Items:
     counts: Counter[str] = field(default_factory=Counter)
     ratings: list[Rating] = field(default_factory=list)
     shared: dict[Any, Any] = field(default_factory=dict)
-    """Equal votes, and equal tuples of raters, as one object, since a table may have millions."""
+    """One object for equal votes or equal tuples of raters, since a table may have millions."""
 
     def rater(self, name: str) -> str:
         return self.names.setdefault(name, f"r{len(self.names) + 1}")

@@ -39,7 +39,7 @@ def turns(cell: Any, *, single: bool = False, last: str = USER) -> tuple[Utteran
 
 
 def spoken(text: str, level: str) -> tuple[Utterance, ...]:
-    """Split a text at its speaker prefixes, which may be any names in a dialogue; empty if it has none."""
+    """Split a text at its speaker prefixes (in a dialogue, any names); empty if it has none."""
     text = TIME.sub("", _unescaped(text))
     if PREFIX.match(text):
         _, *pieces = PREFIX.split(text)
