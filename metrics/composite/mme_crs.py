@@ -124,7 +124,7 @@ def crs_weights(evidence: Evidence, dimension: str, power: Power, strength: floa
 
 
 def rescaled(correlations: Vector, power: Power) -> Vector | None:
-    """Return the weights of a quality on one dataset, which sum to 1; None if no sub-metric agrees."""
+    """Return a quality's weights on one dataset, summing to 1; None if no sub-metric agrees."""
     useful = np.maximum(np.nan_to_num(correlations), 0)
     if not useful.any():
         return None

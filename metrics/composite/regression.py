@@ -39,7 +39,7 @@ class Regression(Composite):
         return default_or_more(self)
 
     def weights(self, evidence: Evidence, dimension: str) -> Vector:
-        """Return the weights of a ridge regression, which can be negative."""
+        """Return ridge regression weights, which can be negative."""
         return ridge_weights(evidence, dimension, self.ridge, self.strength)
 
 

@@ -1,4 +1,4 @@
-"""Context overlap: the share of the response that repeats the context, which can pass for relevance."""
+"""Context overlap: the share of the response that repeats the context; repetition can pass for relevance."""
 
 from __future__ import annotations
 

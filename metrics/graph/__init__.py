@@ -2,5 +2,5 @@
 
 import warnings
 
-# torch-geometric calls torch.jit.script when it is imported, which newer versions of torch deprecate
+# on import, torch-geometric calls torch.jit.script, which newer versions of torch deprecate
 warnings.filterwarnings("ignore", r".*torch\.jit\.script", FutureWarning)

@@ -1,9 +1,9 @@
 """FED (Mehri and Eskenazi, 2020): the likelihood of follow-ups that praise, minus that of those that complain.
 
 Each of a quality's follow-ups (followups.toml) is appended to the conversation, which ends with the judged response. A
-quality's score is the mean log-likelihood of the follow-ups for it minus that of those against it; if there are none
-for it, the negative of the latter. The paper's model is DialoGPT. The model's end-of-text token precedes the
-conversation and follows each turn, without the spaces of the released code, which tokenizers dropped at the time.
+quality's score is the mean log-likelihood of the follow-ups for it minus that of those against it; without follow-ups
+for it, the score is the negative of the latter. The paper's model is DialoGPT. The model's end-of-text token precedes
+the conversation and follows each turn, without the spaces of the released code, which tokenizers dropped at the time.
 
 Departure: only the follow-up's tokens count, given the conversation. The released code takes the mean over the tokens
 of both (`tokens=all`). The score of a quality with both kinds of follow-up then shrinks as the conversation grows, and

@@ -189,7 +189,7 @@ class Models:
         return loaded
 
     def _machine(self, kind: str, name: str) -> Machine:
-        """Return the machine for a model, whose card may say what precision `auto` means on a CPU."""
+        """Return the machine for a model, whose card may set the precision for `auto` on a CPU."""
         card = catalogue.cards().get(name or self.choice.lm) if kind == "lm" else None
         if card is None or self.choice.precision != "auto" or self.machine.kind != "cpu":
             return self.machine
@@ -203,7 +203,7 @@ class Models:
                           lambda: Encoder(weights, self.machine, self.memory, layer))
 
     def _weights_of(self, kind: str, name: str) -> Weights:
-        """Return the files of a model; those of the run's encoder for word vectors.
+        """Return the files of a model; for word vectors, those of the run's encoder.
 
         The encoder `NAME+CHECKPOINT` is fine-tuned by a checkpoint; an empty NAME means the encoder of the run.
         """

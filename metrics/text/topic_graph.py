@@ -84,7 +84,7 @@ class Graph:
     def hops(self, left: Nodes, right: Nodes) -> Hops:
         """Return the length of the shortest path of each pair, 0 to FARTHEST; -1 for longer ones.
 
-        Breadth-first search from 64 nodes at a time, each of which has a bit in every node's word.
+        The breadth-first search starts from 64 nodes at a time; each has a bit in every node's word.
         """
         hops = np.where((left == right) & (left >= 0), 0, -1).astype(np.int8)
         open_ = np.flatnonzero((left != right) & (left >= 0) & (right >= 0))

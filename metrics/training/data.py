@@ -33,7 +33,7 @@ FIXED = {"network", "corpora", "options", "parts", "examples", "reads", "losses"
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """The settings of a training run with AdamW, which keeps the weights with the lowest held-out loss.
+    """The settings of an AdamW training run, which keeps the weights with the lowest held-out loss.
 
     corpora, examples               names of the corpora; settings for building the metric's examples
     encoder, architecture, network  names, and the arguments of the network; `start` names the initial weights

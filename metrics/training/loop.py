@@ -1,4 +1,4 @@
-"""The training loop: AdamW with warm-up and early stopping on the held-out loss, which can be interrupted and resumed.
+"""The training loop: AdamW with warm-up and early stopping on the held-out loss; a run can be interrupted and resumed.
 
 Every `recipe.every` steps it evaluates the held-out loss, keeps the weights if the loss is the lowest so far, and saves
 its state to a file. An interrupted run resumes from that file and, on a CPU, ends with the same weights, bit for bit;

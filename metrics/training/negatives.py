@@ -98,7 +98,7 @@ def middle(true: Matrix, candidates: Matrix) -> Rows:
 
 
 def replaced(dialogue: Sequence[Utterance], pool: Sequence[str], rng: np.random.Generator) -> tuple[Utterance, ...]:
-    """Replace an utterance with one from the pool, which should come from other dialogues (DynaEval, UR)."""
+    """Replace an utterance with one from the pool (DynaEval, UR)."""
     index = int(rng.integers(len(dialogue)))
     speaker, old = dialogue[index].speaker, dialogue[index].text
     texts = (pool[int(row)] for row in rng.integers(len(pool), size=20))

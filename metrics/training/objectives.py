@@ -128,7 +128,7 @@ def retrieval(data: TrainingData, examples: Split, size: int = 0) -> Objective:
 def objective(data: TrainingData, examples: Split, batch: Callable[[Sequence[Any], np.random.Generator], Any],
               loss: Callable[[Any, Any], Any], hits: Callable[[Any, Any], Mapping[str, Any]],
               readings: Callable[[Any], Iterable[Any]], size: int = 0) -> Objective:
-    """Return an objective over batches of `size` examples, which defaults to the recipe's.
+    """Return an objective over batches of `size` examples, by default the recipe's batch size.
 
     `readings` returns the network's inputs in an example. The card records the share of `hits` in held-out batches.
     """

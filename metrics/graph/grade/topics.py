@@ -151,7 +151,7 @@ def depends(models: Models, graph: str, vectors: str = "") -> dict[str, str]:
 
 
 def encoder_vectors(models: Models, name: str) -> Read:
-    """Return a function for an encoder's mean vectors of terms, which are cached in the home."""
+    """Return a function that computes the encoder's unit vectors of terms and caches them in the home."""
     encoder = models.encoder(name)
     vectors = models.once(("pooled", encoder.weights.identity), lambda: PooledVectors(models.home / "graphs", encoder))
     return lambda texts: unit(vectors(texts)[:, :vectors.encoder.width].astype(np.float32))
