@@ -79,7 +79,8 @@ def rows(texts: Sequence[list[int]], trees: bool) -> list[Continuations]:
 
 def shared(rows: Sequence[list[int]]) -> int:
     """Return the length of the common beginning of token lists."""
-    return sum(1 for _ in itertools.takewhile(lambda tokens: len(set(tokens)) == 1, zip(*rows, strict=False)))
+    first, last = min(rows), max(rows)
+    return next((end for end, pair in enumerate(zip(first, last, strict=False)) if len(set(pair)) > 1), len(first))
 
 
 @dataclass(frozen=True, slots=True)
