@@ -1,6 +1,6 @@
 """Device and precision, from `--device` and `--precision`.
 
-`auto` is the first CUDA device, else Apple's GPU, else the CPU; in bf16 on CUDA, in fp32 elsewhere.
+`auto` is the first CUDA device, else Apple's GPU, else the CPU. Its precision is bf16 on CUDA and fp32 elsewhere.
 torch is imported only if there may be an accelerator.
 """
 

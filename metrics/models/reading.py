@@ -14,8 +14,10 @@ from dataclasses import dataclass
 
 @dataclass(slots=True)
 class Reading:
-    """Tokens processed in scoring (`tokens`) and training (`trained`), tokens `done` of those `requested` since
-    `restart`, and seconds of `loading` and `saved`.
+    """Counters of tokens and seconds.
+
+    `tokens` were processed in scoring, `trained` in training. Since `restart`, `done` of the `requested` tokens were
+    processed. `loading` and `saved` are seconds.
     """
 
     tokens: int = 0
