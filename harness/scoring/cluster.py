@@ -7,6 +7,7 @@ shared disks or, for the store, behind a URL.
 
 from __future__ import annotations
 
+import functools
 import logging
 import os
 import re
@@ -27,7 +28,6 @@ from harness.scoring.progress import RunProgress
 from harness.scoring.store import ScoreStore, Span
 from metrics import registry
 from metrics.errors import MetricError
-from metrics.metric import Metric
 from metrics.models.service import Choice, Models
 
 TICK = 0.5
@@ -60,24 +60,22 @@ class Setup:
 
 
 class Worker:
-    """An actor that scores parts; it keeps its models, its metrics and the last dataset in memory."""
+    """An actor that scores parts; it keeps its models, its metrics and the last dataset in memory.
+
+    It starts by opening the models and the store; StoreError if this node cannot score.
+    """
 
     def __init__(self, setup: Setup) -> None:
-        self._setup = setup
+        self._load = setup.load
         self._dataset: Dataset | None = None
-        self._metrics: dict[str, Metric] = {}
-
-    def ready(self) -> StoreError | None:
-        """Open the models and the store; return an error if this node cannot score."""
+        self._choose = functools.cache(lambda requested: registry.choose(requested, seed=setup.seed).metric)
         try:
-            if self._setup.memory and self._setup.choice.device == "cpu":  # CUDA reserves far more than it uses
-                resource.setrlimit(resource.RLIMIT_DATA, (self._setup.memory, self._setup.memory))
-            self._models = Models(self._setup.home, self._setup.choice)
-            self._store = ScoreStore(self._setup.store)
+            if setup.memory and setup.choice.device == "cpu":  # CUDA reserves far more than it uses
+                resource.setrlimit(resource.RLIMIT_DATA, (setup.memory, setup.memory))
+            self._models, self._store = Models(setup.home, setup.choice), ScoreStore(setup.store)
             self._models.machine  # noqa: B018  (raises if the device is missing)
         except (BenchmarkError, HarnessError, MetricError, OSError) as error:
-            return StoreError(f"node {socket.gethostname()}: {error}")
-        return None
+            raise StoreError(f"node {socket.gethostname()}: {error}") from error
 
     def score(self, name: str, requested: str, key: str, span: Span) -> tuple[float, Exception | None]:
         """Score and store a part; return the seconds and the error."""
@@ -91,15 +89,14 @@ class Worker:
     def _score(self, name: str, requested: str, key: str, span: Span) -> Exception | None:
         if self._dataset is None or self._dataset.card.name != name:
             self._dataset = None  # free memory before loading another
-            self._dataset = self._setup.load(name)
+            self._dataset = self._load(name)
             if self._dataset is None:
                 raise StoreError(f"{name}: has been removed since the run was planned")
         try:
-            if requested not in self._metrics:
-                self._metrics[requested] = registry.choose(requested, seed=self._setup.seed).metric
+            metric = self._choose(requested)
         except Exception as error:  # a plug-in that only this node cannot load
             return failure(error, None)
-        return score_span(self._metrics[requested], self._dataset, span, key, self._models, self._store)
+        return score_span(metric, self._dataset, span, key, self._models, self._store)
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +167,7 @@ class Cluster:
     def _start(self, worker: int) -> None:
         options: dict[str, Any] = {"memory": self._setup.memory} if self._setup.memory else {}
         actor: Any = self._ray.remote(num_cpus=1, num_gpus=self._gpus, **options)(Worker).remote(self._setup)
-        self._calls[actor.ready.remote()] = _Call(worker, actor)
+        self._calls[actor.__ray_ready__.remote()] = _Call(worker, actor)
 
     def _ended(self, answer: Any, call: _Call) -> Iterator[Result]:
         """Handle an actor's answer and mark the actor idle, or replace it if it was lost."""
@@ -179,13 +176,13 @@ class Cluster:
         except self._ray.exceptions.RayError as error:
             yield from self._lost(call, _cause(error))
             return
-        seconds, refusal = value if call.part else (0.0, value)
-        if isinstance(refusal, StoreError):
-            raise refusal
         self._failed = 0
         self._idle.append((call.worker, call.actor))
         if call.part:
-            yield Result(call.part, seconds, refusal, call.worker)
+            seconds, error = value
+            if isinstance(error, StoreError):
+                raise error
+            yield Result(call.part, seconds, error, call.worker)
 
     def _lost(self, call: _Call, reason: str) -> Iterator[Result]:
         self._failed += call.part is None
