@@ -10,7 +10,6 @@ from __future__ import annotations
 import csv
 import hashlib
 import io
-import json
 import math
 import tempfile
 from collections import Counter
@@ -46,11 +45,11 @@ def read(path: Path) -> Bundle:
                 archive.unpack(path, Path(folder) / "bundle", limit=LIMIT)
             except BadArchive as error:
                 raise BadBundle(str(error)) from error
-            return _bundle(_members(Path(folder) / "bundle"))
+            return _bundle(*_members(Path(folder) / "bundle"))
 
 
-def _members(folder: Path) -> dict[str, bytes]:
-    """Return the content of every member, checked against the manifest."""
+def _members(folder: Path) -> tuple[str, dict[str, bytes]]:
+    """Return the name of the bundle, and the content of every member, checked against the manifest."""
     unpacked = {file.relative_to(folder).as_posix(): file for file in folder.rglob("*") if file.is_file()}
     if MANIFEST not in unpacked:
         raise Refused(f"has no {MANIFEST}")
@@ -60,20 +59,20 @@ def _members(folder: Path) -> dict[str, bytes]:
     listed = mapping(MANIFEST, manifest.get("files"))
     for name in sorted(unpacked.keys() - {MANIFEST} - listed.keys()):
         raise Refused(f"{name!r:.100} is not in the manifest")
-    members = {MANIFEST: json.dumps(manifest).encode()}
+    title = manifest.get("name")
+    if not isinstance(title, str) or not title.isprintable() or not 0 < len(title) <= NAME_LENGTH:
+        raise Refused(f"{MANIFEST}: the name should be 1 to {NAME_LENGTH} printable characters")
+    members = {}
     for name, entry in listed.items():
         if name not in unpacked or name == MANIFEST:
             raise Refused(f"{name!r:.100} is in the manifest but not in the bundle")
         members[name] = unpacked[name].read_bytes()
         if mapping(MANIFEST, entry).get("sha256") != hashlib.sha256(members[name]).hexdigest():
             raise Refused(f"{name!r:.100} does not match the manifest: its sha256 differs")
-    return members
+    return title, members
 
 
-def _bundle(members: Mapping[str, bytes]) -> Bundle:
-    title = load(MANIFEST, members[MANIFEST]).get("name")
-    if not isinstance(title, str) or not title.isprintable() or not 0 < len(title) <= NAME_LENGTH:
-        raise Refused(f"{MANIFEST}: the name should be 1 to {NAME_LENGTH} printable characters")
+def _bundle(title: str, members: Mapping[str, bytes]) -> Bundle:
     fixed = ("run.json", *(f"{name}.json" for name in LISTS), *(f"{name}.jsonl" for name in TABLES))
     for name in fixed:
         if name not in members:
@@ -84,7 +83,7 @@ def _bundle(members: Mapping[str, bytes]) -> Bundle:
            for name in TABLES if (file := f"{name}.jsonl")}}
     _check_names(tables)
     score_files = {scores_file(entry.name): entry.name for entry in tables["datasets"]}
-    for name in members.keys() - {MANIFEST, *fixed} - score_files.keys():
+    for name in members.keys() - {*fixed} - score_files.keys():
         raise Refused(f"{name!r:.100} does not belong in a bundle")
     columns = {(row.metric, row.column) for row in tables["correlations"]}
     points = [_scores(dataset, file, members[file], columns) for file, dataset in score_files.items()

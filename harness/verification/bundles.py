@@ -10,6 +10,7 @@ a path or another library, and no model is fetched for it.
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -25,7 +26,7 @@ from harness.results.entries import BoardId
 from harness.results.rows import Correlation, RankingRow, Results
 from harness.run import correlate, environment, plan
 from harness.run.correlate import Judged
-from harness.run.rank import RULES, Target, by_column, over, unseen
+from harness.run.rank import RULES, Target, boards, by_column, over, unseen
 from harness.run.settings import Settings
 from harness.statistics.rank_intervals import rank
 from harness.verification import rescoring
@@ -56,7 +57,7 @@ def recompute(bundle: Bundle, home: Path, ratings: Path | None, how: How, named:
         metrics, notes = [], []
     points = [rescoring.rescore(packed, dataset, metrics, models, notes) for dataset in here.values()]
     correlations = [row for dataset in here.values() for row in _correlations(packed, dataset)]
-    ranking, boards = _ranking(packed, here, correlations)
+    ranking, ranks = _ranking(packed, here, correlations)
     names = {entry.name for entry in packed.metrics}
     before = Results(packed.run, [entry for entry in packed.datasets if entry.name in here],
                      [metric.packed for metric in metrics], [row for row in packed.correlations if row.dataset in here],
@@ -67,7 +68,7 @@ def recompute(bundle: Bundle, home: Path, ratings: Path | None, how: How, named:
                     points=[pair[1] for pair in points])
     summary = (f"recomputed: {len(correlations)} of {len(packed.correlations)} correlations, on {len(here)} of "
                 f"{plural(len(packed.datasets), 'dataset')}")
-    return Recomputed(bundle.name, before, after, (summary, *absent, *notes, *boards),
+    return Recomputed(bundle.name, before, after, (summary, *absent, *notes, *ranks),
                       ("metrics", "correlations", "ranking", "points"), TOLERANCE)
 
 
@@ -120,21 +121,21 @@ def _ranking(bundle: Results, here: Mapping[str, Dataset], correlations: Iterabl
     known = (*(row for row in bundle.correlations if row.dataset not in here), *correlations)
     values = by_column(unseen(known, bundle.metrics, bundle.datasets))
     metrics = {entry.name for entry in bundle.metrics}
-    boards: dict[tuple[str, str, str, str], list[RankingRow]] = {}
+    rankings: defaultdict[tuple[str, str, str, str], list[RankingRow]] = defaultdict(list)
     for row in bundle.ranking:
-        boards.setdefault((row.board, row.origin, row.rule, row.statistic), []).append(row)
-    targets = {board[:2]: _targets(bundle, here, *board[:2]) for board in boards}
+        rankings[row.board, row.origin, row.rule, row.statistic].append(row)
+    targets = _targets(bundle, here)
     ranking, notes = [], []
-    for (name, origin, rule, statistic), packed in boards.items():
+    for (name, origin, rule, statistic), packed in rankings.items():
+        cells = targets.get((name, origin), frozenset())
         ranks = rank({(row.metric, row.column): row.value for row in packed if row.complete or row.rank is None})
         ranked, board = sum(standing.rank is not None for standing in ranks.values()), BoardId.parse(name)
         for row in (row for row in packed if row.metric in metrics):
             column = values.get((statistic, row.metric, row.column), {})
-            covered = {target: value for target, value in column.items() if target in targets[name, origin]}
+            covered = {target: value for target, value in column.items() if target in cells}
             partial = row.rank is not None and not row.complete  # fitted on missing targets; its rank needs all columns
-            value = over(RULES[rule], covered, covered if partial else targets[name, origin]) \
-                if rule in RULES else math.nan
-            recomputed = replace(row, value=value, covered=len(covered), targets=len(targets[name, origin]),
+            value = over(RULES[rule], covered, covered if partial else cells) if rule in RULES else math.nan
+            recomputed = replace(row, value=value, covered=len(covered), targets=len(cells),
                             rank=row.rank if partial else
                             None if math.isnan(value) else ranks[row.metric, row.column].rank)
             ranking.append(recomputed)
@@ -144,17 +145,15 @@ def _ranking(bundle: Results, here: Mapping[str, Dataset], correlations: Iterabl
     return ranking, [note[-1] for note in sorted(notes)]
 
 
-def _targets(bundle: Results, here: Mapping[str, Dataset], board: str, origin: str) -> frozenset[Target]:
-    """Return the targets of a board: qualities with three ratings, not all equal where the ratings are here."""
-    dimension, targets = BoardId.parse(board).dimension, set[Target]()
+def _targets(bundle: Results, here: Mapping[str, Dataset]) -> dict[tuple[str, str], frozenset[Target]]:
+    """Return the targets of each board and kind of data: qualities that are usable or, without ratings, have three."""
+    counted: defaultdict[tuple[str, str], set[Target]] = defaultdict(set)
     for entry in bundle.datasets:
-        if entry.on(board) and entry.kind == origin:
-            usable = {quality.name for quality in entry.qualities if quality.rated >= 3}
-            if entry.name in here:
-                usable = {judged.quality.name for judged in _judged(bundle, here[entry.name]) if judged.usable}
-            targets |= {(entry.name, quality.name) for quality in entry.qualities
-                        if quality.name in usable and dimension in ("", quality.dimension)}
-    return frozenset(targets)
+        usable = [judged.quality.name for judged in _judged(bundle, here[entry.name]) if judged.usable] \
+            if entry.name in here else [quality.name for quality in entry.qualities if quality.rated >= 3]
+        counted[entry.split, entry.kind] |= {(entry.name, quality) for quality in usable}
+    return {(str(board), kind): cells for (split, kind), targets in counted.items()
+            for board, cells in boards(split, frozenset(targets), bundle.datasets)}
 
 
 def _shown(row: RankingRow, ranked: int, recomputed: int) -> str:

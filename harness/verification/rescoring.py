@@ -13,10 +13,10 @@ from harness.errors import BadConfig
 from harness.results.entries import MetricEntry
 from harness.results.rows import ColumnKey, ItemScores, Results
 from harness.run import entries
+from harness.scoring.score import inputs
 from harness.scoring.scorer import Scorer
 from harness.statistics.panel import Vector
 from metrics import registry
-from metrics.composition import Composite
 from metrics.errors import MetricError
 from metrics.metric import checkpoints
 from metrics.models.service import Models
@@ -48,9 +48,7 @@ def metrics_here(bundle: Results, models: Models, how: How, more: Sequence[str],
     for entry in bundle.metrics:
         chosen, reason = _same(entry, models, bundle.run.seed, named)
         if chosen is not None and how != "always":
-            parts = [part.chosen.metric for part in chosen.metric.made_of()] \
-                if isinstance(chosen.metric, Composite) else [chosen.metric]
-            uses_model = any(part.card.models or checkpoints(part) for part in parts)
+            uses_model = any(part.card.models or checkpoints(part) for part in inputs(chosen.metric))
             reason = "not requested" if how == "never" else "uses a model; add --rescore always" if uses_model else ""
         notes.append(f"not scored again: {entry.name}: {reason}" if reason else f"scored again: {entry.name}")
         if chosen is not None and not reason:
