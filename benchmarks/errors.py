@@ -18,7 +18,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
 MAX_LOCATIONS = 20
-"""Locations listed per kind of problem."""
+"""Maximum number of locations listed per kind of problem."""
 
 
 class BenchmarkError(Exception):

@@ -1,6 +1,6 @@
 """Sources of corpora, and the conversion of their files to the common format.
 
-The URLs are in cards.toml, and each corpus has a function that reads the folder of its files, with archives unpacked.
+The URLs are in cards.toml, and each corpus has a function that reads the folder of its unpacked files.
 Splits are upstream's; ids are upstream's, or the position in the split.
 """
 

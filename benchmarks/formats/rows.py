@@ -16,14 +16,14 @@ from typing import Any
 from benchmarks.errors import BadRecord
 
 LINE = 1 << 20
-"""Maximum characters of a line or field, which bounds the memory of a row."""
+"""Maximum characters of a line or field; this bounds the memory of a row."""
 SURROGATE = re.compile("[\ud800-\udfff]")
 AS_TEXT = "save it as CSV in UTF-8 (in Excel: Save As, CSV UTF-8)"
 FORMATS = {b"PK\x03\x04": f"is an Excel workbook or an archive; {AS_TEXT}",
            b"\xd0\xcf\x11\xe0": f"is an old Excel workbook; {AS_TEXT}",
            b"\xff\xfe": f"is text in UTF-16; {AS_TEXT}", b"\xfe\xff": f"is text in UTF-16; {AS_TEXT}",
            b"PAR1": "is a Parquet file; save it as CSV", b"\x1f\x8b": "is compressed by gzip; decompress it first"}
-"""Formats that are mistaken for text tables, by their first bytes."""
+"""Formats that are mistaken for text tables, keyed by their first bytes."""
 CSV_ERRORS = {"unexpected end of data": "a quotation mark opens here and is never closed",
               "new-line character seen in unquoted field": "contains a carriage return that does not end a line"}
 

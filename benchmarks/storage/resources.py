@@ -1,4 +1,4 @@
-"""Resources in the home: data that metrics need and that are not shipped.
+"""Resources in the home: data that metrics need but that are not shipped.
 
     HOME/resources/nltk_data/corpora/wordnet.zip    WordNet, in the layout of NLTK
     HOME/resources/conceptnet.tsv.gz                head, relation, tail, weight; tab-separated, one edge per line
@@ -24,7 +24,7 @@ CONCEPTNET = "conceptnet"
 PATHS = {"wordnet": "nltk_data/corpora/wordnet.zip", CONCEPTNET: "conceptnet.tsv.gz"}
 SUFFIXES = (".tsv", ".tsv.gz", ".csv", ".csv.gz")
 NAMES = ("conceptnet", "assertions", "association", "edges")
-"""Substrings that identify files with edges in a folder by name."""
+"""Substrings of file names that identify files with edges."""
 ENGLISH = "/c/en/"
 
 Edge: TypeAlias = tuple[str, str, str, float]

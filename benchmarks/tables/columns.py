@@ -228,7 +228,7 @@ def _by_content(sheet: Sheet, roles: dict[str, str], other: Mapping[str, str], p
 
 
 def listed(names: Sequence[str]) -> str:
-    """Join names; of many, only the first, with the number of the others."""
+    """Join names; of a long list, only the first, with the number of the others."""
     return ", ".join(names[:LISTED]) + (f" and {len(names) - LISTED} more" if len(names) > LISTED else "")
 
 

@@ -83,7 +83,7 @@ def number(cell: Any) -> float:
 
 
 def scale_of(values: Mapping[str, int], scales: Sequence[tuple[str, ...]] = ()) -> Scale | None:
-    """Return the scale of a column's values (with counts), trying the user's `scales` first; None if not votes."""
+    """Return the scale of a column's values (with counts), trying the user's `scales` first; None if not a scale."""
     labels = {value.casefold() for value in values} - MISSING
     for scale in (*scales, *SCALES):
         stray = set(map(str, range(10))) if scale in scales else set()  # refused later, with the line

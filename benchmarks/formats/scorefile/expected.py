@@ -16,7 +16,7 @@ from typing import Literal
 from benchmarks.dataset import Dataset
 
 EVERY = ""
-"""Replaces the quality of a score that is for all qualities."""
+"""Stands for the quality of a score that applies to all qualities."""
 BAR = "|"
 """Separates id and quality, as the organisers write it."""
 SPARE = 1_000
