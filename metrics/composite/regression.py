@@ -4,7 +4,8 @@
 
 A holds the correlations of the inputs with each other, r those with the ranks of the ratings, both averaged over
 datasets. Few datasets share a quality, so A and r are shrunk towards those of related and of all qualities
-(`Evidence.shrunk`). Weights are learned on the development datasets; for one of these, on the others.
+(`Evidence.shrunk`). Weights are learned on the development datasets; a development dataset uses weights learned on the
+others.
 """
 
 from __future__ import annotations

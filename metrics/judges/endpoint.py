@@ -158,7 +158,7 @@ class Endpoint:
         return NoAnswer(f"{message}{words}; check the name of the model and the url, which usually ends in /v1")
 
     def _leave_out(self, sent: Mapping[str, Any], message: str) -> bool:
-        """Omit the optional fields named in a refusal from now on; return False if it names none that were sent."""
+        """From now on, omit the optional fields that a refusal names; return False if it names none that were sent."""
         fields: dict[str, str | None] = {name: None for name in OPTIONAL if name in sent and name in message}
         if "max_tokens" in sent and "max_completion_tokens" in message:  # OpenAI's reasoning models
             fields["max_tokens"] = "max_completion_tokens"

@@ -102,7 +102,7 @@ class Sampler:
         return [[next(results) for _ in samples] for _ in questions]
 
     def estimate(self, questions: Sequence[Question]) -> Estimate:
-        """Estimate the requests without a stored answer, if every first attempt succeeds."""
+        """Estimate the requests without a stored answer, assuming that every first attempt succeeds."""
         bodies = ((self._body(question, sample, 0), sample) for question in questions
                   for sample in range(self.options.samples))
         return sum((estimate(body) for body, sample in bodies if not self.archive.has(answer_key(body, sample, 0))),

@@ -95,7 +95,7 @@ class Spending:
         return tokens + f" for {self.cost:,.4g}" * any(self.choice.price)
 
     def settle(self, reserved: float, spent: float, tokens: int = 0) -> None:
-        """Replace a reservation by the actual cost."""
+        """Replace a reservation with the actual cost."""
         with self._settled:
             self.tokens += tokens
             left = self._reserved - reserved

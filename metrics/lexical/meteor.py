@@ -117,7 +117,8 @@ def remembered(path: Path, _digest: str) -> WordNet:
 class WordNet:
     """WordNet in memory, about 60 MB.
 
-    Per part of speech it holds the offsets of each word's synsets, the synsets, irregular forms and regular endings.
+    For each part of speech, it holds the offsets of each word's synsets, the synsets, irregular forms and regular
+    endings.
     """
 
     def __init__(self, path: Path) -> None:

@@ -29,7 +29,7 @@ _KINDS = {"encoder": "an encoder", "lm": "a causal language model", "vectors": "
 
 @dataclass(frozen=True, slots=True)
 class Wheel:
-    """A wheel on the package index, and the member of it that is a model or a piece of one."""
+    """A wheel on the package index, and its member that is a model or a piece of one."""
 
     package: str
     version: str

@@ -75,7 +75,7 @@ class LanguageModel:
     def after_each(self, befores: Sequence[Before], continuations: Sequence[str], longest: int = UNLIMITED) -> Vectors:
         """Return the mean log p per token of every continuation after every text: (befores, continuations).
 
-        A text that is too long is truncated to fit the longest continuation. A continuation without tokens has NaN.
+        A text that is too long is truncated to fit the longest continuation. A continuation without tokens gets NaN.
         """
         rows = self._memory.get_all((self.weights.identity, "after each", tuple(continuations), longest), befores,
                                     lambda missing: self._means(missing, continuations, longest))

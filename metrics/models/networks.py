@@ -22,9 +22,9 @@ PRIMITIVES = "64"
 """Capacity of oneDNN's kernel cache; each batch shape needs a kernel, and most shapes are rare."""
 
 BODY, ADAPTERS, HEAD = "body.", "adapters.", "head."
-"""Prefixes of the weights of the transformer, its adapters, and the head in a checkpoint."""
+"""Prefixes of weight names in a checkpoint: the transformer's, its adapters' and the head's."""
 MASKED = "down.", "up."
-"""Prefixes of the adapters in the checkpoint of the masked language model."""
+"""Prefixes of adapter names in the checkpoint of the masked language model."""
 
 _NOT_NEEDED = ("pooler", "position_ids")
 """Parts of a network that may be missing from its files, because no output depends on them."""

@@ -106,7 +106,7 @@ def _binary(stream: IO[bytes], count: int, width: int, path: Path) -> Entries:
 
 
 def _width(fields: list[bytes]) -> int:
-    """Return how many numbers the fields end with, the first field excluded."""
+    """Return how many fields at the end are numbers, not counting the first field."""
     width = 0
     for field in reversed(fields[1:]):
         try:

@@ -37,7 +37,7 @@ WORDS, END = 30, "__eou__"
 
 
 def recurrent(lstm: Any, vectors: Any, sequence_ids: Any) -> Any:
-    """Return the states of an LSTM over vectors (N, width), each of the sequence numbered (N,): (N, 2 · hidden)."""
+    """Return the states (N, 2 · hidden) of an LSTM over vectors (N, width) whose sequences have the ids (N,)."""
     dense, present = to_dense_batch(vectors, sequence_ids)  # (B, T, width), (B, T)
     packed = pack_padded_sequence(dense, present.sum(1).cpu(), batch_first=True, enforce_sorted=False)
     states, _ = pad_packed_sequence(lstm(packed)[0], batch_first=True)

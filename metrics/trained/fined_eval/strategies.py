@@ -117,7 +117,7 @@ def long_enough(table: TextTable, data: TrainingData, dialogues: Sequence[Dialog
 
 
 def sides(training: Sequence[Dialogues], held: Sequence[Dialogues], rate: Rate) -> tuple[Sides, Sides] | None:
-    """Return the highest and lowest third of each corpus, with equal bounds for held-out dialogues; None if empty."""
+    """Return the top and bottom third of each corpus, with the same bounds for held-out dialogues; None if empty."""
     corpora = []
     for corpus in zip(training, held, strict=True):
         values = [rate(dialogues) for dialogues in corpus]

@@ -1,6 +1,6 @@
 """A masked language model for metrics: the run's encoder, frozen, with low-rank adapters and a new head.
 
-Sentence encoders are published without the head of their pretraining. A new one is trained on utterances, half of them
+Sentence encoders are published without their pretraining head. A new one is trained on utterances, half of them
 alone and half after the preceding utterance, since metrics use both. Chosen tokens are always replaced by the mask, as
 in scoring; the loss covers only masked tokens. `rank=0` trains the head without adapters, on frozen states
 (docs/metrics.md compares the two).
