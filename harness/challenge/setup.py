@@ -12,8 +12,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib import resources
 from pathlib import Path
 
-import numpy as np
-
 from benchmarks import registry
 from benchmarks.dataset import Dataset
 from benchmarks.formats import scorefile
@@ -147,9 +145,8 @@ def _score_files(folder: Path, home: Path) -> Iterator[tuple[str, str]]:
                                    for number, name in enumerate(names, start=1)):
             metric = metrics.choose(name).metric
             scores = scorer.scores(metric)
-            values = scores.columns[metric.card.columns[0]]  # empty responses, which have no score, get the lowest
-            filled = np.where(np.isfinite(values), values, np.nanmin(values)).tolist()
-            rows: list[tuple[str, object]] = list(zip(scores.items, filled, strict=True))
+            values = scores.columns[metric.card.columns[0]].tolist()
+            rows: list[tuple[str, object]] = list(zip(scores.items, values, strict=True))
             if team == BROKEN:  # a repeated line, text instead of a number, an infinite number, an unknown item
                 rows = [rows[0], rows[0], (rows[1][0], "n/a"), (rows[2][0], "1e400"), ("nobody_000", 0.5), *rows[3:]]
             file = f"in/{rules.phase}/{team}-{number}.csv"

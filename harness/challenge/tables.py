@@ -150,7 +150,8 @@ def winner(outcome: Outcome) -> str:
     """State the winner, the test of its lead, and the value of the best baseline."""
     ranks, teams = outcome.ranks[outcome.rules.rule], outcome.teams
     first = [team for team, standing in zip(teams, ranks, strict=True) if standing.rank == 1]
-    text = f"{first[0]} is first" if len(first) == 1 else f"{' and '.join(first)} share first place"
+    place = "is first" if len(first) == 1 else "share first place"
+    text = f"{' and '.join(first)} {place} with {number(ranks[0].value, DECIMALS)}"
     if len(first) == 1 < len(teams) and ranks[0].letters:
         established = "not established" if set(ranks[0].letters) & set(ranks[1].letters) else "established"
         tests = outcome.tests.get(outcome.rules.rule)
@@ -160,9 +161,7 @@ def winner(outcome: Outcome) -> str:
     baselines = [baseline for baseline in outcome.baselines if math.isfinite(baseline.value)]
     if baselines:
         best = max(baselines, key=lambda baseline: baseline.value)
-        text += (f". {'Its value is' if len(first) == 1 else 'Their values are'} "
-                 f"{'above' if ranks[0].value > best.value else 'not above'} that of the best baseline, "
-                 f"{best.name} ({number(best.value, DECIMALS)}); baselines are not tested")
+        text += f". The best baseline, which is not tested, is {best.name} with {number(best.value, DECIMALS)}"
     return text
 
 
