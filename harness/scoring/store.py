@@ -13,7 +13,6 @@ import io
 import math
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
-from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -81,8 +80,7 @@ class ScoreStore:
         """Join all parts, with NaN for the `refused` ones; return None if a part is missing or damaged."""
         names = self.parts(fingerprint, signature)
         spans = sorted({*names, *refused})
-        if not names or [spans[0][0], spans[-1][1]] != [0, len(items)] or any(
-                before[1] != after[0] for before, after in pairwise(spans)):
+        if not names or sum(stop - start for start, stop in spans) != len(items):
             return None
         parts = {span: scores for span, name in names.items()
                  if (scores := self._store.read(name, _from_parquet)) is not None}
