@@ -42,8 +42,8 @@ from metrics.errors import MetricError
 from metrics.models.service import Choice, Models
 
 BASELINES = "baselines"
-SIMILAR, IDENTICAL = 0.999, 1 - 1e-12
-"""Minimum mean Spearman, over datasets, of two submissions that count as almost identical, and as identical."""
+SIMILAR = 0.999
+"""Minimum mean Spearman, over datasets, of two submissions that are reported as alike."""
 SHOWN_PAIRS = 20
 DIGITS = 12
 """Decimals to which values are rounded before ties are determined."""
@@ -169,16 +169,14 @@ class Outcome:
 
     @cached_property
     def similar(self) -> tuple[str, ...]:
-        """Pairs of submissions from different teams that rank the items identically, or almost so."""
+        """Pairs of submissions from different teams that rank the items almost identically."""
         submitted = self.entries.entries
         if len(submitted) < 2:
             return ()
         teams = np.array([entry.team for entry in submitted])
         pairs = np.argwhere(np.triu(self.correlation >= SIMILAR, 1) & (teams[:, None] != teams)).tolist()
-        lines = [f"{submitted[first].name} and {submitted[second].name} rank all items "
-                 + ("identically" if self.correlation[first][second] > IDENTICAL else
-                    f"almost identically (Spearman {self.correlation[first][second]:.4f})")
-                 for first, second in pairs[:SHOWN_PAIRS]]
+        lines = [f"{submitted[first].name} and {submitted[second].name} rank all items alike (Spearman "
+                 f"{self.correlation[first][second]:.4f})" for first, second in pairs[:SHOWN_PAIRS]]
         return (*lines, *([f"and {len(pairs) - SHOWN_PAIRS} more similar pairs"] if len(pairs) > SHOWN_PAIRS else []))
 
     @cached_property

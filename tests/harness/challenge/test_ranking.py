@@ -62,8 +62,8 @@ def test_equal_scores_share_rank_and_letter(root: Path, home: Path) -> None:
     first, second, *_ = result.ranks["test"]
     assert first.letters == second.letters
     assert result.pairs["first", "overall"].p[1, 3] == 1
-    assert result.similar == ("alpha/2 and delta/1 rank all items identically",
-                              "beta/1 and epsilon/1 rank all items almost identically (Spearman 0.9999)")
+    assert result.similar == ("alpha/2 and delta/1 rank all items alike (Spearman 1.0000)",
+                              "beta/1 and epsilon/1 rank all items alike (Spearman 0.9999)")
     assert "alpha and delta share first place" in tables.winner(result)
 
 
