@@ -120,7 +120,6 @@ def score_pairs(pairs: Sequence[Pair], score_parts: ScoreParts, store: ScoreStor
     progress.at_once = workers
     errors: dict[Key, Exception] = {}
     failed: dict[Key, dict[Span, Exception]] = defaultdict(dict)
-    lost: dict[Key, Exception] = {}
     complete: set[Key] = set()
     waiting = list(pairs)
     for attempt in range(1, TRIES + 1):
@@ -131,18 +130,18 @@ def score_pairs(pairs: Sequence[Pair], score_parts: ScoreParts, store: ScoreStor
                                             "command resumes; press Ctrl-C again to stop at once")) as stopping:
             for result in score_parts(parts, stopping, progress):
                 _report(result, attempt, progress)
-                key, span = result.part.pair.key, result.part.span
-                if result.lost:
-                    lost[key] = ScoringFailed(f"items {span[0]} to {span[1] - 1} killed {TRIES} workers: {result.lost}")
-                elif result.error:
-                    failed[key][span] = result.error
-                elif span == (0, len(result.part.pair.items)):
+                key, span, error = result.part.pair.key, result.part.span, result.error
+                if result.lost and attempt == TRIES:
+                    error = ScoringFailed(f"items {span[0]} to {span[1] - 1} killed {TRIES} workers: {result.lost}")
+                if error:
+                    failed[key][span] = error
+                elif span == (0, len(result.part.pair.items)) and not result.lost:
                     complete.add(key)
         waiting = [pair for pair in waiting
                    if pair.key not in complete and not _joined(pair, failed[pair.key], store, errors)]
-    if unread := [pair for pair in waiting if pair.key not in lost]:
-        raise StoreError(f"{store.root}: parts of {unread[0].label} on {unread[0].dataset} cannot be read back")
-    return errors | {pair.key: lost[pair.key] for pair in waiting}
+    if waiting:
+        raise StoreError(f"{store.root}: parts of {waiting[0].label} on {waiting[0].dataset} cannot be read back")
+    return errors
 
 
 def _joined(pair: Pair, failed: dict[Span, Exception], store: ScoreStore, errors: dict[Key, Exception]) -> bool:
