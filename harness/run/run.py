@@ -64,7 +64,8 @@ def run_with_data(plan: Plan, work: Workspace) -> tuple[Results, tuple[TargetDat
         tables["trainings"] += entries.training_entries(plan.chosen, work.models)
         tables["failures"][:0] = [Failure("every dataset", name, reason) for name, reason in plan.broken]
         _rank(plan, work, collected)
-        device = (work.executor.device if work.executor else "") or str(work.models.machine)
+        machine = work.models.machine
+        device = f"{work.executor.device} {machine.precision}" if work.executor else str(machine)
         facts = environment.facts(plan.settings.seed, device, plan.options(), plan.command)
         rows: dict[str, Any] = {name: tuple(table) for name, table in tables.items()}
         return Results(run=facts, **rows), tuple(collected.data)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import math
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from harness.errors import BadConfig
@@ -50,6 +50,9 @@ def open_workspace(plan: Plan, home: Path, out: Path, *, log: bool = False) -> W
     settings, chosen = plan.settings, choice(plan.settings)
     models = Models(home, chosen)
     machine = models.machine  # checked before anything is scored
+    if settings.gpus and machine.kind == "cpu":  # signatures are made on a CPU for scores from GPUs
+        chosen = replace(chosen, precision=machine.precision)
+        models = Models(home, chosen)
     for name in (chosen.encoder.partition("+")[0], chosen.lm, chosen.vectors):
         if suggestion := weights.mistyped(name):
             raise BadConfig(suggestion)
@@ -64,7 +67,7 @@ def open_workspace(plan: Plan, home: Path, out: Path, *, log: bool = False) -> W
         if machine.kind != "cpu" and not settings.gpus:
             raise BadConfig("--executor ray needs the GPUs per worker, such as --gpus 1 or 0.25, or --device cpu")
         setup = Setup(functools.partial(load_named, home=home.absolute(), settings=settings), home.absolute(),
-                      store.files.address, chosen, machine.precision, settings.seed, bytes_of(settings.memory))
+                      store.files.address, chosen, settings.seed, bytes_of(settings.memory))
         count = int(settings.executor.partition(":")[2] or 0)  # 0: as many as the cluster has room for
         executor = Cluster(setup, settings.address, count, settings.gpus, settings.timeout)
     return Workspace(home, store, Cache(out / "statistics"), models, progress, executor)

@@ -54,7 +54,6 @@ class Setup:
     home: Path
     store: str
     choice: Choice
-    precision: str
     seed: int
     memory: int = 0
 
@@ -119,9 +118,8 @@ class Cluster:
             import ray
         except ImportError as error:
             raise BadConfig("--executor ray needs Ray: pip install 'dialogue-harness[ray]'") from error
-        device = "cuda" if gpus else "cpu"  # Ray shows a worker only its own GPUs, whatever their numbers are
-        self.device = f"{device} {setup.precision}"
-        self._setup = replace(setup, choice=replace(setup.choice, device=device, precision=setup.precision))
+        self.device = "cuda" if gpus else "cpu"  # Ray shows a worker only its own GPUs, whatever their numbers are
+        self._setup = replace(setup, choice=replace(setup.choice, device=self.device))
         self._ray, self._gpus, self._timeout = ray, gpus, timeout
         self._started = not ray.is_initialized()
         if self._started:

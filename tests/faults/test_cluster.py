@@ -16,7 +16,9 @@ import pytest
 
 from harness.cli import main
 from harness.errors import BadConfig, StoreError
+from harness.run import workspace
 from harness.run.plan import load_named
+from harness.run.prepare import prepare
 from harness.run.settings import Settings
 from harness.scoring import cluster
 from harness.scoring.cluster import Cluster, Setup, Worker
@@ -36,7 +38,7 @@ RAY = pytest.mark.skipif(importlib.util.find_spec("ray") is None, reason="Ray is
 
 def setup(home: Path, store: Path) -> Setup:
     load = functools.partial(load_named, home=home, settings=Settings(metric=("length",), dataset=("esl",)))
-    return Setup(load, home, str(store), Choice(device="cpu"), "fp32", 0)
+    return Setup(load, home, str(store), Choice(device="cpu"), 0)
 
 
 class Broken(Worker):
@@ -107,6 +109,17 @@ def test_meaningless_flags_are_refused(tmp_path: Path, invoke: Invoke) -> None:
         assert argv[0] in invoke("run", "--dataset", "esl", "--limit", "20", *argv, "--out", tmp_path / "out",
                                  status=2).err
         assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(("gpus", "precision"), [(0.0, "auto"), (1.0, "fp32")])
+def test_workers_use_the_precision_of_the_signature(gpus: float, precision: str, home: Path, tmp_path: Path,
+                                                    monkeypatch: pytest.MonkeyPatch) -> None:
+    """With `auto`, a model's card may set the precision on a CPU, for signatures as well as for scores."""
+    setups = list[Setup]()
+    monkeypatch.setattr(workspace, "Cluster", lambda setup, *_: setups.append(setup))
+    _, work = prepare(Settings(dataset=("esl",), metric=("length",), executor="ray", gpus=gpus, device="cpu",
+                               out=tmp_path))
+    assert work.models.choice.precision == setups[0].choice.precision == precision
 
 
 @RAY
