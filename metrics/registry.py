@@ -235,7 +235,8 @@ def _load(point: EntryPoint) -> type[Metric]:
     except (Exception, SystemExit) as error:
         raise BrokenPlugin(f"{where} cannot be loaded: {type(error).__name__}: {error}") from error
     if kind.card.name != point.name:
-        raise BrokenPlugin(f"{where}: its card is named {kind.card.name!r}")
+        raise BrokenPlugin(f"{where}: its card is named {kind.card.name!r}, but its entry point {point.name!r}; "
+                           "give both the same name")
     from metrics.external import files
 
     files.sign(kind, point.module)  # as if it were loaded from its folder

@@ -198,7 +198,7 @@ def drop_recovery_votes(rows: Sequence[Row], rng: np.random.Generator) -> None:
 
 
 def changed(construction: str, talk: Long, talks: Sequence[Long], rng: np.random.Generator) -> list[tuple[str, str]]:
-    """Apply a construction to the model's turns: it replaces one turn with the slip, or changes two turns in three."""
+    """Return the turns of a construction: unchanged, with the slip, or with two of three model turns changed."""
     turns, (position, slip) = list(talk.turns), talk.slip
     if construction in {"contradicting", "recovering"}:
         turns[position] = ("M", slip)

@@ -1,9 +1,9 @@
 """Unpack untrusted zip and tar archives.
 
 Members must be plain files and folders below the target, or the archive is refused: no absolute paths, "..", drive
-letters, backslashes, links, devices, sparse files, encrypted or repeated members. An archive may unpack to at most
-GROWTH times its own size: text grows less than 50-fold, a bomb about 1000-fold. Callers unpack into a temporary folder,
-so a refused or broken archive leaves nothing behind.
+letters, backslashes, links, devices, sparse files, encrypted or repeated members. An archive may unpack to GROWTH times
+its own size, or to FLOOR bytes if that is more, but never to more than LIMIT: text grows less than 50-fold, a bomb
+about 1000-fold. Callers unpack into a temporary folder, so a refused or broken archive leaves nothing behind.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from benchmarks.errors import BadArchive
 
 LIMIT = 4 << 30  # bytes of all members
 MEMBERS = 100_000  # number of members
-FLOOR = 1 << 20  # bytes to which any archive may unpack
+FLOOR = 1 << 20  # bytes to which even the smallest archive may unpack
 GROWTH = 200
 CHUNK = 1 << 13  # bytes read at once, also by a decompressor
 UNREADABLE = (tarfile.TarError, zipfile.BadZipFile, zlib.error, lzma.LZMAError, gzip.BadGzipFile, EOFError,
@@ -41,7 +41,7 @@ class _Refused(Exception):
 
 
 class _Limited:
-    """A tar stream with a byte limit, which also covers headers, since a member's name can have gigabytes."""
+    """A tar stream with a byte limit, which also covers headers, since a member's name can be gigabytes long."""
 
     def __init__(self, stream: IO[bytes], limit: int) -> None:
         self._stream, self._limit, self._read = stream, limit, 0

@@ -180,7 +180,7 @@ def _name(read: _Items, cells: Mapping[str, Any], item: Item, columns: Recognise
     cell = cells.get("context", cells.get("dialogue"))
     if len(item.context) > 1 and isinstance(elements(cell), tuple) and not spoken(str(cell), columns.level):
         read.counts["whose lines are read as turns of alternating speakers"
-                    + (f" (--columns prompt={columns.roles['context']}: a single turn)"
+                    + (f" (--columns prompt={columns.roles['context']} reads them as a single turn)"
                        if columns.level == "turn" else "")] += 1
     return name
 

@@ -228,7 +228,7 @@ def agreement(rules: Rulebook, tables: Iterable[TargetData]) -> Array:
 
 
 def _custom_weights(rules: Rulebook, ground: Ground) -> Vector:
-    """Return the organiser's weights, normalised to sum 1: by dataset|quality, else by dataset, else 1."""
+    """Return the organiser's weight of each target, else of its dataset, else 1, normalised to a sum of 1."""
     known = {name for dataset, quality in ground.targets for name in (dataset, f"{dataset}|{quality}")}
     if unknown := next((name for name in rules.weights if name not in known), None):
         raise BadConfig(f"{rules.folder / FILE}: weights: unknown target {unknown!r}; {nearest(unknown, known)}")

@@ -17,7 +17,7 @@ from leaderboard.blocks.tables import Heading, Table
 from leaderboard.render import text
 
 LISTING = ".published.json"
-"""Lists the files of a site, so that the next one can delete those that it lacks."""
+"""Name of the file that lists a site's files, so that publishing again can delete those that are no longer needed."""
 
 WORD = re.compile(r"[^\W\de_]")
 """Matches a letter other than the e of an exponent."""
@@ -26,7 +26,7 @@ DATA = {"sample": "the bundled sample (made by a script, simulated raters)", "re
 
 
 def table(caption: str, heads: Sequence[str], data: str, rows: Iterable[Sequence[str]]) -> str:
-    """Format a table for the terminal; columns without words are right-aligned, the first with words names the rows."""
+    """Format a table for the terminal: numbers are right-aligned, and the first column with words names the rows."""
     listed = list(rows)
     worded = [any(WORD.search(row[position].replace(" to ", "")) for row in listed) for position in range(len(heads))]
     headings = (Heading(head, "number" if not worded[position] else "words" if any(worded[:position]) else "stub")

@@ -33,7 +33,7 @@ AT_ODDS = "p is adjusted over all pairs, the interval is not"
 
 @dataclass(frozen=True, slots=True)
 class Lead:
-    """The column with the higher mean over targets, and its lead over the other; whether it is the only pair tested."""
+    """Two columns, ordered by their means over targets, and the difference; `only_pair` if no others were tested."""
 
     better: ColumnKey
     worse: ColumnKey
@@ -132,7 +132,7 @@ class Pool:
         return [digest(*(scores[row] for scores in tables)) for row in range(len(columns))]
 
     def reached(self, targets: Sequence[Target], column: ColumnKey, rule: str = "dev") -> float:
-        """Return the mean share of the raters' reliability, over the targets where it is known."""
+        """Return a column's mean as a share of an errorless metric's, over the targets with a known reliability."""
         values, reliability = (np.array([known.get(target, math.nan) for target in targets], dtype=np.float64)
                                for known in (self.columns.get(column, {}), self.reliability))
         return share_reached(values, reliability, weights([dataset for dataset, _ in targets], rule))

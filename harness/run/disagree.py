@@ -1,4 +1,4 @@
-"""Rows on the items where the raters of a target disagree, and on the votes behind the scores of its best column."""
+"""Correlations by how much the raters of a target disagree, and the votes by the scores of its best column."""
 
 from __future__ import annotations
 

@@ -5,8 +5,8 @@ only the second does. Under the null hypothesis b is binomial with b + c trials 
 discordant items, (|b - c| - 1)² / (b + c), with Edwards' continuity correction (1948), is chi-squared with 1 degree of
 freedom.
 
-Two accuracies on different items, or with known counts only: the chi-squared test of the table of right and wrong, as
-Sai et al. (2020) report it for DEB,
+Two accuracies on different items, or of which only the counts are known: the chi-squared test of the table of right and
+wrong, as Sai et al. (2020) report it for DEB,
 
     N (ad - bc)² / ((a+b)(c+d)(a+c)(b+d)),    1 degree of freedom.
 

@@ -1,7 +1,8 @@
 """Tests of all pairs of metrics on a target, or of their means over a board: PERM-BOTH on ranks.
 
     D     the difference of two means of correlations over targets, with the weights of a ranking rule
-    p     two-sided: in a draw each context swaps what it contributes to the two means, on all qualities of its dataset
+    p     two-sided: in each draw, a context randomly swaps or keeps its contributions to the two means, alike on all
+          qualities of its dataset
     se^2  sum over datasets of n / (n - 1) times the sum of squares of the centred contributions of n contexts to D;
           the interval is D -+ t se, with (sum v)^2 / sum v^2 / (n - 1) degrees of freedom, v the terms of se^2
           (Welch 1947, Satterthwaite 1946)

@@ -3,17 +3,17 @@
 With y the ratings and f the scores of n rated items, g the scores of N others (Angelopoulos, Duchi & Zrnic 2023):
 
     mean     ȳ + w (ḡ - f̄),   w = b / (1 + n / N),   b = cov(y, f) / var(f and g)
-    error²   Σ (u / h)²,   u the part of a whole context, or conversation, in the sum of its items'
+    error²   Σ (u / h)² over contexts, or conversations,   u the sum over a context's items of
              (y - ȳ - w (f - f̄)) / n   or   w (g - ḡ) / N,   with w estimated from the other contexts
              h = (1 - n_context / n)^((1 + s) / 2), s the share of this system in all ratings, or 0 where w is 0;
              CR2 without a slope, CR3 for one system with it (Bell & McCaffrey 2002)
     ends     of the interval: x with (mean - x)² = t² error² (x - low)(high - x) / ((mean - low)(high - mean))
 
-The slope b is within systems and shared by them, so it takes few ratings of each; since it is a slope, scores need not
-be on the rating scale. The quantile t has n² / Σ n_context² - 1 degrees of freedom, fewer if contexts differ in size;
-the slope costs s of them where w is not 0, unless less than 1 would be left. For one system whose items share no
-contexts, mean, weight and Σ u² with the w of all are those of `ppi-python`, except that the weight is not limited to 0
-to 1. If scores would increase t times the error, w is 0: they follow the ratings of items but not those of whole
+The slope b is estimated within systems and shared by them, so it takes few ratings of each; since it is a slope, scores
+need not be on the rating scale. The quantile t has n² / Σ n_context² - 1 degrees of freedom, fewer if contexts differ
+in size; the slope costs s of them where w is not 0, unless less than 1 would be left. For one system whose items share
+no contexts, mean, weight and Σ u² with the w of all are those of `ppi-python`, except that the weight is not limited to
+0 to 1. If scores would increase t times the error, w is 0: they follow the ratings of items but not those of whole
 contexts, or there are so few contexts that the slope costs more than it gains.
 
 The ends are those of Wilson (1927) for ratings of two values, and extend his variance to other bounded scales: means

@@ -146,7 +146,10 @@ def _ranking(bundle: Results, here: Mapping[str, Dataset], correlations: Iterabl
 
 
 def _targets(bundle: Results, here: Mapping[str, Dataset]) -> dict[tuple[str, str], frozenset[Target]]:
-    """Return the targets of each board and kind of data: qualities that are usable or, without ratings, have three."""
+    """Return the targets of each board and kind of data.
+
+    These are the usable qualities of the datasets available here, and those with three rated items of the others.
+    """
     counted: defaultdict[tuple[str, str], set[Target]] = defaultdict(set)
     for entry in bundle.datasets:
         usable = [judged.quality.name for judged in _judged(bundle, here[entry.name]) if judged.usable] \

@@ -138,7 +138,7 @@ def _size_key(size: float) -> str:
 
 
 def _sizes(index: Index) -> list[list[str]]:
-    """Return the limits on the size of models that exclude some model here: key, label, words in the question."""
+    """Return any size, no model, and the limits that exclude some model here: key, label, words in the question."""
     known = [cost.size for cost in costs(index.results).values()]
     above = [math.inf, *asking.SIZES]
     return [[_size_key(size), *words] for (size, words), larger in zip(asking.SIZES.items(), above, strict=False)

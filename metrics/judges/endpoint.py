@@ -1,6 +1,6 @@
 """An endpoint with OpenAI's chat completions API, called through the `openai` package: one request, one answer.
 
-    RetryableError    this attempt failed: 408, 425, 429, 5xx, timeout, lost connection, malformed answer
+    RetryableError    this attempt failed: 408, 409, 425, 429, most 5xx, timeout, lost connection, malformed answer
     Refused           the server will not answer this request: 400, 413, 422
     NoAnswer          no request will be answered: an untrusted certificate, 401, 403, 404, a redirect
 

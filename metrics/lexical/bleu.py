@@ -21,7 +21,8 @@ from metrics.text.words import Aggregation, SideBySide, Tokenizer, over_referenc
 ORDERS = (1, 2, 3, 4)
 
 Smoothing: TypeAlias = Literal["exp", "add-k", "floor", "none"]
-"""Orders without matches count 1/2, 1/4, ... (exp) or 0.1 (floor); add-k adds a match and an n-gram above order 1."""
+"""Orders without matches count as 1/2, 1/4, ... of a match (exp) or as 0.1 (floor); add-k adds a match and an n-gram to
+orders above 1."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,8 @@
 """Pointwise mutual information of context and response.
 
 log p(r | c) − log p(r) is large if a response fits this context better than others, so that "I don't know", which is
-likely after anything, gains nothing. Training by maximum mutual information maximises it (Li et al., 2016); here it is
-computed by a causal language model without fine-tuning.
+likely after anything, gains nothing. Li et al. (2016) propose to generate the response that maximises it (maximum
+mutual information); here it is computed by a causal language model without fine-tuning.
 
 A dialogue is written with one utterance per line, prefixed by its speaker (`A:`, `B:`). Facts come first, since a
 context that is too long loses its beginning. The unconditional likelihood is that of the response after its prefix, or
@@ -35,7 +35,7 @@ class Pmi:
         models=("lm",), revision=2, paper="https://aclanthology.org/N16-1014",
         notes="How much likelier the context makes the response, under a language model without fine-tuning.",
         system="baseline", later=("longest",), departures=(
-            "The quantity that the paper trains for, computed by a language model without fine-tuning.",
+            "The quantity that the paper maximises over responses, computed by a language model without fine-tuning.",
             "The context is truncated to 1,024 tokens, in whole turns (longest)."),
     )
     lm: str = ""

@@ -1,10 +1,10 @@
 """A masked language model: the likelihood of each token of a text given all the others.
 
 Each token is masked in turn and predicted from the others (pseudo-log-likelihood, Salazar et al. 2020), after a context
-or alone; only tokens of the text itself are masked. If a text has more than `copies` tokens, every `copies`-th token is
-masked in the same copy, so that it is processed `copies` times. By default, there are 2 to 8 copies, but more than two
-only if all copies with their contexts have at most `TOKENS` tokens. The cost then grows linearly with the length
-instead of quadratically (docs/metrics.md compares them).
+or alone; only tokens of the text itself are masked. If a text has more than `copies` tokens, a copy has every
+`copies`-th token masked, so that the text is processed `copies` times. By default, there are 2 to 8 copies, but more
+than two only if all copies with their contexts have at most `TOKENS` tokens. The cost then grows linearly with the
+length instead of quadratically (docs/metrics.md compares them).
 
 All likelihoods are natural logarithms. A text that is too long loses its end, a context its beginning (tokens.py).
 The weights are the checkpoint `mlm` (metrics/training/backbones), merged into a copy of the encoder.
@@ -39,8 +39,8 @@ FEWEST, MOST, TOKENS = 2, 8, 64
 """Minimum and maximum number of copies of a text, and the maximum of their tokens if there are more than the minimum.
 With eight copies, one token in eight is masked, close to the share in training."""
 
-BOUNDED = ("Long replies are read twice, with half of their tokens masked each time, shorter ones up to eight times "
-           f"within {TOKENS} tokens.")
+BOUNDED = ("Long replies are read twice, with half of their tokens masked each time; shorter ones up to eight times, "
+           f"as long as all copies together have at most {TOKENS} tokens.")
 """The departure from the papers of the metrics that use these likelihoods."""
 
 Pair = tuple[str, str]

@@ -34,7 +34,7 @@ class Replies:
 
 def make_replies(name: str, contexts: Sequence[Context], references: References, seed: int,
                  kinds: Sequence[Kind] = KINDS, change: Callable[[str], str] = str) -> Replies:
-    """Return all replies of these kinds, changed, context by context."""
+    """Return all replies of these kinds, context by context, with `change` applied to each."""
     rows = [(kind, number, Item(f"{context.name}_{kind}_{k}", context.utterances, Utterance(SYSTEM, change(text)),
                                 tuple(_references(context, k, references, seed))))
             for number, context in enumerate(contexts) for kind in kinds

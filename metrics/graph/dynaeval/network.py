@@ -71,7 +71,7 @@ class RelationalConvolution(MessagePassing):  # type: ignore[misc]
     """Σ_θ Σ_{j in S_i^θ} a_ij / |S_i^θ| · W_θ e_j, over all relations, including that of i to itself.
 
     Messages of each relation are summed, then multiplied by that relation's matrix. The published version has no
-    cosines and does not divide by |S_i^θ|; with a_ij = 1 it is PyG's RGCNConv without a root.
+    cosines and does not divide by |S_i^θ|; with a_ij = 1 it is PyG's RGCNConv(aggr="sum", root_weight=False).
     """
 
     def __init__(self, size: int, out: int, relations: int, published: bool = False) -> None:
