@@ -177,10 +177,10 @@ class Cluster:
         self._failed = 0
         self._idle.append((call.worker, call.actor))
         if call.part:
-            seconds, error = value
-            if isinstance(error, StoreError):
-                raise error
-            yield Result(call.part, seconds, error, call.worker)
+            seconds, refusal = value
+            if isinstance(refusal, StoreError):
+                raise refusal
+            yield Result(call.part, seconds, refusal, call.worker)
 
     def _lost(self, call: _Call, reason: str) -> Iterator[Result]:
         self._failed += call.part is None

@@ -207,7 +207,7 @@ class RunProgress:
             expected = known * slowdown
             if measured:
                 done = [measured[dataset]] if dataset in measured else measured.values()
-                expected = costs.scaled(done, self.earlier.get(metric)) @ self._size(part)
+                expected = float(costs.scaled(done, self.earlier.get(metric)) @ self._size(part))
             if part == running and expected:
                 left += max(0.0, max(by_share, expected) - spent)
             else:

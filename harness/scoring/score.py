@@ -169,9 +169,10 @@ def checked(metric: Metric, items: Sequence[Item], columns: object) -> dict[str,
 
 
 def _vector(column: str, values: npt.ArrayLike, items: Sequence[Item]) -> Column:
+    if isinstance(values, np.ma.MaskedArray):
+        values = np.ma.filled(values.astype(np.float64), np.nan)
     try:
-        given = np.ma.asarray(values)
-        vector = given.astype(np.float64).filled(np.nan) if given.dtype.kind in "biufO" else None
+        vector = np.array(values, dtype=np.float64) if np.asarray(values).dtype.kind in "biufO" else None
     except (TypeError, ValueError):
         vector = None
     if vector is None:
