@@ -10,9 +10,7 @@
 
 from __future__ import annotations
 
-import bisect
 import contextlib
-import itertools
 import json
 import math
 import shutil
@@ -131,7 +129,7 @@ class RunProgress:
         expected = 0.0 if outcome == "lost" else self.waiting.pop(part, 0.0)
         if outcome == "scored":
             if expected:
-                bisect.insort(self.paces, (seconds / expected, expected))
+                self.paces.append((seconds / expected, expected))
             self.items += last - first
             took, size = self.measured[metric].get(dataset, (0.0, 0.0))
             self.measured[metric][dataset] = took + seconds, size + self._size(part)
@@ -216,9 +214,8 @@ class RunProgress:
 
     def _slowdown(self) -> float:
         """Return the median time of scoring relative to earlier runs; the mean would include the loading of models."""
-        reached = itertools.accumulate(weight for _, weight in self.paces)
-        half = sum(weight for _, weight in self.paces) / 2
-        return next(pace for (pace, _), weight in zip(self.paces, reached, strict=True) if weight >= half)
+        paces, weights = np.array(sorted(self.paces)).T
+        return float(paces[np.searchsorted(weights.cumsum(), weights.sum() / 2)])
 
     def _size(self, part: Part) -> Size:
         dataset, _, (first, last) = part
