@@ -223,4 +223,5 @@ def _next(waiting: list[Part], group: str) -> Part:
 def _cause(error: Exception) -> str:
     """Return why an actor died, according to Ray's message, or else the last line of that message."""
     matched = re.search(r"because (its [^.]+)", " ".join(str(error).split()))
-    return matched[1] if matched else str(error).strip().splitlines()[-1][:200]
+    last = str(error).strip().splitlines()[-1].removeprefix(f"{StoreError.__module__}.{StoreError.__name__}: ")
+    return matched[1] if matched else last[:200]
