@@ -7,9 +7,7 @@ have exactly the expected fields, and names must agree across files. Nothing is 
 
 from __future__ import annotations
 
-import csv
 import hashlib
-import io
 import math
 import tempfile
 from collections import Counter
@@ -21,6 +19,8 @@ import numpy as np
 
 from benchmarks.errors import BadArchive
 from benchmarks.formats.records import Refused, lines, load, mapping, records, refused_as, text, value_of
+from benchmarks.formats.rows import Unreadable, delimited
+from benchmarks.formats.scorefile.rows import number
 from benchmarks.storage import archive
 from harness.bundle import FORMAT, LISTS, MANIFEST, NAME_LENGTH, TABLES, Bundle, heading, scores_file, unrated
 from harness.errors import BadBundle
@@ -107,20 +107,23 @@ def _check_names(tables: Mapping[str, Any]) -> None:
 
 
 def _scores(dataset: str, file: str, content: bytes, known: Collection[ColumnKey]) -> ItemScores:
-    rows = csv.reader(io.StringIO(text(file, content), newline=""), strict=True)
+    rows = delimited(text(file, content), ".csv")
     try:
-        head = next(rows, [])
+        _, head = next(rows, (1, []))
         if head[:1] != ["item"] or len(set(head)) < len(head) or not 1 < len(head) <= MAX_COLUMNS:
             raise Refused(f"{file}: the first line should be item, then 1 to {MAX_COLUMNS} different columns")
         columns = _columns(file, head[1:], known)
         items, numbers = [], []
-        for row in rows:
+        for line, row in rows:
             if len(row) != len(head):
-                raise Refused(f"{file}, line {rows.line_num}: {len(row)} values for {len(head)} columns")
+                raise Refused(f"{file}, line {line}: {len(row)} values for {len(head)} columns")
+            values = [number(cell) if cell else math.nan for cell in row[1:]]
+            if wrong := next((value for value in values if isinstance(value, tuple)), None):
+                raise Refused(f"{file}, line {line}: {wrong[1]}")
             items.append(row[0])
-            numbers.append([_number(f"{file}, line {rows.line_num}", value) for value in row[1:]])
-    except csv.Error as error:
-        raise Refused(f"{file}, line {rows.line_num}: not a CSV table ({error})") from error
+            numbers.append(values)
+    except Unreadable as error:
+        raise Refused(f"{file}, line {error.line}: {error.text}") from error
     if len(set(items)) < len(items):
         raise Refused(f"{file}: an item occurs twice")
     table = np.array(numbers, dtype=np.float64).reshape(len(items), len(columns))
@@ -138,13 +141,3 @@ def _columns(file: str, headings: list[str], known: Collection[ColumnKey]) -> li
         metric, column = plain[name] if name in plain else slashed[before]
         columns.append((metric, column if name in plain else of_quality(column, quality)))
     return columns
-
-
-def _number(where: str, value: str) -> float:
-    try:
-        number = float(value) if value else math.nan
-    except ValueError:
-        number = math.inf
-    if "_" in value or math.isinf(number) or (value and math.isnan(number)):
-        raise Refused(f"{where}: {value!r:.60} is not a finite number")
-    return number
