@@ -9,7 +9,6 @@ FINGERPRINT identifies the content of the items, KEY the signature of the metric
 from __future__ import annotations
 
 import contextlib
-import io
 import math
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -17,10 +16,10 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from benchmarks.storage.digested import Store, digest
 from harness.errors import StoreError
+from harness.results.tables import file_of, table_of
 from harness.scoring.score import Scores
 
 Span = tuple[int, int]
@@ -132,13 +131,11 @@ def _to_parquet(scores: Scores, signature: str) -> bytes:
     columns = {"item": pa.array(scores.items, pa.string())}
     columns |= {f"score:{name}": pa.array(column) for name, column in scores.columns.items()}
     notes = {"signature": signature, "seconds": repr(scores.seconds), "alone": repr(scores.alone), "day": scores.day}
-    sink = io.BytesIO()
-    pq.write_table(pa.table(columns).replace_schema_metadata(notes), sink)
-    return sink.getvalue()
+    return file_of(pa.table(columns).replace_schema_metadata(notes))
 
 
 def _from_parquet(content: bytes) -> Scores:
-    table = pq.ParquetFile(io.BytesIO(content)).read(use_threads=False)
+    table = table_of(content)
     items, kinds, notes = table.column("item"), table.schema.types, table.schema.metadata or {}
     if kinds != [pa.string(), *[pa.float64()] * (len(kinds) - 1)] or items.null_count:
         raise TypeError("expected an id and scores in each row")
