@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import difflib
 import errno
+import functools
 import importlib
 import io
 import os
@@ -45,6 +46,7 @@ GROUPS = {
 """The commands of each group in the help; all others are advanced."""
 
 
+@functools.cache
 def helps() -> dict[str, tuple[str, str]]:
     """Return help and examples of every command, read from the files without importing them."""
     files = sorted(Path(__file__).with_name("commands").glob("[!_]*.py"))
@@ -54,6 +56,7 @@ def helps() -> dict[str, tuple[str, str]]:
             for name, (first, _, examples) in parts.items()}
 
 
+@functools.cache
 def parser(only: str = "") -> argparse.ArgumentParser:
     """Return the parser of all commands; with `only`, import that command alone and leave out the flags of others."""
     top = _Parser(prog="harness", description="Find the automatic metric that agrees best with human ratings of "

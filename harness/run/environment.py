@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import importlib.metadata
 import platform
 import subprocess
@@ -24,7 +25,8 @@ def facts(seed: int, device: str, options: Mapping[str, Any], command: str) -> R
                python=platform.python_version(), platform=platform.platform(), packages=packages(), command=command)
 
 
-def packages() -> dict[str, str]:
+@functools.cache
+def packages() -> Mapping[str, str]:
     """Return the installed packages that affect scores, with their versions."""
     versions = {}
     for name in PACKAGES:
@@ -33,6 +35,7 @@ def packages() -> dict[str, str]:
     return versions
 
 
+@functools.cache
 def commit() -> str | None:
     """Return the git commit of the checkout or of the wheel; None if unknown."""
     root = Path(harness.__file__).resolve().parent.parent

@@ -43,9 +43,7 @@ def markdown(pages: Sequence[Page], note: str = "") -> bytes:
     contents: dict[str, list[Page]] = {}
     for page in pages:
         contents.setdefault(page.group or page.path, []).append(page)
-    environment = templates().overlay(autoescape=False)
-    environment.filters |= {"md": _escaped, "visible": visible}
-    return environment.get_template("document.md").render(
+    return documents().get_template("document.md").render(
         pages=pages, note=note, anchors={page.path: page.anchor for page in pages},
         contents=[(listed[0].group, listed) for listed in contents.values()]).encode()
 
@@ -79,3 +77,10 @@ def templates() -> jinja2.Environment:
                              finalize=visible_text)
     env.filters |= {"href": href, "breakable": breakable, "drawing": drawing, "number": number}
     return env
+
+
+@functools.cache
+def documents() -> jinja2.Environment:
+    environment = templates().overlay(autoescape=False)
+    environment.filters |= {"md": _escaped, "visible": visible}
+    return environment
