@@ -2,7 +2,8 @@ PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 DEFAULT := not slow and not faults and not browser
-PYTEST = $(BIN)/pytest -n 2 --durations 10 --timeout 600
+# The tests of a file share fixtures, so one process runs them all.
+PYTEST = $(BIN)/pytest -n 2 --dist loadfile --durations 10 --timeout 600
 STEP   = @printf '\n== %s\n'
 
 # Each build of torch (CPU, CUDA) has digests of its own, so its version alone is locked.
@@ -73,7 +74,7 @@ faults: environment  ## runs that are killed, damaged, starved and run over one 
 
 browser: environment  ## every page in Chromium; HARNESS_CHROMIUM names one that is not on the PATH
 	$(STEP) 'browser'
-	$(PYTEST) --dist loadfile -m browser tests/browser
+	$(PYTEST) -m browser tests/browser
 
 gpu: environment  ## on a machine with a GPU: gpu tests, matrix rates, the ten real sets; MINUTES cuts it short
 	$(STEP) 'gpu'

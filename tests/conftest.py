@@ -119,14 +119,20 @@ def tiny_bytes(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def tiny_weights(tiny_encoder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a home with weights of each trained metric for the tiny encoder, trained for a few steps."""
+def shared_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder that all workers share."""
+    folder = tmp_path_factory.getbasetemp()
+    return folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder
+
+
+@pytest.fixture(scope="session")
+def tiny_weights(tiny_encoder: Path, shared_folder: Path) -> Path:
+    """Return a home with weights of each trained metric for the tiny encoder, shared by all workers."""
     from metrics.models.service import Choice, Models
     from tests import tiny_weights
 
-    home = tmp_path_factory.mktemp("tiny-weights")
-    tiny_weights.everything(Models(home, Choice(encoder=str(tiny_encoder))), 12)
-    return home
+    return suite.once(shared_folder / "tiny-weights", lambda home: tiny_weights.everything(
+        Models(home, Choice(encoder=str(tiny_encoder))), 12))
 
 
 @pytest.fixture(scope="session")
@@ -137,10 +143,9 @@ def tiny_lm(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def suite_run(tmp_path_factory: pytest.TempPathFactory) -> suite.SuiteRun:
+def suite_run(shared_folder: Path) -> suite.SuiteRun:
     """Return a finished run of a few metrics on a few datasets, read-only and shared by all workers."""
-    folder = tmp_path_factory.getbasetemp()
-    return suite.at((folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder) / "suite-run")
+    return suite.at(shared_folder / "suite-run")
 
 
 def make_card(name: str = "toy", level: str = "turn", **more: object) -> DatasetCard:

@@ -3,6 +3,7 @@
 import contextlib
 import fcntl
 import io
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -27,14 +28,20 @@ class SuiteRun:
     results: Results
 
 
-def at(folder: Path) -> SuiteRun:
-    """Return the run in a folder, made by the first process, while the others wait."""
+def once(folder: Path, make: Callable[[Path], None]) -> Path:
+    """Return a folder with the result of `make`, which the first process calls, while the others wait."""
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not (folder / "done").exists():
-            _make(folder)
+            make(folder)
             (folder / "done").touch()
+    return folder
+
+
+def at(folder: Path) -> SuiteRun:
+    """Return the run in a folder, which is made if it is not there."""
+    once(folder, _make)
     return SuiteRun(folder / "home", folder / "out", files.read(folder / "out" / "report"))
 
 
