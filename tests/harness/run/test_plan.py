@@ -4,7 +4,7 @@ import dataclasses
 import gc
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
@@ -93,19 +93,28 @@ def test_an_invalid_setting_is_named(tmp_path: Path) -> None:
             parsed("--config", str(config))
 
 
-def alive() -> Counter[type]:
+@pytest.fixture
+def new_objects() -> Iterator[Callable[[], Counter[type]]]:
+    """Return a function that counts the items and ratings in memory that were made during the test."""
+    def alive() -> Counter[type]:
+        gc.collect()
+        return Counter(type(held) for held in gc.get_objects() if type(held) in {Item, Rating})
+
     gc.collect()
-    return Counter(type(held) for held in gc.get_objects() if type(held) in {Item, Rating})
+    gc.freeze()
+    yield alive
+    gc.unfreeze()
 
 
-def test_one_dataset_is_in_memory_at_a_time(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_dataset_is_in_memory_at_a_time(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+                                            new_objects: Callable[[], Counter[type]]) -> None:
     names = ("persona-zhao", "convai2-grade", "dailydialog-grade")
     for name in names:
         store.save(enlarged(registry.sample(registry.card(name)), 90), home)
-    before, during = alive(), []
+    before, during = new_objects(), []
 
     def watched(*arguments: Any) -> Dataset | None:
-        during.append(alive())
+        during.append(new_objects())
         return load(*arguments)
 
     monkeypatch.setattr(plan, "load", watched)
