@@ -2,8 +2,8 @@
 
     python -m tools.distil label LABELS --home H                 appends the scores of the panel's inputs for eight
                                                                  replies per context
-    python -m tools.distil fit LABELS --home H --datasets D      learns them from vectors of the embedded encoder, and
-                                                                 compares the predictions with people
+    python -m tools.distil fit LABELS --home H --datasets D      learns them from vectors of an encoder, and compares
+                                                                 the predictions with people
 
 The replies are the true one, intact and corrupted, another from the same dialogue, a random and a similar (or an
 adversarial) one from other dialogues, two by SmolLM2 and one by dialogue-lm. LABELS has a line per context: its
@@ -62,6 +62,7 @@ def main() -> None:
     parser.add_argument("labels", type=Path)
     parser.add_argument("--home", type=Path, required=True)
     parser.add_argument("--datasets", type=Path)
+    parser.add_argument("--encoder", default="", help="encoder whose vectors `fit` uses (default: the embedded one)")
     options = parser.parse_args()
     rng = np.random.default_rng(0)
     rows = [row for name in SOURCES for row in of_corpus(name, options.home, CONTEXTS // len(SOURCES), rng)]
@@ -72,7 +73,7 @@ def main() -> None:
     if options.stage == "label":
         label(rows, len(labels), options.labels, options.home)
     else:
-        fit(rows, labels, options.home, options.datasets)
+        fit(rows, labels, options.datasets, Models(options.home).encoder(options.encoder))
 
 
 def label(rows: Sequence[Row], done: int, file: Path, home: Path) -> None:
@@ -98,9 +99,8 @@ def label(rows: Sequence[Row], done: int, file: Path, home: Path) -> None:
         print(f"{start + len(part)} of {len(rows)} contexts, {time.monotonic() - began:.0f} s", flush=True)
 
 
-def fit(rows: Sequence[Row], labels: Sequence[Row], home: Path, datasets: Path) -> None:
+def fit(rows: Sequence[Row], labels: Sequence[Row], datasets: Path, encoder: Encoder) -> None:
     """Print correlations of ridge regressions with the panel's inputs on held-out contexts, and with people."""
-    encoder = Models(home).encoder()
     kept = [(number, row["context"], text, scores)
             for number, (row, label) in enumerate(zip(rows, labels, strict=False))
             for place, (text, scores) in enumerate(zip((*row["replies"], *label["written"]), label["scores"],
