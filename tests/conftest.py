@@ -1,6 +1,7 @@
 """Fixtures of all tests: a home, the real data, tiny models, the suite-wide run, and small datasets."""
 
 import contextlib
+import gc
 import os
 import signal
 import sys
@@ -32,6 +33,14 @@ os.environ.pop("COLUMNS", None) # would change the width of printed tables
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as shells do for background processes
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+gc.disable()  # until all modules are imported, which makes many objects and no garbage
+
+
+def pytest_collection_finish() -> None:
+    gc.freeze()
+    gc.enable()
+
 
 settings.register_profile("unhurried", deadline=None)  # other work may slow the machine
 settings.load_profile("unhurried")
