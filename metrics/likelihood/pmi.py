@@ -67,7 +67,8 @@ class Pmi:
     def _context(self, item: Item) -> tuple[str, ...]:
         facts = [fact for fact in item.facts if fact.strip()] if self.facts else []
         turns = item.context[-1:] if self.turns == "last" else item.context
-        lines = [f"{self._prefix(turn.speaker, item)} {' '.join(turn.text.split())}".strip() for turn in turns]
+        by_speaker = self._prefixes(item)
+        lines = [f"{by_speaker.get(turn.speaker, '')} {' '.join(turn.text.split())}".strip() for turn in turns]
         *earlier, last = [f"{line}\n" for line in (*facts, *lines)]
         return (*earlier, last + self._last_prefix(item))
 
@@ -76,10 +77,10 @@ class Pmi:
         return f"{self.start}\n{prefix}" if self.start or not prefix else prefix
 
     def _last_prefix(self, item: Item) -> str:
-        return self._prefix(item.response.speaker, item) if item.response else ""
+        return self._prefixes(item).get(item.response.speaker, "") if item.response else ""
 
-    def _prefix(self, speaker: str, item: Item) -> str:
-        return prefixes(item)[speaker] if self.speakers else ""
+    def _prefixes(self, item: Item) -> dict[str, str]:
+        return prefixes(item) if self.speakers else {}
 
     def _response(self, item: Item) -> str:
         text = " ".join(reply(item).split())
