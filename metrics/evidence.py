@@ -2,7 +2,7 @@
 
 `harness calibrate` writes it, and the weights of composites are computed from it. Its numbers are per dataset, so that
 weights can be learned without a given dataset. The user's files are HOME/calibrations/NAME-DIGEST.json, the shipped
-files metrics/checkpoints/NAME/evidence.json.
+files metrics/checkpoints/NAME/evidence.json, in a subfolder for encoders other than the embedded one.
 """
 
 from __future__ import annotations
@@ -156,7 +156,7 @@ def find(name: str, inputs: Mapping[str, Signature], home: Path) -> Evidence:
     composite.
     """
     user = sorted((home / "calibrations").glob("*.json"), key=lambda path: (not path.name.startswith(f"{name}-"), path))
-    shipped = sorted(SHIPPED.glob(f"*/{FILE}"), key=lambda path: (path.parent.name != name, path))
+    shipped = sorted(SHIPPED.rglob(FILE), key=lambda path: (path.relative_to(SHIPPED).parts[0] != name, path))
     complete = [evidence for path in (*user, *shipped) if set(inputs) <= set((evidence := read(path)).inputs)]
     best = next((evidence for evidence in complete if not changed_inputs(evidence, inputs)),
                 complete[0] if complete else None)
