@@ -192,6 +192,12 @@ def test_shipped_weights_belong_to_available_encoders(tmp_path: Path) -> None:
     folders = [path.parent for path in checkpoint.SHIPPED.rglob(checkpoint.CONFIG)]
     encoders = {str((checkpoint.read("", folder).config["encoder"] or {}).get("identity", "")) for folder in folders}
     assert encoders == {"", embedded.identity, stock.identity, adapted.identity}
+    identities = {checkpoint.read(path.relative_to(checkpoint.SHIPPED).parts[0], path).identity for path in folders}
+    for path in checkpoint.SHIPPED.rglob(evidence.FILE):
+        signatures = evidence.read(path).signatures.values()
+        assert {signature.get("encoder", "") for signature in signatures} <= encoders
+        assert {value for signature in signatures for name, value in signature.items()
+                if name.startswith("weights ")} <= identities
 
 
 def test_options_with_their_own_weights() -> None:
