@@ -1,9 +1,11 @@
-"""Label replies by the panel, and measure how much a small network learns from them (docs/judges.md).
+"""Label replies by the panel, and measure how much small networks learn from them (docs/judges.md).
 
     python -m tools.distil label LABELS --home H                 appends the scores of the panel's inputs for eight
                                                                  replies per context
     python -m tools.distil fit LABELS --home H --datasets D      learns them from vectors of an encoder, and compares
                                                                  the predictions with people
+    python -m tools.distil corpus LABELS --home H                writes the judge's answers into the home, as the
+                                                                 corpus of the metric `distilled`
 
 The replies are the true one, intact and corrupted, another from the same dialogue, a random and a similar (or an
 adversarial) one from other dialogues, two by SmolLM2 and one by dialogue-lm. LABELS has a line per context: its
@@ -13,6 +15,7 @@ D has the datasets until 2021.
 """
 
 import argparse
+import gzip
 import json
 import tempfile
 import time
@@ -25,7 +28,8 @@ import numpy.typing as npt
 from scipy.stats import norm, rankdata, spearmanr
 
 from benchmarks import registry
-from benchmarks.corpora import corpora
+from benchmarks.corpora import corpora, files
+from benchmarks.storage.files import write_atomically
 from harness.api.scores import score
 from metrics.composite.panel import Panel
 from metrics.models import small_lm
@@ -48,6 +52,8 @@ RANDOM = 2
 """Position of the random reply, which is too easy to learn from."""
 PENALTY = 30.0
 """Penalty of the ridge regression."""
+JUDGE = 1
+"""Position of the judge among the panel's inputs."""
 NUMBERS = 5
 """Number of inputs that are not vectors."""
 SIZES, DRAWS, FOLD = (125, 250, 500, 1_000, CONTEXTS), 3, 8
@@ -58,7 +64,7 @@ Array = npt.NDArray[np.float64]
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("stage", choices=("label", "fit"))
+    parser.add_argument("stage", choices=("label", "fit", "corpus"))
     parser.add_argument("labels", type=Path)
     parser.add_argument("--home", type=Path, required=True)
     parser.add_argument("--datasets", type=Path)
@@ -72,6 +78,8 @@ def main() -> None:
         raise SystemExit(f"{options.labels}: its contexts differ from those of the corpora in {options.home}")
     if options.stage == "label":
         label(rows, len(labels), options.labels, options.home)
+    elif options.stage == "corpus":
+        corpus(rows, labels, options.home)
     else:
         fit(rows, labels, options.datasets, Models(options.home).encoder(options.encoder))
 
@@ -101,11 +109,7 @@ def label(rows: Sequence[Row], done: int, file: Path, home: Path) -> None:
 
 def fit(rows: Sequence[Row], labels: Sequence[Row], datasets: Path, encoder: Encoder) -> None:
     """Print correlations of ridge regressions with the panel's inputs on held-out contexts, and with people."""
-    kept = [(number, row["context"], text, scores)
-            for number, (row, label) in enumerate(zip(rows, labels, strict=False))
-            for place, (text, scores) in enumerate(zip((*row["replies"], *label["written"]), label["scores"],
-                                                       strict=True))
-            if place != RANDOM and not text.startswith(small_lm.SPACE)]
+    kept = labelled(rows, labels)
     numbers = np.array([number for number, *_ in kept])
     inputs = features([(context, text) for _, context, text, _ in kept], encoder)
     centre, scale = inputs.mean(axis=0), inputs.std(axis=0) + 1e-6
@@ -126,11 +130,34 @@ def fit(rows: Sequence[Row], labels: Sequence[Row], datasets: Path, encoder: Enc
                                         if (known := ~np.isnan(ratings)).sum() > 2])
                                for name, (_, qualities) in rated.items()
                                for predicted in [of(seen[name] @ learned)]])
-                      for of in (lambda table: table.mean(axis=1), lambda table: table[:, 1])]
+                      for of in (lambda table: table.mean(axis=1), lambda table: table[:, JUDGE])]
             print(f"{chosen.sum()}, {draw}:", *(f"{value:.2f}" for value in held), ";",
                   *(f"{value:.3f}" for value in people), flush=True)
         if size >= len(labels):
             break
+
+
+def corpus(rows: Sequence[Row], labels: Sequence[Row], home: Path) -> None:
+    """Write a dialogue per context, with the rank of the judge's answer to each reply, scaled to 1 to 5."""
+    kept = labelled(rows, labels)
+    ranks = (rankdata([scores[JUDGE] for *_, scores in kept]) - 0.5) / len(kept)
+    rated: dict[int, list[tuple[str, float]]] = {}
+    for (number, _, text, _), rank in zip(kept, ranks, strict=True):
+        rated.setdefault(number, []).append((text, round(1 + 4 * float(rank), 4)))
+    lines = [json.dumps({
+        "dialogue_id": rows[number]["dialogue"], "split": "train", "positive_responses": rows[number]["replies"][:1],
+        "utterances": [{"speaker": "AB"[turn % 2], "text": text} for turn, text in enumerate(rows[number]["context"])],
+        "rated_responses": replies}) for number, replies in rated.items()]
+    write_atomically(files.stored("panel_answers", home), gzip.compress("\n".join(lines).encode(), mtime=0))
+
+
+def labelled(rows: Sequence[Row], labels: Sequence[Row]) -> list[tuple[int, Sequence[str], str, list[float]]]:
+    """Return the number and turns of a context, a reply and its scores; random and raw replies are left out."""
+    return [(number, row["context"], text, scores)
+            for number, (row, label) in enumerate(zip(rows, labels, strict=False))
+            for place, (text, scores) in enumerate(zip((*row["replies"], *label["written"]), label["scores"],
+                                                       strict=True))
+            if place != RANDOM and not text.startswith(small_lm.SPACE)]
 
 
 def features(pairs: Sequence[tuple[Sequence[str], str]], encoder: Encoder) -> Array:

@@ -1,0 +1,37 @@
+"""Distilled judge: the answer that a language model would give to `judge:relevance`, predicted from sentence vectors.
+
+A head learns the answers of Qwen2.5-Coder-1.5B to 8,717 replies: true, false, damaged and generated ones.
+docs/judges.md compares it with the judge; `python -m tools.distil` makes its corpus.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+from metrics.metric import MetricCard
+from metrics.models.readings import Pair
+from metrics.training.examples import answered
+from metrics.training.recipe import Dialogues, Recipe, Split, Trainable, TrainingData, recipes_of
+
+
+@dataclass(frozen=True, slots=True)
+class Distilled(Trainable):
+    """The predicted rank of the judge's answer, from 0 to 1."""
+
+    card: ClassVar[MetricCard] = MetricCard(
+        name="distilled", title="Distilled judge", columns=("distilled",), family="trained", needs=("context",),
+        models=("encoder",), checkpoints=("distilled",), trained_on="panel_answers", system="baseline",
+        notes="Predicts the answers of judge:relevance by Qwen2.5-Coder-1.5B.", fitted_on="dialogues")
+    recipes: ClassVar[Mapping[str, Recipe]] = recipes_of("distilled")
+    encoder: str = ""
+    recipe: Literal["small"] = "small"
+
+    def examples(self, data: TrainingData) -> Split:
+        return data.split(judged)
+
+
+def judged(dialogues: Dialogues) -> list[tuple[Pair, float]]:
+    """Return each rated reply with its rating, scaled to 0 to 1."""
+    return [(Pair(row.turns, text), (rating - 1) / 4) for row in answered(dialogues) for text, rating in row.rated]
