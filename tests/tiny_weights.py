@@ -40,6 +40,8 @@ def corpus() -> Corpus:
                   "utterances": tuple({"emotion": emotion} for emotion in ("happiness", "anger", "no emotion", "joy"))}
         if number % 3 == 0:  # DEB takes pairs from dialogues without judged replies
             del labels["positive_responses"]
+        elif number % 3 == 1:
+            labels["rated_responses"] = [[f"it is {thing} {other}", 5.0], [f"{thing} {thing} {other}", 1.5]]
         found.append(Dialogue(f"toy-{number}", "toy", "train", turns, labels))
     return Corpus(CorpusCard("toy", "Toy", ("train",), "CC0-1.0", "Nobody 2020"), "0" * 64, tuple(found), {})
 
