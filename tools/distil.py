@@ -37,9 +37,10 @@ from metrics.models.encoder import Encoder
 from metrics.models.readings import spoken
 from metrics.models.service import Models
 from metrics.training import negatives
-from metrics.training.examples import FIVE, answered, exchanges, pick
+from metrics.training.examples import answered, exchanges, pick
 
-SOURCES = (*FIVE, "dailydialog_pp", "self_dialogue")
+SOURCES = ("dailydialog", "empatheticdialogues", "personachat", "topical_chat", "wizard_of_wikipedia", "dailydialog_pp",
+           "self_dialogue")
 CONTEXTS = 1_400
 TURNS, WORDS = 6, 120
 """Maximum utterances and words of a context."""

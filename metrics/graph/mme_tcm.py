@@ -13,7 +13,6 @@ from typing import ClassVar, Literal
 from metrics.graph.grade.metric import Concepts, TopicMetric
 from metrics.metric import MetricCard
 from metrics.text.keywords import Tagger
-from metrics.training.examples import FIVE
 from metrics.training.recipe import Recipe, recipes_of
 
 
@@ -21,15 +20,15 @@ from metrics.training.recipe import Recipe, recipes_of
 class MmeTcm(TopicMetric):
     """σ(FC(v_g))."""
 
+    recipes: ClassVar[Mapping[str, Recipe]] = recipes_of("mme-tcm")
     card: ClassVar[MetricCard] = MetricCard(
         name="mme-tcm", title="MME-CRS topic coherence (TCM)", columns=("mme-tcm",), family="graph", needs=("context",),
         models=("encoder",), checkpoints=("mme-tcm",), paper="https://arxiv.org/abs/2206.09403",
-        trained_on=", ".join(FIVE),
+        trained_on=", ".join(recipes["small"].corpora),
         system="another method", fitted_on="dialogues", departures=(
             ("Nodes have a frozen encoder's word vectors, not Numberbatch's; a graph of nearest words unless "
              "graph=conceptnet."),
             "Keywords by word lists; five corpora, larger batches, a higher learning rate."))
-    recipes: ClassVar[Mapping[str, Recipe]] = recipes_of("mme-tcm")
     encoder: str = ""
     graph: Concepts = "neighbours"
     nodes: str = ""

@@ -28,15 +28,15 @@ from metrics.training.recipe import Objective, Recipe, Trainable, TrainingData, 
 class SDiCoh(Trainable):
     """An unbounded score of a dialogue, or of a context with its response."""
 
+    recipes: ClassVar[Mapping[str, Recipe]] = recipes_of("s-dicoh")
     card: ClassVar[MetricCard] = MetricCard(
         name="s-dicoh", title="S-DiCoh", columns=("s-dicoh",), family="graph", levels=("turn", "dialogue"),
         models=("encoder",), checkpoints=("s-dicoh",), paper="https://aclanthology.org/2020.acl-main.133",
-        trained_on="empatheticdialogues",
+        trained_on=", ".join(recipes["small"].corpora),
         notes="Needs two utterances. A response is scored as a dialogue with its context.",
         system="another method", fitted_on="dialogues", departures=(
             "Utterances are a frozen encoder's mean token states, not encoded word by word with attention.",
             "The cosine with the preceding utterance is an additional input."))
-    recipes: ClassVar[Mapping[str, Recipe]] = recipes_of("s-dicoh")
     encoder: str = ""
     negatives: Negatives = "ur"
     words: str = ""

@@ -28,14 +28,14 @@ from metrics.training.recipe import Dialogues, Recipe, Split, Trainable, Trainin
 class AdemMetric(Trainable):
     """((cᵀMr + gᵀNr − α) / β − 1) / 4."""
 
+    recipes: ClassVar[Mapping[str, Recipe]] = recipes_of("adem")
     card: ClassVar[MetricCard] = MetricCard(
         name="adem", title="ADEM", columns=("adem",), family="trained", needs=("references",), models=("encoder",),
-        checkpoints=("adem",), paper="https://aclanthology.org/P17-1103", trained_on="dailydialog_pp",
-        system="another method", fitted_on="dialogues", departures=(
+        checkpoints=("adem",), paper="https://aclanthology.org/P17-1103",
+        trained_on=", ".join(recipes["small"].corpora), system="another method", fitted_on="dialogues", departures=(
             "Trained on relevant (5) and random (1) responses in place of human scores.",
             ("Vectors of a frozen encoder in place of a hierarchical recurrent one; only the last three utterances of "
              "the context.")))
-    recipes: ClassVar[Mapping[str, Recipe]] = recipes_of("adem")
     encoder: str = ""
     references: Aggregation = "standard"
     recipe: Literal["small", "paper"] = "small"

@@ -22,14 +22,15 @@ from metrics.training.recipe import Recipe, Split, Trainable, TrainingData, reci
 class BertDnn(Trainable):
     """σ(net([v_c ; v_r])), v being max-pooled token states."""
 
+    recipes: ClassVar[Mapping[str, Recipe]] = recipes_of("bert-dnn")
     card: ClassVar[MetricCard] = MetricCard(
         name="bert-dnn", title="BERT+DNN", columns=("bert-dnn",), family="trained", needs=("context",),
         models=("encoder",), checkpoints=("bert-dnn",), paper="https://aclanthology.org/2020.tacl-1.52",
-        trained_on="dailydialog_pp", system="same method, smaller model", fitted_on="dialogues", departures=(
+        trained_on=", ".join(recipes["small"].corpora),
+        system="same method, smaller model", fitted_on="dialogues", departures=(
             ("A frozen encoder of 22 M parameters in place of BERT; only the last three utterances of the context, "
              "encoded separately."),
             "Layers 256 and 128 wide; the paper gives no sizes."))
-    recipes: ClassVar[Mapping[str, Recipe]] = recipes_of("bert-dnn")
     encoder: str = ""
     recipe: Literal["small", "paper"] = "small"
 

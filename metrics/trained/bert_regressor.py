@@ -25,15 +25,15 @@ from metrics.training.recipe import Recipe, Split, Trainable, TrainingData, reci
 class BertRegressor(Trainable):
     """σ(net([g ; r ; |g − r| ; g ∘ r ; cos(g, r)]))."""
 
+    recipes: ClassVar[Mapping[str, Recipe]] = recipes_of("bert-regressor")
     card: ClassVar[MetricCard] = MetricCard(
         name="bert-regressor", title="BERT regressor", columns=("bert-regressor",), family="trained",
         needs=("references",), models=("encoder",), checkpoints=("bert-regressor",),
-        paper="https://aclanthology.org/2020.tacl-1.52", trained_on="dailydialog_pp",
+        paper="https://aclanthology.org/2020.tacl-1.52", trained_on=", ".join(recipes["small"].corpora),
         notes="Compares the response with a reference; ignores the context.",
         system="another method", fitted_on="dialogues", departures=(
             ("RUSE's head on a frozen encoder, which encodes the texts separately; the paper fine-tunes BERT on both "
              "as one sequence."),))
-    recipes: ClassVar[Mapping[str, Recipe]] = recipes_of("bert-regressor")
     encoder: str = ""
     references: Aggregation = "standard"
     recipe: Literal["small", "paper"] = "small"

@@ -19,7 +19,7 @@ from metrics.models.readings import pairs
 from metrics.models.service import Models
 from metrics.text.words import Aggregation
 from metrics.trained.ruber import Blend, blended, referenced
-from metrics.training.examples import FIVE, following
+from metrics.training.examples import following
 from metrics.training.recipe import Recipe, Split, Trainable, TrainingData, recipes_of
 
 
@@ -27,17 +27,17 @@ from metrics.training.recipe import Recipe, Split, Trainable, TrainingData, reci
 class BertRuber(Trainable):
     """σ(net([q ; r ; qᵀMr])), and its blend with (1 + cos(r, g)) / 2."""
 
+    recipes: ClassVar[Mapping[str, Recipe]] = recipes_of("bert-ruber")
     card: ClassVar[MetricCard] = MetricCard(
         name="bert-ruber", title="BERT-RUBER",
         columns=("bert-ruber", "bert-ruber-referenced", "bert-ruber-unreferenced"), family="trained",
         models=("encoder",), checkpoints=("bert-ruber",), paper="https://aclanthology.org/W19-2310",
-        trained_on=", ".join(FIVE),
+        trained_on=", ".join(recipes["small"].corpora),
         notes="The unreferenced part needs a context, the referenced one a reference, their blend both.",
         system="same method, smaller model", fitted_on="dialogues", departures=(
             ("A frozen encoder of 22 M parameters in place of a frozen BERT; three utterances as the query in "
              "place of one, and the cosine with each."),
             "Cosines are scaled to 0..1 by (1 + cos) / 2, not by a dataset's extremes."))
-    recipes: ClassVar[Mapping[str, Recipe]] = recipes_of("bert-ruber")
     encoder: str = ""
     blend: Blend = "mean"
     pooling: Literal["mean", "max"] = "mean"

@@ -20,7 +20,7 @@ import numpy as np
 from metrics.errors import BadOption, MetricError
 from metrics.metric import MetricCard
 from metrics.models.readings import Pair
-from metrics.training.examples import FIVE, GOOD, Contrast, following, with_alternatives
+from metrics.training.examples import GOOD, Contrast, following, with_alternatives
 from metrics.training.recipe import Dialogues, Objective, Recipe, Split, Trainable, TrainingData, recipes_of
 
 KINDS = ("random", "adversarial", "both")
@@ -32,15 +32,15 @@ CONTEXT = 12
 class Deb(Trainable):
     """P(valid next response | context, response)."""
 
+    recipes: ClassVar[Mapping[str, Recipe]] = recipes_of("deb")
     card: ClassVar[MetricCard] = MetricCard(
         name="deb", title="DEB", columns=("deb",), family="trained", needs=("context",), models=("encoder",),
         checkpoints=("deb",), paper="https://aclanthology.org/2020.tacl-1.52",
-        trained_on=", ".join((*FIVE, "dailydialog_pp")),
+        trained_on=", ".join(recipes["small"].corpora),
         system="another method", fitted_on="dialogues", departures=(
             "A head on a frozen encoder, which encodes utterances separately; the paper trains all of BERT.",
             "Five corpora and DailyDialog++ in one stage, without the paper's 727 million pairs from Reddit.",
             "Adversarial replies come from DailyDialog++'s dev split if its train split is not available."))
-    recipes: ClassVar[Mapping[str, Recipe]] = recipes_of("deb")
     variants: ClassVar[tuple[str, ...]] = ("negatives=adversarial", "negatives=both")
     encoder: str = ""
     negatives: str = "random"

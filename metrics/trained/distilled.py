@@ -20,11 +20,12 @@ from metrics.training.recipe import Dialogues, Recipe, Split, Trainable, Trainin
 class Distilled(Trainable):
     """The predicted rank of the judge's answer, from 0 to 1."""
 
+    recipes: ClassVar[Mapping[str, Recipe]] = recipes_of("distilled")
     card: ClassVar[MetricCard] = MetricCard(
         name="distilled", title="Distilled judge", columns=("distilled",), family="trained", needs=("context",),
-        models=("encoder",), checkpoints=("distilled",), trained_on="panel_answers", system="baseline",
-        notes="Predicts the answers of judge:relevance by Qwen2.5-Coder-1.5B.", fitted_on="dialogues")
-    recipes: ClassVar[Mapping[str, Recipe]] = recipes_of("distilled")
+        models=("encoder",), checkpoints=("distilled",), trained_on=", ".join(recipes["small"].corpora),
+        system="baseline", fitted_on="dialogues",
+        notes="Predicts the answers of judge:relevance by Qwen2.5-Coder-1.5B.")
     encoder: str = ""
     recipe: Literal["small"] = "small"
 

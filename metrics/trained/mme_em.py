@@ -25,15 +25,15 @@ SCALES = (("eval_score", 1, 4), ("engagement", 0, 5))
 class Engagement(Trainable):
     """P(engaging | the mean token state of the response)."""
 
+    recipes: ClassVar[Mapping[str, Recipe]] = recipes_of("mme-em")
     card: ClassVar[MetricCard] = MetricCard(
         name="mme-em", title="EM (MME-CRS engagement)", columns=("mme-em",), family="trained", models=("encoder",),
         checkpoints=("mme-em",), paper="https://arxiv.org/abs/2206.09403",
-        trained_on="convai2_2018_human_bot, engagement_utterances",
+        trained_on=", ".join(recipes["small"].corpora),
         notes="Uses the response alone; trained on human ratings of conversations with ConvAI2's bots.",
         system="another method", fitted_on="ratings", departures=(
             "A head on a frozen encoder, not a fine-tuned SimCSE.",
             "Ratings of ConvAI2 2018 and 202 rated utterances in place of 13,124 responses of ConvAI 2017."))
-    recipes: ClassVar[Mapping[str, Recipe]] = recipes_of("mme-em")
     encoder: str = ""
     recipe: Literal["small", "paper"] = "small"
 

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Literal
 from benchmarks.dataset import Item
 from metrics.metric import MetricCard
 from metrics.models.readings import responses
-from metrics.training.examples import FIVE, intact_or_corrupted
+from metrics.training.examples import intact_or_corrupted
 from metrics.training.recipe import Recipe, Split, Trainable, TrainingData, recipes_of
 
 REPLIES = 20_000
@@ -26,13 +26,14 @@ REPLIES = 20_000
 class Fluency(Trainable):
     """P(fluent | the max-pooled token states of the response)."""
 
+    recipes: ClassVar[Mapping[str, Recipe]] = recipes_of("mme-fm")
     card: ClassVar[MetricCard] = MetricCard(
         name="mme-fm", title="FM (MME-CRS fluency)", columns=("mme-fm",), family="trained", models=("encoder",),
-        checkpoints=("mme-fm",), paper="https://arxiv.org/abs/2206.09403", trained_on=", ".join(FIVE),
+        checkpoints=("mme-fm",), paper="https://arxiv.org/abs/2206.09403",
+        trained_on=", ".join(recipes["small"].corpora),
         notes="Uses the response alone; trained on intact against corrupted replies.",
         system="another method", fitted_on="dialogues", departures=(
             "A head on a frozen encoder, not a fine-tuned SimCSE; five corpora in place of one.",))
-    recipes: ClassVar[Mapping[str, Recipe]] = recipes_of("mme-fm")
     encoder: str = ""
     recipe: Literal["small", "paper"] = "small"
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from metrics.metric import MetricCard
 from metrics.training import negatives
-from metrics.training.examples import FIVE, Contrast, following
+from metrics.training.examples import Contrast, following
 from metrics.training.recipe import Dialogues, Recipe, Split, Trainable, TrainingData, recipes_of
 
 SHORTENED = 20_000
@@ -32,14 +32,14 @@ BLOCK = 1_024
 class MmeRm(Trainable):
     """P(relevant | context, response)."""
 
+    recipes: ClassVar[Mapping[str, Recipe]] = recipes_of("mme-rm")
     card: ClassVar[MetricCard] = MetricCard(
         name="mme-rm", title="MME-CRS relevance (RM)", columns=("mme-rm",), family="trained", needs=("context",),
         models=("encoder",), checkpoints=("mme-rm",), paper="https://arxiv.org/abs/2206.09403",
-        trained_on=", ".join(FIVE),
+        trained_on=", ".join(recipes["small"].corpora),
         system="another method", fitted_on="dialogues", departures=(
             "A head on a frozen encoder, which encodes utterances separately; the paper fine-tunes a SimCSE on both.",
             "Similarity of replies is the encoder's cosine, not word2vec's; five corpora in place of one."))
-    recipes: ClassVar[Mapping[str, Recipe]] = recipes_of("mme-rm")
     encoder: str = ""
     recipe: Literal["small", "paper"] = "small"
 

@@ -25,7 +25,7 @@ from metrics.models.readings import by_reference, pairs
 from metrics.models.service import Models
 from metrics.text.similarity import cosines
 from metrics.text.words import Aggregation
-from metrics.training.examples import FIVE, following
+from metrics.training.examples import following
 from metrics.training.recipe import Recipe, Split, Trainable, TrainingData, recipes_of
 
 Blend: TypeAlias = Literal["min", "mean", "geometric", "max"]
@@ -36,16 +36,16 @@ Vectors: TypeAlias = npt.NDArray[np.float32]
 class Ruber(Trainable):
     """σ(net([q ; r ; qᵀMr])), and its blend with (1 + cos([max ; min] of r, of g)) / 2."""
 
+    recipes: ClassVar[Mapping[str, Recipe]] = recipes_of("ruber")
     card: ClassVar[MetricCard] = MetricCard(
         name="ruber", title="RUBER", columns=("ruber", "ruber-referenced", "ruber-unreferenced"), family="trained",
         models=("encoder",), checkpoints=("ruber",), paper="https://ojs.aaai.org/index.php/AAAI/article/view/11321",
-        trained_on=", ".join(FIVE),
+        trained_on=", ".join(recipes["small"].corpora),
         notes="The unreferenced part needs a context, the referenced one a reference, their blend both.",
         system="same method, smaller model", fitted_on="dialogues", departures=(
             "GRUs 64 wide over the encoder's input embeddings; five corpora in place of 20 million pairs.",
             ("The query is the last 40 tokens of the last three utterances; cosines are scaled to 0..1 by "
              "(1 + cos) / 2, not by a dataset's extremes.")))
-    recipes: ClassVar[Mapping[str, Recipe]] = recipes_of("ruber")
     encoder: str = ""
     size: Literal["base", "large"] = "base"
     blend: Blend = "mean"

@@ -24,7 +24,7 @@ from metrics.metric import Column, Columns, MetricCard
 from metrics.models.masked import BOUNDED, log_likelihoods
 from metrics.models.readings import pairs, responses
 from metrics.models.service import Models
-from metrics.training.examples import FIVE, following, intact_or_corrupted, sample_replies
+from metrics.training.examples import following, intact_or_corrupted, sample_replies
 from metrics.training.recipe import Recipe, Split, Trainable, TrainingData, recipes_of
 
 REPLIES = 20_000
@@ -37,15 +37,15 @@ LIKELY = 500
 class UslH(Trainable):
     """(U + U·S + U·S·L) / 3."""
 
+    recipes: ClassVar[Mapping[str, Recipe]] = recipes_of("usl-h")
     card: ClassVar[MetricCard] = MetricCard(
         name="usl-h", title="USL-H", columns=("usl-h", "usl-h-vup", "usl-h-nup", "usl-h-mlm"), family="trained",
         models=("encoder",), checkpoints=("usl-h-vup", "usl-h-nup", "mlm"), paper="https://aclanthology.org/2020.coling-main.368",
-        trained_on=", ".join(FIVE),
+        trained_on=", ".join(recipes["small"].corpora),
         notes="usl-h and usl-h-nup need a context; usl-h-mlm rises with specificity and with length.",
         system="another method", fitted_on="dialogues", revision=2, departures=(
             "Heads on a frozen encoder, not a fine-tuned BERT; five corpora in place of DailyDialog.",
             "Quartiles are those of held-out training replies, not of the scored dataset.", BOUNDED))
-    recipes: ClassVar[Mapping[str, Recipe]] = recipes_of("usl-h")
     encoder: str = ""
     recipe: Literal["small", "paper"] = "small"
 

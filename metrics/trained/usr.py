@@ -23,7 +23,7 @@ from metrics.metric import Columns, MetricCard
 from metrics.models.masked import BOUNDED, mean_log_likelihoods
 from metrics.models.readings import Pair, pairs, responses, spoken
 from metrics.models.service import Models
-from metrics.training.examples import FIVE, MAX_CONTEXT, Contrast, following
+from metrics.training.examples import MAX_CONTEXT, Contrast, following
 from metrics.training.recipe import Dialogues, Recipe, Split, Trainable, TrainingData, check_parts, recipes_of
 
 JUDGED = 512
@@ -38,16 +38,16 @@ _END = re.compile(r"(?<=[.!?])\s+")
 class UsrMetric(Trainable):
     """σ(w · (mlm, dr-c, dr-f) + b), and its three parts."""
 
+    recipes: ClassVar[Mapping[str, Recipe]] = recipes_of("usr")
     card: ClassVar[MetricCard] = MetricCard(
         name="usr", title="USR", columns=("usr", "usr-mlm", "usr-dr-c", "usr-dr-f"), family="trained",
         models=("encoder",), checkpoints=("usr-dr-c", "usr-dr-f", "usr-regression", "mlm"), paper="https://aclanthology.org/2020.acl-main.64",
-        trained_on=", ".join(FIVE),
+        trained_on=", ".join(recipes["small"].corpora),
         notes="usr and usr-dr-c need a context; usr-dr-f needs facts, and usr includes it if there are any.",
         system="another method", fitted_on="dialogues", revision=2, departures=(
             "Heads on a frozen encoder, not a RoBERTa fine-tuned on the target corpus.",
             "The regression separates true from false replies; the paper fits it to human ratings.",
             "Retrieval finds the reply to each context in a batch, with the encoder's cosine as a feature.", BOUNDED))
-    recipes: ClassVar[Mapping[str, Recipe]] = recipes_of("usr")
     encoder: str = ""
     recipe: Literal["small", "paper"] = "small"
 

@@ -13,8 +13,6 @@ from metrics.errors import MetricError
 from metrics.models.readings import Pair, spoken
 from metrics.training import negatives
 
-FIVE = ("dailydialog", "empatheticdialogues", "personachat", "topical_chat", "wizard_of_wikipedia")
-"""The corpora of metrics that need no labels."""
 MAX_CONTEXT = 20
 """Maximum number of utterances in a context."""
 GOOD, ADVERSARIAL, RATED = "positive_responses", "adversarial_negative_responses", "rated_responses"

@@ -11,7 +11,7 @@ import pytest
 from benchmarks.corpora import files
 from benchmarks.storage import resources
 from metrics.models import conversions
-from metrics.training.examples import FIVE
+from metrics.training.recipe import recipes_of
 from tests import tiny
 from tests.conftest import ROOT
 from tools import gpu as measure
@@ -24,7 +24,7 @@ def _corpora(home: Path) -> None:
     edges = resources.path(home, "conceptnet")
     edges.parent.mkdir(parents=True, exist_ok=True)
     edges.write_bytes(gzip.compress(b"tea\tRelatedTo\train\t1\nrain\tRelatedTo\treply\t2\nreply\tIsA\tthing\t1\n"))
-    for name in FIVE:
+    for name in recipes_of("usr")["small"].corpora:
         files.write(files.stored(name, home), ({
             "dialogue_id": f"{name}-{number}", "source": name, "split": files.CARDS[name].training[0],
             "utterances": [{"speaker": "AB"[turn % 2], "text": f"{name} {text} {number} {turn}"} for turn, text in

@@ -34,17 +34,17 @@ from metrics.training.recipe import Objective, Recipe, Trainable, TrainingData, 
 class DynaEval(Trainable):
     """An unbounded score of a dialogue, or of a context with its response."""
 
+    recipes: ClassVar[Mapping[str, Recipe]] = recipes_of("dynaeval")
     card: ClassVar[MetricCard] = MetricCard(
         name="dynaeval", title="DynaEval", columns=("dynaeval",), family="graph", levels=("turn", "dialogue"),
         models=("encoder",), checkpoints=("dynaeval",), paper="https://aclanthology.org/2021.acl-long.441",
-        trained_on="empatheticdialogues",
+        trained_on=", ".join(recipes["small"].corpora),
         notes="Needs two utterances. A response is scored as a dialogue with its context.",
         system="another method", fitted_on="dialogues", departures=(
             "A frozen encoder in place of a RoBERTa adapted to the corpus.",
             "Messages also carry the cosine of the utterances (turned off by likeness=false).",
             ("2,000 steps of 64 dialogues, negatives drawn anew, dropout 0.3; the paper has 20 epochs, twenty fixed "
              "negatives per dialogue, dropout 0.5.")))
-    recipes: ClassVar[Mapping[str, Recipe]] = recipes_of("dynaeval")
     variants: ClassVar[tuple[str, ...]] = ("negatives=ss",)
     encoder: str = ""
     negatives: Negatives = "ur"

@@ -25,32 +25,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, NamedTuple, TypeAlias
-
-import numpy as np
+from typing import Any, ClassVar, Literal, TypeAlias
 
 from benchmarks.dataset import Item
-from metrics.errors import MetricError
-from metrics.graph.grade import topics
+from metrics.graph.grade import contrasts, topics
+from metrics.graph.grade.topics import TopicPair
 from metrics.metric import Columns, MetricCard
-from metrics.models import readings
-from metrics.models.readings import Pair
 from metrics.models.service import Models
 from metrics.text.keywords import Tagger
-from metrics.training import negatives as false_replies
-from metrics.training.examples import FIVE, MAX_CONTEXT, Contrast, exchanges
+from metrics.training.examples import Contrast
 from metrics.training.recipe import Dialogues, Recipe, Split, Trainable, TrainingData, recipes_of
 
-Negatives: TypeAlias = Literal["both", "lexical", "embedding", "random"]
 Concepts: TypeAlias = Literal["neighbours", "conceptnet"]
-
-
-class TopicPair(NamedTuple):
-    """A context with a reply, and the row of their topic graph."""
-
-    pair: Pair
-    graphs: topics.Topics | None
-    row: int
 
 
 class TopicMetric(Trainable):
@@ -62,7 +48,7 @@ class TopicMetric(Trainable):
     branch: Literal["both", "utterances"] = "both"
     khop: bool = True
     weighted: bool = True
-    negatives: Negatives = "both"
+    negatives: contrasts.Kind = "both"
     first: int = 10
     second: int = 10
     nodes: str = ""
@@ -80,7 +66,7 @@ class TopicMetric(Trainable):
 
     def score(self, items: Sequence[Item], models: Models) -> Columns:
         """Return scores from 0 to 1, higher for a more coherent response; NaN without a context."""
-        pairs, source = readings.pairs(items), self.source(models)
+        pairs, source = self.readings(items), self.source(models)
         graphs = None if source is None else topics.item_topics(
             [pair.context[::-1] if pair else () for pair in pairs], [pair.response if pair else "" for pair in pairs],
             source, self.tagger, self.weighted)
@@ -105,59 +91,37 @@ class TopicMetric(Trainable):
     def contrasts(self, data: TrainingData, dialogues: Dialogues, source: topics.TopicSource | None,
                   most: int | None) -> list[Contrast]:
         """Return contrasts of true and false replies for up to `most` random exchanges."""
-        settings, rng = data.recipe.examples, data.rng
-        chosen = [exchange for exchange in exchanges(dialogues) if len(exchange[1]) >= settings["turns"]]
-        chosen = [chosen[row] for row in (range(len(chosen)) if most is None else rng.permutation(len(chosen))[:most])]
-        groups = np.array([number for number, *_ in chosen], dtype=np.int64)
-        if len(np.unique(groups)) < 2:
-            raise MetricError("the training or held-out dialogues have fewer than two with replies to at least "
-                              f"{settings['turns']} utterances; use larger corpora")
-        contexts, replies = [tuple(before[-MAX_CONTEXT:]) for _, before, _ in chosen], [text for *_, text in chosen]
-        kinds = ("lexical", "embedding") if self.negatives == "both" else (self.negatives,)
-        rows = np.arange(len(replies))
-        parts = [rows] * len(kinds) if settings["each"] else np.array_split(rows, len(kinds))
-        ranks = {int(count): rank for count, rank in settings["ranks"].items()}
-        negatives: list[Any] = []
-        for kind, part in zip(kinds, parts, strict=True):
-            if kind == "lexical":
-                index = false_replies.Index(replies)
-                negatives.append(false_replies.lexical_others(part, index, groups, rng, ranks=ranks))
-            elif kind == "embedding":
-                vectors = data.vectors(replies)
-                negatives.append(false_replies.nearest_others(part, vectors[:, : vectors.shape[1] // 2], groups, rng))
-            else:
-                negatives.append(false_replies.random_others(part, groups, rng))
-        true, false = np.concatenate(parts).tolist(), np.concatenate(negatives).tolist()
+        both = contrasts.true_and_false(data, dialogues, self.negatives, most)
+        pairs = [true for true, _ in both] + [false for _, false in both]
         graphs = None if source is None else topics.item_topics(
-            [contexts[row][::-1] for row in true] * 2, [replies[row] for row in (*true, *false)], source, self.tagger,
+            [pair.context[::-1] for pair in pairs], [pair.response for pair in pairs], source, self.tagger,
             self.weighted)
-        return [Contrast(TopicPair(Pair(contexts[row], replies[row]), graphs, index),
-                         TopicPair(Pair(contexts[row], replies[wrong]), graphs, len(true) + index))
-                for index, (row, wrong) in enumerate(zip(true, false, strict=True))]
+        rows = [TopicPair(pair, graphs, row) for row, pair in enumerate(pairs)]
+        return [Contrast(true, false) for true, false in zip(rows[:len(both)], rows[len(both):], strict=True)]
 
 
 @dataclass(frozen=True, slots=True)
 class Grade(TopicMetric):
     """σ(FC([v_c ; v_g]))."""
 
+    recipes: ClassVar[Mapping[str, Recipe]] = recipes_of("grade")
     card: ClassVar[MetricCard] = MetricCard(
         name="grade", title="GRADE", columns=("grade",), family="graph", needs=("context",),
         models=("encoder",), checkpoints=("grade",), paper="https://aclanthology.org/2020.emnlp-main.742",
-        trained_on=", ".join(FIVE),
+        trained_on=", ".join(recipes["small"].corpora),
         system="another method", fitted_on="dialogues", departures=(
             ("A frozen encoder, which encodes utterances separately, with a head that also finds the reply to each "
              "context in a batch; the paper fine-tunes BERT on both."),
             ("Nodes have the encoder's word vectors, not Numberbatch's; a graph of nearest words unless "
              "graph=conceptnet."),
             "Keywords by word lists unless tagger=nltk; five corpora, batches of 128 at 1e-3."))
-    recipes: ClassVar[Mapping[str, Recipe]] = recipes_of("grade")
     variants: ClassVar[tuple[str, ...]] = ("graph=conceptnet",)
     encoder: str = ""
     graph: Concepts = "neighbours"
     branch: Literal["both", "utterances"] = "both"
     khop: bool = True
     weighted: bool = True
-    negatives: Negatives = "both"
+    negatives: contrasts.Kind = "both"
     first: int = 10
     second: int = 10
     nodes: str = ""

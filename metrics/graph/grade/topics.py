@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +19,7 @@ import numpy.typing as npt
 from metrics.errors import BadOption
 from metrics.graph.grade import concepts
 from metrics.models.memory import Vectors
+from metrics.models.readings import Pair
 from metrics.models.service import Models
 from metrics.models.text_table import PooledVectors
 from metrics.text import keywords
@@ -116,6 +117,14 @@ def topics(source: TopicSource, pairs: Sequence[tuple[Keywords, Keywords]], weig
     split = np.split(weights, np.cumsum([ends.shape[1] for ends in edges]))[: len(edges)]
     return Topics(source.features(words), nodes, [ends[:, part > 0] for ends, part in zip(edges, split, strict=True)],
                   [part[part > 0] for part in split])
+
+
+class TopicPair(NamedTuple):
+    """A context with a reply, and the row of their topic graph."""
+
+    pair: Pair
+    graphs: Topics | None
+    row: int
 
 
 def item_topics(before: Sequence[Sequence[str]], replies: Sequence[str], source: TopicSource, tagger: keywords.Tagger,

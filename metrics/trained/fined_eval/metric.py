@@ -26,7 +26,6 @@ from metrics.metric import Columns, MetricCard
 from metrics.models.readings import dialogues
 from metrics.models.service import Models
 from metrics.trained.fined_eval.strategies import preferences
-from metrics.training.examples import FIVE
 from metrics.training.recipe import Recipe, Split, Trainable, TrainingData, recipes_of
 
 
@@ -34,12 +33,13 @@ from metrics.training.recipe import Recipe, Split, Trainable, TrainingData, reci
 class FinedEvaluation(Trainable):
     """The mean of three sub-metrics, and each of them."""
 
+    recipes: ClassVar[Mapping[str, Recipe]] = recipes_of("fined-eval")
     card: ClassVar[MetricCard] = MetricCard(
         name="fined-eval", title="FineD-Eval (ensemble)",
         columns=("fined-eval", "fined-eval-coherence", "fined-eval-likability", "fined-eval-topic-depth"),
         family="trained", levels=("turn", "dialogue"), models=("encoder",),
         checkpoints=("fined-eval-coherence", "fined-eval-likability", "fined-eval-topic-depth"),
-        paper="https://aclanthology.org/2022.emnlp-main.220", trained_on=", ".join((*FIVE, "dialogue_nli_sample")),
+        paper="https://aclanthology.org/2022.emnlp-main.220", trained_on=", ".join(recipes["small"].corpora),
         notes="A response is scored as a dialogue with its context; needs two utterances.",
         system="another method", fitted_on="dialogues", departures=(
             "A convolution over frozen utterance vectors in place of a RoBERTa over all tokens.",
@@ -47,7 +47,6 @@ class FinedEvaluation(Trainable):
             ("The second strategy of likability and both of topic depth are this project's choice; five corpora in "
              "place of two."),
         ))
-    recipes: ClassVar[Mapping[str, Recipe]] = recipes_of("fined-eval")
     encoder: str = ""
     recipe: Literal["small", "paper"] = "small"
 
