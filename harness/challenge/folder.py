@@ -122,7 +122,6 @@ def receipts(outcome: Outcome) -> tuple[Results, Exhibit]:
     rules = outcome.rules
     report = Results(
         run=environment.facts(rules.seed, "none", {"challenge": rules.title, "phase": rules.phase}, command(rules)),
-        metrics=(), correlations=(), ranking=(),
         datasets=tuple(entries.dataset_entry(field.dataset, field.judged) for field in outcome.ground.fields))
     rows = tuple((entry.team, str(entry.number), str(entry.about.date or ""), entry.sha256)
                  for entry in outcome.entries.entries)

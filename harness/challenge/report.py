@@ -61,7 +61,7 @@ def _metrics(outcome: Outcome) -> Iterator[MetricEntry]:
     for entry in outcome.counting.entries:
         yield MetricEntry(
             name=entry.team, title=entry.about.name or f"{entry.team}, submission {entry.number}", family="submission",
-            columns=(entry.team,), needs=(), levels=levels, paper="", scope="item", trained_on="",
+            columns=(entry.team,), levels=levels,
             signature={"metric": "scores", "asked": entry.name, "sha256": entry.sha256})
 
 

@@ -37,7 +37,6 @@ PHASE, ELAPSED = datetime.timedelta(28), datetime.timedelta(14)
 
 TEAMS = {"team-a": ("length",), "team-b": ("distinct", "context-overlap"), "team-c": ("repetition",),
          "team-d": ("random",), "team-e": ("length",)}
-
 BROKEN = "team-e"
 
 

@@ -30,12 +30,9 @@ KINDS = {"sample": "the bundled sample (made by a script, simulated raters)", "r
          "own": "ratings supplied with the challenge"}
 DECIMALS, TARGET_DECIMALS = 4, 3
 """Decimals of a value, and of a correlation on a target; targets.csv has all digits."""
-
 MAX_SHOWN = 30
 """Maximum number of submissions in the heat map; correlation.csv has all."""
-
 LABEL_LENGTH = 26
-
 READABLE = 12
 """Maximum number of letters per row that a reader can compare."""
 
@@ -186,7 +183,13 @@ def _remarks(outcome: Outcome) -> Iterator[str]:
                + (" The intervals show how ranks would vary with other datasets and contexts; the test generalises to "
                   "other contexts of these datasets. A team can therefore be first in every resample without a "
                   "significant lead." if outcome.tests else ""))
-        yield from _undecided(outcome.ranks[outcome.rules.rule])
+        ranks = outcome.ranks[outcome.rules.rule]
+        if len(ranks) > 1 and max(standing.cluster for standing in ranks) == 1:
+            none_differ = len({standing.letters for standing in ranks}) == 1
+            yield (f"{'No two' if none_differ else 'Not all'} of the {len(ranks)} teams differ significantly, so all "
+                   "are in one cluster and their order is not established. See the rank intervals.")
+        if not readable(ranks):
+            yield "There are too many letters to show here; official.csv has them."
     if outcome.similar:
         yield f"{'; '.join(outcome.similar)}."
     if outcome.ground.partial:
@@ -196,15 +199,6 @@ def _remarks(outcome: Outcome) -> Iterator[str]:
     if outcome.ground.ratings:
         yield "The ratings are private: only correlations and counts are shown."
     yield required(outcome.rules)
-
-
-def _undecided(ranks: Sequence[Rank]) -> Iterator[str]:
-    if len(ranks) > 1 and max(standing.cluster for standing in ranks) == 1:
-        none_differ = len({standing.letters for standing in ranks}) == 1
-        yield (f"{'No two' if none_differ else 'Not all'} of the {len(ranks)} teams differ significantly, so all are "
-               "in one cluster and their order is not established. See the rank intervals.")
-    if not readable(ranks):
-        yield "There are too many letters to show here; official.csv has them."
 
 
 def _rounded(cell: object) -> object:

@@ -100,12 +100,12 @@ class MetricEntry:
     title: str
     family: str
     columns: tuple[str, ...]
-    needs: tuple[str, ...]
     levels: tuple[str, ...]
-    paper: str
-    scope: str
-    trained_on: str
     signature: Mapping[str, str]
+    needs: tuple[str, ...] = ()
+    paper: str = ""
+    scope: str = "item"
+    trained_on: str = ""
     models: tuple[str, ...] = ()
     learned_on: tuple[str, ...] = ()
     system: str = ""

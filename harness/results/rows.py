@@ -263,9 +263,9 @@ class Results:
 
     run: Run
     datasets: Sequence[DatasetEntry]
-    metrics: Sequence[MetricEntry]
-    correlations: Sequence[Correlation]
-    ranking: Sequence[RankingRow]
+    metrics: Sequence[MetricEntry] = ()
+    correlations: Sequence[Correlation] = ()
+    ranking: Sequence[RankingRow] = ()
     skips: Sequence[Skip] = ()
     failures: Sequence[Failure] = ()
     comparisons: Sequence[Comparisons] = ()

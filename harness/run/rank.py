@@ -14,8 +14,9 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
+from statistics import fmean
 from typing import TypeAlias
 
 from harness.results.entries import BoardId, DatasetEntry, MetricEntry, fitted
@@ -28,26 +29,18 @@ Rule: TypeAlias = Callable[[Mapping[Target, float]], float]
 
 def dataset_mean(values: Mapping[Target, float]) -> float:
     within: dict[str, list[float]] = defaultdict(list)
-    for (dataset, _), value in sorted(values.items()):
+    for (dataset, _), value in values.items():
         within[dataset].append(value)
-    return _mean([_mean(group) for group in within.values()])
+    return fmean(map(fmean, within.values()))
 
 
 def target_mean(values: Mapping[Target, float]) -> float:
-    return _mean([value for _, value in sorted(values.items())])
-
-
-def _mean(values: Sequence[float]) -> float:
-    """Return the exact mean, rounded once, like `statistics.mean` but three times as fast."""
-    ratios = [value.as_integer_ratio() for value in values]
-    common = max(denominator for _, denominator in ratios)  # all are powers of two
-    return sum(numerator * (common // denominator) for numerator, denominator in ratios) / (common * len(values))
+    return fmean(values.values())
 
 
 def counted_mean(counts: Mapping[str, int]) -> Rule:
     """Return a rule for published averages of datasets: their mean, weighted by the number of targets of each."""
-    return lambda values: _mean([value for (dataset, _), value in sorted(values.items())
-                                 for _ in range(counts[dataset])])
+    return lambda values: fmean(values.values(), [counts[dataset] for dataset, _ in values])
 
 
 RULES: dict[str, Rule] = {"dev": dataset_mean, "test": target_mean}

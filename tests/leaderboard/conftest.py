@@ -110,8 +110,9 @@ def ranking(correlations: Iterable[Correlation]) -> Iterator[rows.RankingRow]:
 
 def metric(name: str, title: str, family: str, *columns: str, needs: tuple[str, ...] = (),
            models: tuple[str, ...] = (), **system: Any) -> entries.MetricEntry:
-    return entries.MetricEntry(name, title, family, columns, needs, ("turn",), "https://aclanthology.org/P02-1040/",
-                            "item", "", {"metric": name, "revision": "1", "references": "standard"}, models, **system)
+    return entries.MetricEntry(name, title, family, columns, ("turn",), {
+        "metric": name, "revision": "1", "references": "standard"}, needs, "https://aclanthology.org/P02-1040/",
+        models=models, **system)
 
 
 @pytest.fixture(scope="session")

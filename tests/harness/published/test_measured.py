@@ -33,7 +33,7 @@ def made(qualities: Mapping[str, Mapping[str, str]], columns: Mapping[str, tuple
     datasets = tuple(entries.DatasetEntry(name, name, "dev", "turn", origin, name, 9, 9, tuple(
         entries.QualityEntry(quality, dimension, 1, 5, 9) for quality, dimension in dimensions.items()), "l", "c")
         for name, dimensions in qualities.items())
-    metrics = tuple(entries.MetricEntry(name, name, "toy", (name,), (), ("turn",), "", "item", "", name)
+    metrics = tuple(entries.MetricEntry(name, name, "toy", (name,), ("turn",), name)
                     for name in columns)
     targets = [(name, quality) for name, dimensions in qualities.items() for quality in dimensions]
     correlations = tuple(rows.Correlation(*target, name, name, statistic, 9, value * factor, 0.1, 0, 1)

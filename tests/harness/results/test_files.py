@@ -36,7 +36,7 @@ def small() -> Results:
         run=rows.Run("1", None, 0, "auto", {"data": "auto"}, "3", "linux", {"numpy": "2"}),
         datasets=(entries.DatasetEntry("a", "A", "dev", "turn", "imported", "f", 2, 2,
                                     (entries.QualityEntry("q", "q", None, 5.0, 2),), "l", "c"),),
-        metrics=(entries.MetricEntry("m", "M", "toy", ("m",), (), ("turn",), "", "item", "", {"metric": "m"}),),
+        metrics=(entries.MetricEntry("m", "M", "toy", ("m",), ("turn",), {"metric": "m"}),),
         correlations=(rows.Correlation("a", "q", "m", "m", "spearman", 2, nan, nan, nan, nan, "2 rows"),
                       rows.Correlation("a", "q", "m", "m", "pearson", 9, 0.1, 0.2, -0.3, 0.4)),
         ranking=(rows.RankingRow("dev", "real", "dev", "spearman", "m", "m", nan, None, 0, 1, letters="ab"),

@@ -33,6 +33,6 @@ def test_columns_with_equal_titles_keep_more_of_their_names() -> None:
 
 
 def test_a_title_of_the_run_comes_first() -> None:
-    entry = MetricEntry("mix[k=1]", "Mix", "composite", ("mix[k=1]", "mix-single[k=1]"), (), (), "", "item", "", "")
+    entry = MetricEntry("mix[k=1]", "Mix", "composite", ("mix[k=1]", "mix-single[k=1]"), (), {})
     names = {(entry.name, column): column for column in entry.columns}
     assert [*titles(names, [replace(entry, named="panel")]).values()] == ["panel", "panel / mix-single"]
