@@ -152,14 +152,13 @@ class Evidence:
 def find(name: str, inputs: Mapping[str, Signature], home: Path) -> Evidence:
     """Return the evidence for inputs (name to signature); raise MissingResource if no file has them all.
 
-    Files made from the same scores are preferred, then the user's files to shipped ones, then files named after the
+    Files with fewer changed inputs are preferred, then the user's files to shipped ones, then files named after the
     composite.
     """
     user = sorted((home / "calibrations").glob("*.json"), key=lambda path: (not path.name.startswith(f"{name}-"), path))
     shipped = sorted(SHIPPED.rglob(FILE), key=lambda path: (path.relative_to(SHIPPED).parts[0] != name, path))
     complete = [evidence for path in (*user, *shipped) if set(inputs) <= set((evidence := read(path)).inputs)]
-    best = next((evidence for evidence in complete if not changed_inputs(evidence, inputs)),
-                complete[0] if complete else None)
+    best = min(complete, key=lambda evidence: len(changed_inputs(evidence, inputs)), default=None)
     if best is None:
         more = f" and {len(inputs) - SHOWN} more" if len(inputs) > SHOWN else ""
         raise MissingResource(f"no weights for a composite of {', '.join([*inputs][:SHOWN])}{more}; learn them with "

@@ -32,6 +32,8 @@ from metrics.text.words import Aggregation, sharing, unscored
 SHARING = 1_024
 """Maximum number of responses with the same references encoded at a time."""
 
+DECIMALS = 6
+"""Decimals of a score, which are as exact as float32, so that replies equal to a reference tie."""
 Shared = tuple[tuple[Reference, ...], list[tuple[int, str]]]
 """References, and the positions and texts of the responses that share them."""
 LAYERS = {
@@ -96,7 +98,7 @@ class BertScore:
                     table[:, row] = self._joined(*np.array(pairs).T)
         if base is not None:
             table = ((table.T - base) / (1 - base)).T
-        return dict(zip(self.card.columns, table, strict=True))
+        return dict(zip(self.card.columns, table.round(DECIMALS), strict=True))
 
     def _joined(self, precisions: Column, recalls: Column) -> Column:
         sums = precisions + recalls
