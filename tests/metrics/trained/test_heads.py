@@ -17,6 +17,7 @@ from metrics.models import catalogue, checkpoint
 from metrics.models.readings import Pair
 from metrics.models.service import Choice, Models
 from metrics.models.weights import Weights
+from metrics.trained.distilled import judged
 from metrics.trained.mme_em import rated
 from metrics.trained.ruber import blended, referenced
 from metrics.trained.usl_h import composite, specificity
@@ -181,6 +182,12 @@ def test_shipped_weights_stay_small() -> None:
     assert set(large) == {"lm", "dialogue"}
     assert large["dialogue"] < 6_000_000
     assert sum(sizes.values()) < 25_000_000
+
+
+def test_the_distilled_judge_learns_ratings_as_shares() -> None:
+    answers = dialogue("hello", "hi", positive_responses=["yes"], rated_responses=[["yes", 5.0], ["no", 2.0]])
+    context = ("hello", "hi")
+    assert judged([answers, dialogue("bye")]) == [(Pair(context, "yes"), 1.0), (Pair(context, "no"), 0.25)]
 
 
 def test_shipped_weights_belong_to_available_encoders(tmp_path: Path) -> None:
