@@ -28,7 +28,8 @@ environment: $(VENV)/.installed
 lock: environment  ## newer versions of everything, with digests
 	$(BIN)/uv lock --upgrade
 	$(EXPORT) --extra neural --output-file requirements/neural.txt
-	$(EXPORT) --extra dev --extra all --extra docs --output-file requirements/dev.txt
+	$(EXPORT) --extra dev --extra all --output-file requirements/dev.txt
+	$(EXPORT) --extra docs --output-file requirements/docs.txt
 
 EXPORT = $(BIN)/uv export --quiet --frozen --no-emit-project --no-annotate --no-header --prune torch
 
@@ -86,6 +87,7 @@ bench: environment  ## speed and memory beside the reference packages
 	$(BIN)/python -m tools.commands
 
 docs: environment  ## the documentation as a site in build/docs, every link checked
+	$(PIP) --no-deps --require-hashes --requirement requirements/docs.txt
 	$(BIN)/mkdocs build --strict --quiet
 
 dist: environment  ## both wheels and the sdist, the same bytes each time, and what they need as CycloneDX
