@@ -15,7 +15,6 @@ D has the datasets until 2021.
 """
 
 import argparse
-import gzip
 import json
 import tempfile
 import time
@@ -29,7 +28,6 @@ from scipy.stats import norm, rankdata, spearmanr
 
 from benchmarks import registry
 from benchmarks.corpora import corpora, files
-from benchmarks.storage.files import write_atomically
 from harness.api.scores import score
 from metrics.composite.panel import Panel
 from metrics.models import small_lm
@@ -145,11 +143,10 @@ def corpus(rows: Sequence[Row], labels: Sequence[Row], home: Path) -> None:
     rated: dict[int, list[tuple[str, float]]] = {}
     for (number, _, text, _), rank in zip(kept, ranks, strict=True):
         rated.setdefault(number, []).append((text, round(1 + 4 * float(rank), 4)))
-    lines = [json.dumps({
+    files.write(files.stored("panel_answers", home), ({
         "dialogue_id": rows[number]["dialogue"], "split": "train", "positive_responses": rows[number]["replies"][:1],
         "utterances": [{"speaker": "AB"[turn % 2], "text": text} for turn, text in enumerate(rows[number]["context"])],
-        "rated_responses": replies}) for number, replies in rated.items()]
-    write_atomically(files.stored("panel_answers", home), gzip.compress("\n".join(lines).encode(), mtime=0))
+        "rated_responses": replies} for number, replies in rated.items()))
 
 
 def labelled(rows: Sequence[Row], labels: Sequence[Row]) -> list[tuple[int, Sequence[str], str, list[float]]]:

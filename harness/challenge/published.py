@@ -7,10 +7,11 @@ each average is weighted by the dataset's number of qualities.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 
 from benchmarks import registry
 from harness.challenge.rulebook import Rulebook
-from harness.published import boards, exhibit, sizes
+from harness.published import PrintedTable, boards, exhibit, sizes
 from harness.results.entries import DatasetEntry, MetricEntry, QualityEntry
 from harness.results.exhibits import Exhibit
 from harness.results.rows import Correlation, RankingRow, Results
@@ -43,10 +44,14 @@ def results(rules: Rulebook) -> tuple[Results, Exhibit]:
         correlations=tuple(Correlation(
             row.dataset, AVERAGE, row.metric, row.metric, "spearman", size[row.dataset].turns, float(row.value),
             math.nan, math.nan, math.nan) for row in numbers),
-        ranking=tuple(
-            RankingRow(board.rule, "real", rule, "spearman", team, team, standing.value, standing.rank, count, count)
-            for board in tables for count in [len({row.dataset for row in board.numbers})]
-            for rule in RULES for team, standing in sorted(board.ranks()[rule].items(), key=lambda row: (
-                -row[1].value, row[0]))))
+        ranking=tuple(row for board in tables for row in _ranking(board)))
     return report, Exhibit(name=rules.published, kind="challenge", title=rules.title, lead=LEAD, command=command,
                            grids=tuple(exhibit.printed(rules.published)), remarks=exhibit.REMARKS if tables else ())
+
+
+def _ranking(board: PrintedTable) -> Iterator[RankingRow]:
+    ranks, targets = board.ranks(), len({row.dataset for row in board.numbers})
+    for rule in RULES:
+        for team, standing in sorted(ranks[rule].items(), key=lambda row: (-row[1].value, row[0])):
+            yield RankingRow(board.rule, "real", rule, "spearman", team, team, standing.value, standing.rank, targets,
+                             targets)

@@ -35,9 +35,8 @@ def report(outcome: Outcome, cache: Path) -> Results:
     correlations = tuple(row for target in targets for row in correlate.correlations(
         target, statistics, [row for row in reliability if (row.dataset, row.quality) == target.key]))
     options = {"challenge": rules.title, "rule": rule_of(rules), "counts": rules.counts,
-               "statistic": full_name(rules.statistic, rules.level), "draws": rules.draws}
-    if rules.phase:
-        options["phase"] = rules.phase
+               "statistic": full_name(rules.statistic, rules.level), "draws": rules.draws,
+               **({"phase": rules.phase} if rules.phase else {})}
     return Results(
         run=environment.facts(rules.seed, "cpu", options, command(rules)),
         datasets=tuple(replace(entries.dataset_entry(field.dataset, field.judged), split=rules.rule,

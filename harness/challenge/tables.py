@@ -49,7 +49,6 @@ def exhibit(outcome: Outcome) -> Exhibit:
 
 
 def command(rules: Rulebook) -> str:
-    """Return the command that publishes the challenge."""
     phase = f" --phase {rules.phase}" if rules.phase else ""
     return f"harness challenge publish {shlex.quote(rules.folder.resolve().name)}{phase}"
 
@@ -212,10 +211,9 @@ def _shown(cell: object, digits: int = DECIMALS) -> str:
 
 
 def _data(outcome: Outcome) -> str:
-    origins = {field.dataset.origin for field in outcome.ground.fields}
-    custom = outcome.rules.custom or outcome.rules.ratings
-    kind = KINDS["sample" if origins == {"sample"} else "own" if custom else "real"]
-    statistic = statistic_title(full_name(outcome.rules.statistic, outcome.rules.level))
+    rules, origins = outcome.rules, {field.dataset.origin for field in outcome.ground.fields}
+    kind = KINDS["sample" if origins == {"sample"} else "own" if rules.custom or rules.ratings else "real"]
+    statistic = statistic_title(full_name(rules.statistic, rules.level))
     return f"{kind}; {statistic} on {', '.join(field.name for field in outcome.ground.fields)}"
 
 

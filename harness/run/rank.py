@@ -46,9 +46,6 @@ def counted_mean(counts: Mapping[str, int]) -> Rule:
 RULES: dict[str, Rule] = {"dev": dataset_mean, "test": target_mean}
 """The rules under which a report ranks, by their names in the challenge."""
 
-BY_NAME: dict[str, Rule] = {**RULES, "macro": dataset_mean, "micro": target_mean}
-"""The same rules, also by their names in the field."""
-
 
 def over(rule: Rule, values: Mapping[Target, float], cells: Collection[Target]) -> float:
     """Apply a rule to the cells of a board; return NaN if there are none or a value is missing."""

@@ -33,7 +33,8 @@ SHARING = 1_024
 """Maximum number of responses with the same references encoded at a time."""
 
 DECIMALS = 6
-"""Decimals of a score, which are as exact as float32, so that replies equal to a reference tie."""
+"""Decimals of a score before rescaling; beyond them, float32 rounding would separate replies equal to a reference."""
+
 Shared = tuple[tuple[Reference, ...], list[tuple[int, str]]]
 """References, and the positions and texts of the responses that share them."""
 LAYERS = {
@@ -64,7 +65,7 @@ class BertScore:
         family="embedding", needs=("references",), models=("encoder",), scope="dataset",
         paper="https://openreview.net/forum?id=SkeHuCVFDr",
         notes="Equals the bert-score package. An item's score depends on the other items only with idf=true.",
-        system="as published",
+        system="as published", revision=2,
     )
     encoder: str = ""
     layer: int = 0
@@ -96,9 +97,10 @@ class BertScore:
                     pairs = [soft_match(np.maximum(response @ vectors.T, 0), weights, others)
                              for vectors, others in references]
                     table[:, row] = self._joined(*np.array(pairs).T)
+        table = table.round(DECIMALS)
         if base is not None:
             table = ((table.T - base) / (1 - base)).T
-        return dict(zip(self.card.columns, table.round(DECIMALS), strict=True))
+        return dict(zip(self.card.columns, table, strict=True))
 
     def _joined(self, precisions: Column, recalls: Column) -> Column:
         sums = precisions + recalls

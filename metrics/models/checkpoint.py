@@ -67,7 +67,7 @@ class Checkpoint:
         """The limits that the licences of its corpora set on its use; empty if there are none."""
         licences = {corpus["licence"] for corpus in self.card.get("corpora", ())}
         limits = {"non-commercial": any(re.search("NC|non-commercial", licence) for licence in licences),
-                  "not stated": any(licence in ("", "not stated") for licence in licences)}
+                  "not stated": any(not licence or "not stated" in licence for licence in licences)}
         return " or ".join(limit for limit, applies in limits.items() if applies)
 
     @property

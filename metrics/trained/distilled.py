@@ -1,6 +1,6 @@
-"""Distilled judge: the answer that a language model would give to `judge:relevance`, predicted from sentence vectors.
+"""Distilled judge: a language model's answer to `judge:relevance`, predicted by a head on a frozen encoder.
 
-A head learns the answers of Qwen2.5-Coder-1.5B to 8,717 replies: true, false, damaged and generated ones.
+It learns the answers of Qwen2.5-Coder-1.5B to true, false, damaged and generated replies to 1,176 contexts.
 docs/judges.md compares it with the judge; `python -m tools.distil` makes its corpus.
 """
 

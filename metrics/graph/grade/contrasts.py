@@ -16,9 +16,10 @@ Kind: TypeAlias = Literal["both", "lexical", "embedding", "random"]
 
 
 def true_and_false(data: TrainingData, dialogues: Dialogues, kind: Kind, most: int | None) -> list[tuple[Pair, Pair]]:
-    """Return up to `most` random exchanges, each as a pair with the true and a pair with a false reply.
+    """Return pairs with the true and with a false reply, for up to `most` random exchanges.
 
-    With `both`, half of the false replies are of either kind; if the recipe says `each`, every exchange has both.
+    With `both`, half of the false replies are similar in words and half in meaning; with the recipe's `each`, every
+    exchange gets one of both.
     """
     settings, rng = data.recipe.examples, data.rng
     chosen = [exchange for exchange in exchanges(dialogues) if len(exchange[1]) >= settings["turns"]]
@@ -33,10 +34,10 @@ def true_and_false(data: TrainingData, dialogues: Dialogues, kind: Kind, most: i
     parts = [rows] * len(kinds) if settings["each"] else np.array_split(rows, len(kinds))
     ranks = {int(count): rank for count, rank in settings["ranks"].items()}
     wrong: list[Any] = []
-    for each, part in zip(kinds, parts, strict=True):
-        if each == "lexical":
+    for method, part in zip(kinds, parts, strict=True):
+        if method == "lexical":
             wrong.append(negatives.lexical_others(part, negatives.Index(replies), groups, rng, ranks=ranks))
-        elif each == "embedding":
+        elif method == "embedding":
             vectors = data.vectors(replies)
             wrong.append(negatives.nearest_others(part, vectors[:, : vectors.shape[1] // 2], groups, rng))
         else:

@@ -28,7 +28,8 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, TypeAlias
 
 from benchmarks.dataset import Item
-from metrics.graph.grade import contrasts, topics
+from metrics.graph.grade import topics
+from metrics.graph.grade.contrasts import Kind, true_and_false
 from metrics.graph.grade.topics import TopicPair
 from metrics.metric import Columns, MetricCard
 from metrics.models.service import Models
@@ -48,7 +49,7 @@ class TopicMetric(Trainable):
     branch: Literal["both", "utterances"] = "both"
     khop: bool = True
     weighted: bool = True
-    negatives: contrasts.Kind = "both"
+    negatives: Kind = "both"
     first: int = 10
     second: int = 10
     nodes: str = ""
@@ -91,7 +92,7 @@ class TopicMetric(Trainable):
     def contrasts(self, data: TrainingData, dialogues: Dialogues, source: topics.TopicSource | None,
                   most: int | None) -> list[Contrast]:
         """Return contrasts of true and false replies for up to `most` random exchanges."""
-        both = contrasts.true_and_false(data, dialogues, self.negatives, most)
+        both = true_and_false(data, dialogues, self.negatives, most)
         pairs = [true for true, _ in both] + [false for _, false in both]
         graphs = None if source is None else topics.item_topics(
             [pair.context[::-1] for pair in pairs], [pair.response for pair in pairs], source, self.tagger,
@@ -121,7 +122,7 @@ class Grade(TopicMetric):
     branch: Literal["both", "utterances"] = "both"
     khop: bool = True
     weighted: bool = True
-    negatives: contrasts.Kind = "both"
+    negatives: Kind = "both"
     first: int = 10
     second: int = 10
     nodes: str = ""

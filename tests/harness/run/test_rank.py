@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from harness.results.entries import BoardId
 from harness.results.rows import Correlation
-from harness.run.rank import BY_NAME, RULES, Rule, Target, borda, counted_mean, over, ranking
+from harness.run.rank import RULES, Rule, Target, borda, counted_mean, over, ranking
 from harness.statistics.rank_intervals import rank
 
 CELLS = {("a", "q1"): 0.1, ("a", "q2"): 0.3, ("b", "q1"): 0.6}
@@ -23,11 +23,11 @@ def test_rules_by_hand() -> None:
     assert RULES["test"](CELLS) == pytest.approx(1.0 / 3)
     averaged = {("a", "average"): 0.2, ("b", "q1"): 0.6}
     assert counted_mean({"a": 2, "b": 1})(averaged) == pytest.approx(1 / 3)
-    assert BY_NAME["micro"](averaged) == pytest.approx(2 / 5)
+    assert RULES["test"](averaged) == pytest.approx(2 / 5)
 
 
 def test_an_incomplete_row_has_no_value() -> None:
-    for rule in BY_NAME.values():
+    for rule in RULES.values():
         for row in ({}, {("a", "q1"): 0.1}, CELLS | {("b", "q1"): math.nan}, CELLS | {("b", "q1"): math.inf}):
             assert math.isnan(over(rule, row, CELLS))
         assert not math.isnan(over(rule, CELLS, CELLS))
