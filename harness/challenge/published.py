@@ -50,8 +50,7 @@ def results(rules: Rulebook) -> tuple[Results, Exhibit]:
 
 
 def _ranking(board: PrintedTable) -> Iterator[RankingRow]:
-    ranks, targets = board.ranks(), len({row.dataset for row in board.numbers})
+    ranks, count = board.ranks(), len({row.dataset for row in board.numbers})
     for rule in RULES:
         for team, standing in sorted(ranks[rule].items(), key=lambda row: (-row[1].value, row[0])):
-            yield RankingRow(board.rule, "real", rule, "spearman", team, team, standing.value, standing.rank, targets,
-                             targets)
+            yield RankingRow(board.rule, "real", rule, "spearman", team, team, standing.value, standing.rank, count, count)

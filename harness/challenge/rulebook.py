@@ -15,6 +15,7 @@ from harness import terms
 from harness.cards import OwnDataset, of_table, read_card
 from harness.errors import BadConfig
 from harness.own import card_of, is_path
+from harness.run.rank import RULES
 from harness.run.settings import plain_name
 from harness.statistics import LEVEL_NAMES, STATISTIC_NAMES
 from harness.terms import Count, Line, Share, Weights, one_of
@@ -24,8 +25,8 @@ FILE = "challenge.toml"
 SHIPPED = Path(str(files("benchmarks"))) / "challenges"
 FOLDER = "submissions"
 SEED_FILE = "private/seed"
-RULES = {"dev": "dev", "test": "test", "macro": "dev", "micro": "test"}
-"""The ranking rules, by their names in the challenge and in the field."""
+NAMES = {**dict(zip(RULES, RULES, strict=True)), "macro": "dev", "micro": "test"}
+"""The ranking rules, by their names in DSTC10's challenge and in the field."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -153,13 +154,13 @@ def phases(folder: Path) -> tuple[Rulebook, ...]:
 
 
 def _rules(folder: Path, shown: str, values: dict[str, Any], custom: tuple[OwnDataset, ...]) -> Rulebook:
-    if (rule := values.get("rule", "test")) not in RULES:
-        raise BadConfig(f"{shown}: unknown ranking rule {rule!r}; {nearest(rule, RULES)}")
+    if (rule := values.get("rule", "test")) not in NAMES:
+        raise BadConfig(f"{shown}: unknown ranking rule {rule!r}; {nearest(rule, NAMES)}")
     cards = {name: folder / name for name in values.get("datasets", ()) if is_path(name)}
     known = {*cards, *(dataset.card.name for dataset in custom if values.get("phase"))}
     custom += tuple(read_card(card_of(str(path)) or path) for path in cards.values())
     rules = Rulebook(folder=folder, custom=custom, **values | {
-        "rule": RULES[rule],
+        "rule": NAMES[rule],
         "statistic": plain_name(values.get("statistic", "spearman")),
         "ratings": folder / values["ratings"] if values.get("ratings", Path()) != Path() else None,
         "datasets": tuple(name for name in values.get("datasets", ()) if name not in known)})
