@@ -52,5 +52,5 @@ def results(rules: Rulebook) -> tuple[Results, Exhibit]:
 def _ranking(board: PrintedTable) -> Iterator[RankingRow]:
     ranks, count = board.ranks(), len({row.dataset for row in board.numbers})
     for rule in RULES:
-        for team, standing in sorted(ranks[rule].items(), key=lambda row: (-row[1].value, row[0])):
-            yield RankingRow(board.rule, "real", rule, "spearman", team, team, standing.value, standing.rank, count, count)
+        for team, row in sorted(ranks[rule].items(), key=lambda pair: (-pair[1].value, pair[0])):
+            yield RankingRow(board.rule, "real", rule, "spearman", team, team, row.value, row.rank, count, count)
