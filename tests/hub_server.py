@@ -101,6 +101,6 @@ def serving(files: Mapping[str, bytes] | None = None) -> Iterator[tuple[str, typ
     hub = type("Own", (Hub,), {"files": dict(files or {}), "asked": []})
     with ThreadingHTTPServer(("127.0.0.1", 0), hub) as server:
         server.daemon_threads, server.block_on_close = True, False
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
         yield f"http://127.0.0.1:{server.server_address[1]}", hub
         server.shutdown()

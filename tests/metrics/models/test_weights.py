@@ -4,6 +4,7 @@ import json
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -178,7 +179,7 @@ REFUSALS = {
 @pytest.fixture
 def hub(tiny_encoder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[type[Hub]]:
     """A local server that has one model, me/tiny."""
-    from huggingface_hub import constants
+    from huggingface_hub import constants, file_download
 
     files = {path.name: path.read_bytes() for path in tiny_encoder.iterdir()}
     extra = {"onnx/model.safetensors": b"not to be fetched", "README.md": b"nor this"}
@@ -187,6 +188,7 @@ def hub(tiny_encoder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[type[Hu
         monkeypatch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE",
                             constants.ENDPOINT + "/{repo_id}/resolve/{revision}/{filename}")
         monkeypatch.setattr(hub_of, "PATIENCE", 1.0)
+        monkeypatch.setattr(file_download, "time", SimpleNamespace(sleep=lambda _: None))  # between its retries
         yield served
 
 
