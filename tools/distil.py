@@ -150,7 +150,7 @@ def corpus(rows: Sequence[Row], labels: Sequence[Row], home: Path) -> None:
 
 
 def labelled(rows: Sequence[Row], labels: Sequence[Row]) -> list[tuple[int, Sequence[str], str, list[float]]]:
-    """Return the number and turns of a context, a reply and its scores; random and raw replies are left out."""
+    """Return context number, context, reply and scores of each labelled reply, without random and raw ones."""
     return [(number, row["context"], text, scores)
             for number, (row, label) in enumerate(zip(rows, labels, strict=False))
             for place, (text, scores) in enumerate(zip((*row["replies"], *label["written"]), label["scores"],

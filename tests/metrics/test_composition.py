@@ -207,7 +207,7 @@ def test_the_signature_has_inputs_weights_and_changed_scores(tmp_path: Path) -> 
 
 
 def test_shipped_evidence_covers_every_composite(tmp_path: Path) -> None:
-    """It was made with the embedded encoder on at least seven of the ten datasets, none with simulated raters."""
+    """It comes from the embedded encoder and at least seven of the ten datasets, none with simulated raters."""
     for name, folder in (("regression", "regression"), ("weighted", "regression"), ("mme-crs", "mme-crs")):
         evidence = evidences.find(name, signed(composite(name), Models(tmp_path)), tmp_path)
         assert evidence.identity == evidences.read(checkpoint.SHIPPED / folder / evidences.FILE).identity
