@@ -23,8 +23,10 @@ from typing import Any
 from benchmarks.dataset import Dataset
 from benchmarks.errors import BenchmarkError
 from harness.errors import BadConfig, HarnessError, StoreError
+from harness.scoring.pairs import signed
 from harness.scoring.parts import Part, Result, failure, score_span
 from harness.scoring.progress import RunProgress
+from harness.scoring.score import about
 from harness.scoring.store import ScoreStore, Span
 from metrics import registry
 from metrics.errors import MetricError
@@ -95,6 +97,8 @@ class Worker:
             metric = self._choose(requested)
         except Exception as error:  # a plug-in that only this node cannot load
             return failure(error, None)
+        if signed(about(metric, self._dataset), self._models) != key:
+            raise StoreError(f"{requested}: its code, models or resources differ from those of the run")
         return score_span(metric, self._dataset, span, key, self._models, self._store)
 
 

@@ -29,6 +29,9 @@ from metrics.models.service import Models
 SMALLEST, LARGEST = 64, 16_384
 """Minimum and maximum number of items of a part."""
 
+WITH_LM = 256
+"""Maximum number of items of a part for a language model, which can take seconds for each."""
+
 TARGET = 60.0
 """Seconds that a part should take if several workers share the parts."""
 
@@ -97,11 +100,11 @@ def cut_pairs(pairs: Iterable[Pair], store: ScoreStore, workers: int = 1) -> lis
     parts = []
     for members in groups.values():
         unsplit = {pair.signature for pair in members if pair.chosen.metric.card.scope == "dataset"}
-        size = LARGEST
+        largest = size = WITH_LM if any("lm" in pair.chosen.metric.card.models for pair in members) else LARGEST
         if workers > 1:
             cost = sum(pair.cost for pair in members if pair.signature not in unsplit)
             size = SMALLEST
-            while size < LARGEST and 2 * size * cost <= TARGET:  # powers of two share boundaries
+            while size < largest and 2 * size * cost <= TARGET:  # powers of two share boundaries
                 size *= 2
         of_group = [Part(pair, span) for pair in members for gap in store.gaps(*pair.key, len(pair.items))
                     for span in ([gap] if pair.signature in unsplit else cut(gap, size))]

@@ -144,11 +144,16 @@ class RunProgress:
         return self.sizes[name]
 
     def new_costs(self, targets: int) -> dict[str, Cost]:
-        """Return the cost of each metric in this run and of the other stages per target, for later estimates."""
-        other = sum(seconds for name, seconds in self.stages.items() if name != SCORING)
+        """Return the cost of each metric in this run and of the other stages per target, for later estimates.
+
+        A run that scores nothing reads most statistics from the cache, so its other stages are too fast to count.
+        """
         measured = {metric: costs.estimated(parts.values(), self.earlier.get(metric))
                     for metric, parts in self.measured.items()}
-        return measured | {costs.OTHERS: np.array([other / max(1, targets), 0, 0])}
+        if measured:
+            other = sum(seconds for name, seconds in self.stages.items() if name != SCORING)
+            measured[costs.OTHERS] = np.array([other / max(1, targets), 0, 0])
+        return measured
 
     @contextlib.contextmanager
     def stage(self, name: str, dataset: str = "") -> Iterator[None]:

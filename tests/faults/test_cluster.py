@@ -22,11 +22,11 @@ from harness.run.prepare import prepare
 from harness.run.settings import Settings
 from harness.scoring import cluster
 from harness.scoring.cluster import Cluster, Setup, Worker
-from harness.scoring.pairs import Pair
+from harness.scoring.pairs import Pair, signed
 from harness.scoring.parts import Part
 from harness.scoring.progress import RunProgress
 from metrics import registry
-from metrics.models.service import Choice
+from metrics.models.service import Choice, Models
 from tests.conftest import Invoke
 from tests.faults.conftest import Reports
 from tests.faults.runs import QUICK, flags, metric, report, start, until
@@ -93,6 +93,13 @@ def test_a_run_ends_where_no_worker_can_score(
 def test_a_removed_dataset_ends_the_run(tmp_path: Path, home: Path) -> None:
     worker = Worker(dataclasses.replace(setup(home, tmp_path), load=lambda name: None))
     assert isinstance(worker.score("esl", "length", "length|r1", (0, 1))[1], StoreError)
+
+
+def test_a_node_with_another_metric_ends_the_run(tmp_path: Path, home: Path) -> None:
+    worker = Worker(setup(home, tmp_path))
+    key = signed(registry.choose("length").metric, Models(home))
+    assert worker.score("esl", "length", key, (0, 1))[1] is None
+    assert isinstance(worker.score("esl", "length", f"{key}|of=another", (0, 1))[1], StoreError)
 
 
 def test_ray_needs_its_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -29,9 +29,9 @@ COLUMN = np.arange(300.0)
 Answer = Callable[[Part], Exception | str | None]
 
 
-def pair(name: str, *, group: str = "", whole: bool = False, cost: float = 1.0) -> Pair:
+def pair(name: str, *, group: str = "", whole: bool = False, cost: float = 1.0, models: Sequence[str] = ()) -> Pair:
     """Return a metric on a dataset; at a second per item, a part has 64 items."""
-    metric = SimpleNamespace(card=SimpleNamespace(name=name, scope="dataset" if whole else "item"))
+    metric = SimpleNamespace(card=SimpleNamespace(name=name, scope="dataset" if whole else "item", models=models))
     return Pair("toy", FINGERPRINT, ITEMS, Chosen(metric, "", name), f"{name}|r1", group, cost)  # type: ignore[arg-type]
 
 
@@ -97,6 +97,7 @@ def test_metrics_that_share_models_have_equal_consecutive_parts(store: ScoreStor
     assert [(part.pair.label, part.span) for part in parts[:4]] == [
         ("b", (0, 64)), ("c", (0, 64)), ("b", (64, 128)), ("c", (64, 128))]
     assert [part.span for part in cut_pairs([pair("a")], store)] == [(0, 300)]
+    assert [part.span for part in cut_pairs([pair("a", models=["lm"])], store)] == [(0, 256), (256, 300)]
 
 
 @pytest.mark.parametrize("kind", [ScoringFailed, MissingResource, CannotScore])
