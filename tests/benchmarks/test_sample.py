@@ -8,9 +8,9 @@ from pathlib import Path
 from benchmarks import registry
 from benchmarks.dataset import Dataset
 from benchmarks.formats import official
-from benchmarks.sample.make import DATA, make
 from benchmarks.storage import store
 from tests.conftest import ROOT
+from tools.sample.make import DATA, make
 
 
 def test_making_the_sample_reproduces_the_committed_files(tmp_path: Path) -> None:

@@ -1,6 +1,6 @@
 """Make the bundled sample: nineteen files in the organisers' format, reproducible to the byte.
 
-Run as `python -m benchmarks.sample.make [FOLDER]`; the default folder is `benchmarks/sample/data`. Each set has a
+Run as `python -m tools.sample.make [FOLDER]`; the default folder is `benchmarks/sample/data`. Each set has a
 generator seeded by its name, so that changing one set leaves the others unchanged. A system gives the same answer to a
 conversation in every set, so that models encode it only once.
 """
@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.sample.raters import Crowd
-from benchmarks.sample.texts import (
+from tools.sample.raters import Crowd
+from tools.sample.texts import (
     DIALOGUE_LEVELS,
     REPLY_LEVELS,
     SAYINGS,
@@ -32,7 +32,7 @@ from benchmarks.sample.texts import (
 )
 
 SEED = 20212838  # the first seed from 20210700 on for which such small sets rank the systems as designed
-DATA = Path(__file__).parent / "data"
+DATA = Path(__file__).parents[2] / "benchmarks" / "sample" / "data"
 JUDGES = 3  # raters who compare two replies to the same context
 DISPUTED = 3  # clean files leave out rows whose votes on appropriateness differ by this much or more
 

@@ -1,0 +1,1 @@
+"""The script that makes the bundled sample (benchmarks/sample/README.md)."""
