@@ -5,17 +5,14 @@ only one. Utterances with fewer than 12 letters and digits are ignored, as are c
 conversation with only short utterances must match as a whole.
 
 `overlap.npz` holds the contexts of the ten public evaluation sets of the organisers' release and of the test part of
-DailyDialog++, as digests that reveal no text. It is built from the organisers' folder and the corpora, reproducibly, by
-`python -m benchmarks.corpora.overlap human_evaluation_data corpora`. Evaluation sets in the home are added.
+DailyDialog++, as digests that reveal no text; `tools/overlap.py` makes it. Evaluation sets in the home are added.
 """
 
 from __future__ import annotations
 
 import functools
 import hashlib
-import io
 import re
-import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from importlib.resources import as_file, files
@@ -26,9 +23,7 @@ import numpy as np
 from benchmarks import registry
 from benchmarks.corpora import files as corpus_files
 from benchmarks.dataset import Dataset
-from benchmarks.formats import official
 from benchmarks.storage import store
-from benchmarks.storage.files import write_atomically
 
 LETTERS = 12
 IGNORED = re.compile(r"[\W_]+")
@@ -111,30 +106,3 @@ def shipped() -> Contexts:
     with as_file(files(__package__) / SHIPPED) as path, np.load(path) as table:
         known, members, sizes = (table[key] for key in ("digests", "members", "sizes"))
     return Contexts(frozenset(part.tolist()) for part in np.split(known[members], np.cumsum(sizes)[:-1]))
-
-
-def public_contexts(release: Path, corpora: Path) -> Contexts:
-    """Return the contexts of the organisers' release and of DailyDialog++'s test part."""
-    contexts = Contexts()
-    for name in registry.names():
-        file = release / f"{name}_eval.json"
-        if file.is_file():
-            contexts.add(context_digests(official.parse(file, registry.card(name))))
-    rows = corpus_files.read(corpora / "dailydialog_pp.jsonl.gz")
-    contexts.add(digests(turn["text"] for turn in row["utterances"]) for row in rows if row["split"] == "test")
-    return contexts
-
-
-def save(contexts: Contexts, path: Path) -> None:
-    """Write contexts in sorted order, so that the same contexts give the same bytes."""
-    ordered = sorted(sorted(context) for context in contexts.known)
-    known, members = np.unique(np.array([digest for context in ordered for digest in context], dtype=np.uint64),
-                               return_inverse=True)
-    stream = io.BytesIO()
-    np.savez_compressed(stream, digests=known, members=members.astype(np.uint16),
-                        sizes=np.array([len(context) for context in ordered], dtype=np.uint8))
-    write_atomically(path, stream.getvalue())
-
-
-if __name__ == "__main__":
-    save(public_contexts(Path(sys.argv[1]), Path(sys.argv[2])), Path(__file__).with_name(SHIPPED))
