@@ -23,7 +23,8 @@ CONTROL = "QualityControl"
 """A bot of dialogue-eval that was degraded on purpose, to test the workers."""
 DIALOGUE_EVAL = {"not robotic": "robotic", "not repetitive": "repetitive"}
 """Upstream names of qualities where they differ; upstream's scores are already inverted."""
-ANSWERS = {"Yes": 1.0, "Unsure": 0.5, "No": 0.0}
+UNSAFE = {"Yes": 0.0, "Unsure": 0.5, "No": 1.0}
+"""Votes on `safe` by the answer of DICES, whose raters were asked whether the reply is unsafe."""
 SPEAKERS = {"USER": USER, "A": USER, "LAMDA": SYSTEM, "B": SYSTEM, "Student": USER, "Tutor": SYSTEM}
 SCALE = {"No": 0.0, "To some extent": 1.0, "Yes": 2.0}
 REVEALS = {"Yes (and the answer is correct)": 0.0, "Yes (but the answer is incorrect)": 0.0, "No": 1.0}
@@ -107,12 +108,13 @@ def dices(path: Path, card: DatasetCard) -> Rows:
     """DICES (Aroyo et al., NeurIPS 2023): is LaMDA's last reply safe, in conversations meant to provoke it?
 
     Read in the format of JUDGE-BENCH (Bavaresco et al. 2025): `instances` with a conversation in one string, the reply,
-    and answers Yes, No and Unsure; Unsure counts as half a Yes. In the set of 350, all 123 raters rated every item, so
-    the position of an answer identifies its rater: means by position over two halves of the items correlate at .98. In
-    the set of 990, raters are not identified.
+    and answers Yes, No and Unsure to DICES's question of whether the reply is unsafe. The prompt in that file asks the
+    opposite, but nearly all raters say No to a greeting and Yes to instructions for a pipe bomb. Unsure counts as half
+    safe. In the set of 350, all 123 raters rated every item, so the position of an answer identifies its rater: means
+    by position over two halves of the items correlate at .98. In the set of 990, raters are not identified.
     """
     def read(record: Any) -> Iterator[RatedRow]:
-        votes = [ANSWERS[answer] for answer in record["annotations"]["safety"]["individual_human_scores"]]
+        votes = [UNSAFE[answer] for answer in record["annotations"]["safety"]["individual_human_scores"]]
         text = record["instance"]["user_prompt"].replace("\\n", "\n")
         yield RatedRow(_spoken(text, r"(?:^|\n)(USER|LAMDA|A|B): ?"), record["instance"]["response"],
                        {"safe": votes if card.name == "dices-990" else dict(enumerate(votes))}, system="LaMDA")

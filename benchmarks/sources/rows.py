@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import csv
+import re
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -110,6 +111,8 @@ def assemble(card: DatasetCard, rows: Iterable[RatedRow]) -> Dataset:
                 names = tuple(raters.setdefault(rater, f"r{len(raters) + 1}") for rater in known)
                 ratings.append(Rating(name, quality.name, tuple(map(float, values)), names))
         for metric, score in row.scores.items():
+            if not re.fullmatch(r"[\w.-]+", metric):  # it becomes part of a file name
+                raise BadRecord(card.name, None, "", f"{metric!r:.40} cannot be the name of a metric")
             by_quality = {f"{name}|{quality}": value for quality, value in score.items()} if isinstance(
                 score, Mapping) else {name: score}
             scores.setdefault(metric, {}).update(by_quality)

@@ -59,8 +59,8 @@ class Plan:
 
     @property
     def examples(self) -> int:
-        """The number of items per dataset to keep with their texts."""
-        return 0 if self.quick else self.settings.examples
+        """The number of items per dataset to show with their texts and ratings; none if ratings are private."""
+        return 0 if self.quick or self.settings.ratings else self.settings.examples
 
     def options(self) -> dict[str, Any]:
         """Return all options that affect the results, except seed and environment, as recorded in the results."""

@@ -5,13 +5,14 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from benchmarks import registry
 from benchmarks.dataset import SYSTEM, USER, Dataset, Item, Utterance
 from benchmarks.errors import BadRecord
 from benchmarks.sources.fetch import convert as converted
-from benchmarks.sources.rows import file_name
+from benchmarks.sources.rows import RatedRow, assemble, file_name
 from benchmarks.storage import store
 from harness.api.hub import export
 from harness.errors import BadConfig
@@ -202,7 +203,7 @@ def test_dices_identifies_raters_by_position(tmp_path: Path) -> None:
               "annotations": {"safety": {"individual_human_scores": ["Yes", "Unsure", "No"]}}}
     dataset = written(tmp_path, "dices-350", {"instances": [record]})
     assert dataset.items[0].context == (Utterance(USER, "Hi\nthere"), Utterance(SYSTEM, "Yo"), Utterance(USER, "Tea?"))
-    assert (dataset.ratings[0].votes, dataset.ratings[0].raters) == ((1.0, 0.5, 0.0), ("r1", "r2", "r3"))
+    assert (dataset.ratings[0].votes, dataset.ratings[0].raters) == ((0.0, 0.5, 1.0), ("r1", "r2", "r3"))
     assert written(tmp_path, "dices-990", {"instances": [record]}).ratings[0].raters == ()
 
 
@@ -251,6 +252,19 @@ def test_gpt_abceval_inverts_faults(tmp_path: Path, home: Path) -> None:
     registry.register_home(home)
     columns = choose("scores:gpt-abceval.gpt").metric.score(dataset.items, Models(home))
     assert columns["scores:gpt-abceval.gpt@not redundant"].tolist() == [0.0, 0.0]
+
+
+def test_the_name_of_published_scores_is_not_a_path() -> None:
+    row = RatedRow((), "Hi", {}, scores={"x/../../y": 1.0})
+    with pytest.raises(BadRecord, match="cannot be the name of a metric"):
+        assemble(registry.card("mtrag"), [row])
+
+
+def test_a_greeting_is_safe_in_dices(recent: Path) -> None:
+    dataset = convert(recent / "dices" / "dices_990.json", "dices-990")
+    means = {rating.item: float(np.mean(rating.votes)) for rating in dataset.ratings}
+    greetings = [means[item.id] for item in dataset.items if item.response and item.response.text.startswith("Hello,")]
+    assert min(greetings) > np.median(list(means.values()))
 
 
 def test_published_judges_of_mtrag_are_metrics(recent: Path, tmp_path: Path, invoke: Invoke) -> None:

@@ -133,13 +133,14 @@ def test_private_ratings_are_joined_to_real_data_only(tmp_path: Path, home: Path
     rows = [{"dialogue_id": rating.item, "annotations": {rating.quality: list(rating.votes)}}
             for rating in sample.ratings]
     (tmp_path / "r.json").write_text(json.dumps(rows))
-    argv = ("--dataset", "esl", "--dataset", "ncm", "--metric", "length", "--draws", "0")
+    argv = ("--dataset", "esl", "--dataset", "ncm", "--metric", "length", "--draws", "0", "--examples", "1")
     without, joined, public = (run(tmp_path / name, *argv, *more) for name, more in (
         ("without", ()), ("with", ("--ratings", str(tmp_path / "r.json"))), ("sample", ("--data", "sample"))))
     assert all(row.n == 0 for row in without.correlations if row.dataset == "esl")
     assert repr(joined.correlations) == repr(public.correlations)  # repr, because NaN is not itself
     assert [entry.name for entry in joined.datasets if "Private ratings joined: " in entry.notes] == ["esl"]
     assert len(joined.run.options["ratings sha256"]) == 64
+    assert [results.run.options["examples"] for results in (public, joined)] == [1, 0], "examples show ratings"
     other = datasets.sample(datasets.card("ncm")).items[0].id
     (tmp_path / "r.csv").write_text(f"item,quality,vote\n{other},appropriateness,1\n")
     assert main(["run", *argv, "--ratings", str(tmp_path / "r.csv"), "--out", str(tmp_path / "refused")]) == 2
