@@ -67,17 +67,19 @@ def power_picture(rows: Sequence[Power]) -> Picture:
     shown = [row for line in lines.values() for row in line] or [data]
     contexts = [row.contexts for row in shown]
     plane = Plane(min(contexts), max(contexts), STRIP - LEFT, 0.0,
-                  math.ceil(max(row.detectable for row in shown) * 10) / 10, LOW)
+                  max(0.1, math.ceil(max(row.detectable for row in shown) * 10) / 10), LOW)
 
     def at(row: Power) -> str:
         return f"{plane.across(row.contexts)} {plane.up(row.detectable)}"
 
     paths = (f'<path class="strokes" fill="none" d="M{"L".join(map(at, line))}"/>' for line in lines.values())
-    marker = f'<path class="people-mark" d="M{at(data)}m-4-4h8v8h-8z"/>' if data in shown else ""
+    known_here = data in shown and data.detectable < 1
+    marker = f'<path class="people-mark" d="M{at(data)}m-4-4h8v8h-8z"/>' if known_here else ""
     listed = ", ".join(f"{raters:.3g}" for raters in lines)
-    text = (f"Difference of correlations detectable with 80 % power, by the number of contexts: {data.quality}, "
-            f"{data.detectable:.2f} with the {data.contexts} contexts of the data (square). Raters per item, from the "
-            f"highest line to the lowest: {listed}")
+    here = (f"{data.detectable:.2f} with the {data.contexts} contexts of the data (square)" if known_here else
+            f"none with the {data.contexts} contexts of the data, which are too few")
+    text = ("Difference of correlations detectable with 80 % power, by the number of contexts: "
+            f"{data.quality}, {here}. Raters per item, from the highest line to the lowest: {listed}")
     axes = plane.axes([row.contexts for row in lines.get(data.raters, ())])
     return Picture(_svg("plot places", f'viewBox="0 0 {STRIP} {LOW + 20}"', text, (axes, *paths, marker)), text,
                    f"{text}.")

@@ -72,3 +72,11 @@ def test_a_run_without_usable_columns_has_pages(rows: list[str], message: str, t
     printed = invoke("run", "--dataset", tmp_path / "mine.csv", "--metric", "length", "--out", tmp_path / "out").out
     assert (tmp_path / "out" / "site" / "index.html").exists()
     assert message in printed + invoke("power", "--out", tmp_path / "out").err
+
+
+def test_columns_that_order_the_items_alike_have_pages(tmp_path: Path, invoke: Invoke) -> None:
+    rows = [f"q {number},{'word ' * (number % 7 + 1)},{number % 5 + 1}\n" for number in range(30)]
+    (tmp_path / "mine.csv").write_text("".join(("context,response,overall\n", *rows)))
+    invoke("run", "--dataset", tmp_path / "mine.csv", "--metric", "length", "--metric", "length[unit=characters]",
+           "--out", tmp_path / "out")
+    assert (tmp_path / "out" / "site" / "index.html").exists()
