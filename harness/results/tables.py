@@ -74,4 +74,4 @@ def file_of(table: pa.Table, **options: object) -> bytes:
 
 
 def table_of(content: bytes) -> pa.Table:
-    return pq.ParquetFile(io.BytesIO(content)).read(use_threads=False)
+    return pq.ParquetFile(pa.BufferReader(content)).read(use_threads=False)  # no Python object outlives the exit
