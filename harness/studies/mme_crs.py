@@ -52,10 +52,11 @@ def study(request: StudyRequest) -> Findings:
     rows.sort(key=lambda row: (row["data"], -row["printed"]))
     return Findings(
         tables=tuple(Grid(table.lower().replace(" ", "-"), f"{table} of the paper",
-                          ("system", "column", "data", "targets", "here", "paper"), tuple(
-                              (row["system"], row["column"], row["data"], str(row["targets"]), number(row["here"], 3),
-                               number(row["printed"], 3)) for row in rows if row["table"] == table))
-                     for table in TABLES),
+                          ("system", "column", "targets", "here", "paper"), tuple(
+                              (row["system"], row["column"], str(row["targets"]), number(row["here"], 3),
+                               number(row["printed"], 3)) for row in group), data)
+                     for table in TABLES for data in DATA.values()
+                     if (group := [row for row in rows if (row["table"], row["data"]) == (table, data)])),
         remarks=(("Spearman, mean over the qualities of all datasets. The paper's values are of five test sets; unless "
                   "these are imported, only the order of systems can be compared."),),
         objects={"table": rows}, failures=failures)

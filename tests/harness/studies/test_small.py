@@ -75,6 +75,7 @@ def test_real_and_sample_data_are_never_averaged(home: Path, tmp_path: Path, mon
     findings = mme_crs.study(StudyRequest(Settings(dataset=("fed-turn",)), home, tmp_path))
     assert {(row["data"], row["targets"], row["here"]) for row in findings.objects["table"]} == {
         (mme_crs.DATA["real"], 2, 1.0), (mme_crs.DATA["sample"], 1, -1.0)}
+    assert [grid.data for grid in findings.tables[:2]] == [mme_crs.DATA["real"], mme_crs.DATA["sample"]]
 
 
 def test_impossible_studies_are_refused_in_one_line(tmp_path: Path, invoke: Invoke) -> None:
