@@ -215,7 +215,8 @@ def check(name: str, value: object, *kinds: type) -> None:
 
 
 def _rule(board: str) -> str:
-    return "test" if BoardId.parse(board).split == "test" else "dev"
+    parsed = BoardId.parse(board)
+    return "test" if parsed.split == "test" and not parsed.dimension else "dev"
 
 
 def _column(name: str, named: dict[ColumnKey, str]) -> ColumnKey:

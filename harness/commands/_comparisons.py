@@ -168,7 +168,8 @@ def by_wmt25(chosen: Selection) -> Iterator[tuple[str, list[dict[str, object]]]]
         ranked = sorted(np.flatnonzero(clusters).tolist(), key=lambda row: (clusters[row], -values["value"][row]))
         cells = [(str(clusters[row] or ""), shown[row], *(number(column[row]) for column in values.values()))
                  for row in (*ranked, size, size + 1)]
-        datasets = {dataset for dataset, _ in chosen.targets if chosen.entry((dataset, "")).split == split}
+        datasets = {entry.name for target in chosen.targets
+                    if ((entry := chosen.entry(target)).split, entry.kind) == (split, origin)}
         heads = ("Cluster", "Metric", "mean", "soft pairwise accuracy", "pairwise accuracy with ties")
         left_out = f"{size - len(ranked)} columns lack a value on a task. " if len(ranked) < size else ""
         title = (f"{split}, WMT25's rule: {plural(len(tasks), 'task')} on {plural(len(datasets), 'dataset')}. "

@@ -56,7 +56,7 @@ def run(args: argparse.Namespace) -> int:
             for missing in without_value(results):
                 print(f"no value: {missing.where}: {missing.reason}")
             print(f"no rank: no correlation on {', '.join(entry.name for entry in results.datasets)}")
-    return 1 if results.failures else 0
+    return 1 if results.failures or not results.correlations else 0
 
 
 def _scored(earlier: Results, chosen: Settings, data: Literal["real", "sample"] | None) -> Results:

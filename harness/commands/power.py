@@ -15,13 +15,14 @@ from typing import get_args
 
 from harness import own
 from harness.commands._arguments import RESULTS, add, separated
-from harness.commands._output import table
+from harness.commands._output import DATA, table
 from harness.commands.report import targets
 from harness.errors import BadConfig
 from harness.results import files
 from harness.results.pooled import Pool
 from harness.results.power import Between, Power, power
 from harness.statistics.power import MOST, shows
+from leaderboard.render.templates import BANNER
 from leaderboard.render.text import wrapped
 
 
@@ -53,6 +54,9 @@ def run(args: argparse.Namespace) -> int:
     if not chosen:
         raise BadConfig("no quality of this selection has three ratings that are not all equal")
     full = args.dataset or pair or args.contexts or args.raters or len(results.datasets) == 1
+    kinds = {entry.name: "own" if entry.split == "own" else entry.kind for entry in results.datasets}
+    if not args.json and {kinds[target[0]] for target in chosen} == {"sample"}:
+        print(BANNER)
     errors: list[BadConfig] = []
     for target in chosen:
         try:
@@ -65,13 +69,14 @@ def run(args: argparse.Namespace) -> int:
         if args.json:
             sys.stdout.writelines(map(files.json_line, rows))
         else:
-            summary = f"{rows[0].dataset}, {rows[0].quality}: {rows[0]}"
-            print("\n".join(_lines(rows, pair)) if full else summary)
+            kind = kinds[target[0]]
+            summary = f"{rows[0].dataset}, {rows[0].quality}{', sample' * (kind == 'sample')}: {rows[0]}"
+            print("\n".join(_lines(rows, pair, kind)) if full else summary)
     print(*errors, sep="\n", end="\n" * bool(errors), file=sys.stderr)
     return 0
 
 
-def _lines(rows: Sequence[Power], pair: Sequence[str]) -> Iterator[str]:
+def _lines(rows: Sequence[Power], pair: Sequence[str], kind: str) -> Iterator[str]:
     """Describe the power on a target, also for other numbers of contexts and raters, and the contexts needed."""
     first = rows[0]
     yield wrapped(f"{first.dataset}, {first.quality}: {_shows(first) if pair else first}")
@@ -81,7 +86,7 @@ def _lines(rows: Sequence[Power], pair: Sequence[str]) -> Iterator[str]:
     known = dict(sorted(known.items()))
     heads = ("contexts", *map(_raters, known))
     yield table(f"Difference detectable with 80 % power for {'this' if pair else 'a typical'} pair, {first.quality} on "
-                f"{first.dataset}", heads, "", (
+                f"{first.dataset}", heads, DATA[kind], (
         (str(count), *(_difference(cells[count]) for cells in known.values()))
         for count in sorted(row.contexts for row in groups[first.raters])))
     if len(known) < len(groups):

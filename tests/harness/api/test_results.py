@@ -44,7 +44,9 @@ def test_tables_have_every_row_of_the_results(suite_run: SuiteRun) -> None:
     assert [*ranked["column"][-2:]] == ["constant", "random numbers"]
     assert ranked["cluster"][:-2].min() == 1
     assert ranked["cluster"][-2:].isna().all()
-    assert "simulated raters" in results._repr_html_()
+    _, *boards = results._repr_html_().split("<p><b>")
+    assert len(boards) == len({(row.board, row.origin) for row in rows.ranking})
+    assert all("simulated raters" in board and "<td>" in board for board in boards)
 
 
 def test_items_have_ratings_scores_and_texts(suite_run: SuiteRun) -> None:

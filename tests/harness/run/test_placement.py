@@ -96,6 +96,20 @@ def test_scores_are_stored_and_results_unchanged(out: Path, invoke: Invoke) -> N
     assert before == report_of(out)
 
 
+def test_the_status_is_1_if_nothing_was_scored(out: Path, tmp_path: Path, invoke: Invoke) -> None:
+    (tmp_path / "unscored.py").write_text("""import dataclasses
+from metrics.control.length import Length
+from metrics.errors import CannotScore
+
+class Unscored(Length):
+    card = dataclasses.replace(Length.card, name="unscored")
+
+    def score(self, items, models):
+        raise CannotScore("nothing")
+""")
+    invoke("leaderboard", "--out", out, "--with", tmp_path / "unscored.py", status=1)
+
+
 def test_a_home_without_the_datasets_of_the_run_is_refused(out: Path, tmp_path: Path, invoke: Invoke) -> None:
     report = files.read(out / "report")
     real = tuple(dataclasses.replace(entry, origin="imported") for entry in report.datasets)
