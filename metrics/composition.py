@@ -169,10 +169,15 @@ def default_or_more(metric: Any) -> tuple[Input, ...]:
 
 def named(text: str, **defaults: Any) -> tuple[Input, ...]:
     """Parse `A+B[option=value]+C/COLUMN`; `defaults` apply to options of these names that are not set."""
-    names = [name.strip() for name in re.split(r"\+(?![^\[]*\])", text)]
+    names = terms(text)
     if not all(names) or len(set(names)) < len(names):
         raise BadOption(f"{text!r}: inputs must be written as A+B+C, without repetitions")
     return tuple(_input(name, **defaults) for name in names)
+
+
+def terms(text: str) -> list[str]:
+    """Split at each `+` outside brackets."""
+    return [term.strip() for term in re.split(r"\+(?![^\[]*\])", text)]
 
 
 @functools.lru_cache(maxsize=256)

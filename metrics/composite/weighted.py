@@ -12,7 +12,7 @@ from typing import ClassVar
 import numpy as np
 
 from metrics.composite.mme_crs import Power, crs_weights
-from metrics.composition import Composite, Input, default_or_more, named
+from metrics.composition import Composite, Input, default_or_more, named, terms
 from metrics.errors import BadOption
 from metrics.evidence import Evidence, Vector
 from metrics.metric import MetricCard
@@ -56,7 +56,7 @@ class Weighted(Composite):
 
 def _fixed(text: str) -> list[tuple[str, float]]:
     """Return the inputs of `0.7*A+0.3*B` with their weights."""
-    parts = [part.partition("*") for part in text.split("+")]
+    parts = [part.partition("*") for part in terms(text)]
     try:
         return [(name.strip(), float(weight)) for weight, _, name in parts]
     except ValueError:

@@ -137,6 +137,9 @@ def test_fixed_weights_mix_raw_scores(tmp_path: Path) -> None:
     assert not metric.learns
     columns = metric.score([make_item("a", "one two two")], Models(tmp_path))
     np.testing.assert_allclose(columns["weighted"], [2 * 3 + 0.5 * 2 / 3 + 3 * np.log(4)])
+    plus = composite("weighted[inputs=0.7*cosine[encoder=mine+dialogue]+0.3*deb]")
+    assert [part.name for part in plus.made_of()] == ["cosine[encoder=mine+dialogue]", "deb"]
+    np.testing.assert_array_equal(plus.weights(TWO, ""), [0.7, 0.3])
 
 
 def test_inputs_are_metrics_columns_and_variants() -> None:
