@@ -62,8 +62,9 @@ class Composite:
     single responses have separate weights.
     """
 
-    __slots__ = ()
+    __slots__ = ("_members",)
     card: ClassVar[MetricCard]
+    _members: tuple[Input, ...]
     drawn: ClassVar[int] = 0
     level_apart: ClassVar[bool] = True
 
@@ -84,6 +85,13 @@ class Composite:
 
     def made_of(self) -> tuple[Input, ...]:
         raise NotImplementedError
+
+    @property
+    def members(self) -> tuple[Input, ...]:
+        """The inputs, made on first use, so that a file among them is read once per composite."""
+        if not hasattr(self, "_members"):
+            object.__setattr__(self, "_members", self.made_of())
+        return self._members
 
     def weights(self, evidence: Evidence, dimension: str) -> Vector:
         """Return the weights of the inputs for a quality."""
@@ -109,7 +117,7 @@ class Composite:
 
     def score(self, items: Sequence[Item], models: Models) -> Columns:
         """Return a score per item, higher is better; NaN where an input of non-zero weight has none."""
-        inputs = self.made_of()
+        inputs = self.members
         metrics = {part.chosen.label: part.chosen.metric for part in inputs}
         columns = {label: metric.score(items, models) for label, metric in metrics.items()}
         table = np.array([part.of(columns[part.chosen.label]) for part in inputs]).reshape(len(inputs), len(items))
@@ -145,7 +153,7 @@ def signed(metric: Composite, models: Models) -> dict[str, Signature]:
     """Return the signatures of the inputs by name."""
     return {part.name: models.once(("signature", part.chosen.metric),
                                    functools.partial(signature, part.chosen.metric, models))
-            for part in metric.made_of()}
+            for part in metric.members}
 
 
 def learned(metric: Composite, models: Models) -> Evidence:
@@ -180,7 +188,6 @@ def terms(text: str) -> list[str]:
     return [term.strip() for term in re.split(r"\+(?![^\[]*\])", text)]
 
 
-@functools.lru_cache(maxsize=256)
 def _input(name: str, **defaults: Any) -> Input:
     logged = name.startswith("log(") and name.endswith(")")
     metric, column = _split(name[4:-1] if logged else name)
