@@ -29,7 +29,7 @@ from metrics import registry
 from metrics.column import Column, Columns, of_quality
 from metrics.errors import BadOption, BrokenPlugin, CannotScore
 from metrics.evidence import Evidence, Vector
-from metrics.metric import MetricCard, Signature, signature
+from metrics.metric import MetricCard, Signature, line, signature
 from metrics.models.service import Models
 from metrics.registry import Chosen
 
@@ -118,9 +118,10 @@ class Composite:
     def score(self, items: Sequence[Item], models: Models) -> Columns:
         """Return a score per item, higher is better; NaN where an input of non-zero weight has none."""
         inputs = self.members
-        metrics = {part.chosen.label: part.chosen.metric for part in inputs}
-        columns = {label: metric.score(items, models) for label, metric in metrics.items()}
-        table = np.array([part.of(columns[part.chosen.label]) for part in inputs]).reshape(len(inputs), len(items))
+        signatures = {name: line(of_input) for name, of_input in signed(self, models).items()}
+        metrics = {signatures[part.name]: part.chosen.metric for part in inputs}
+        columns = {key: metric.score(items, models) for key, metric in metrics.items()}
+        table = np.array([part.of(columns[signatures[part.name]]) for part in inputs]).reshape(len(inputs), len(items))
         return compose(self, table, learned(self, models), ())
 
 
