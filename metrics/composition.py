@@ -184,6 +184,13 @@ def named(text: str, **defaults: Any) -> tuple[Input, ...]:
     return tuple(_input(name, **defaults) for name in names)
 
 
+def check_not_negative(name: str, **options: float) -> None:
+    """Raise BadOption for an option of a composite that is below 0 or NaN."""
+    for option, value in options.items():
+        if not value >= 0:
+            raise BadOption(f"{name}: {option} must be 0 or more, not {value}")
+
+
 def terms(text: str) -> list[str]:
     """Split at each `+` outside brackets."""
     return [term.strip() for term in re.split(r"\+(?![^\[]*\])", text)]

@@ -12,7 +12,7 @@ from typing import ClassVar
 import numpy as np
 
 from metrics.composite.mme_crs import Power, crs_weights
-from metrics.composition import Composite, Input, default_or_more, named, terms
+from metrics.composition import Composite, Input, check_not_negative, default_or_more, named, terms
 from metrics.errors import BadOption
 from metrics.evidence import Evidence, Vector
 from metrics.metric import MetricCard
@@ -38,6 +38,9 @@ class Weighted(Composite):
     power: Power = "1"
     strength: float = 1.0
     in_sample: bool = False
+
+    def __post_init__(self) -> None:
+        check_not_negative("weighted", strength=self.strength)
 
     @property
     def learns(self) -> bool:

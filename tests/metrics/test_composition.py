@@ -167,6 +167,9 @@ def test_invalid_inputs_are_refused() -> None:
             named(text)
     with pytest.raises(BadOption, match=r"0\.7\*A\+0\.3\*B"):
         composite("weighted[inputs=2*length+distinct-1]").made_of()
+    for name in ("mme-crs[strength=-1]", "weighted[strength=nan]", "regression[strength=-0.5]", "regression[ridge=-1]"):
+        with pytest.raises(BadOption, match="must be 0 or more, not"):
+            composite(name)
 
 
 def test_evidence_reads_back_as_written(tmp_path: Path) -> None:
