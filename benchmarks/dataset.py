@@ -196,7 +196,12 @@ COUNTRIES = frozenset(["cn", "cz", "dk", "gb", "gr", "il", "ir", "jp", "kr", "ua
 def is_language(code: str) -> bool:
     """Return True for a language code such as en or zh-Hant."""
     return (re.fullmatch(r"[a-z]{2,3}(-[A-Za-z0-9]{2,8})*", code) is not None
-            and code.partition("-")[0] not in COUNTRIES)
+            and primary_language(code) not in COUNTRIES)
+
+
+def primary_language(code: str) -> str:
+    """Return the first part of a language code: en for en-GB."""
+    return code.partition("-")[0]
 
 
 def fingerprint(items: Iterable[Item]) -> str:

@@ -29,7 +29,7 @@ from metrics import registry
 from metrics.column import Column, Columns, of_quality
 from metrics.errors import BadOption, BrokenPlugin, CannotScore
 from metrics.evidence import Evidence, Vector
-from metrics.metric import MetricCard, Signature, signature
+from metrics.metric import MetricCard, Signature, line, signature
 from metrics.models.service import Models
 from metrics.registry import Chosen
 
@@ -62,8 +62,9 @@ class Composite:
     single responses have separate weights.
     """
 
-    __slots__ = ()
+    __slots__ = ("_members",)
     card: ClassVar[MetricCard]
+    _members: tuple[Input, ...]
     drawn: ClassVar[int] = 0
     level_apart: ClassVar[bool] = True
 
@@ -84,6 +85,13 @@ class Composite:
 
     def made_of(self) -> tuple[Input, ...]:
         raise NotImplementedError
+
+    @property
+    def members(self) -> tuple[Input, ...]:
+        """The inputs, made on first use, so that a file among them is read once per composite."""
+        if not hasattr(self, "_members"):
+            object.__setattr__(self, "_members", self.made_of())
+        return self._members
 
     def weights(self, evidence: Evidence, dimension: str) -> Vector:
         """Return the weights of the inputs for a quality."""
@@ -109,10 +117,11 @@ class Composite:
 
     def score(self, items: Sequence[Item], models: Models) -> Columns:
         """Return a score per item, higher is better; NaN where an input of non-zero weight has none."""
-        inputs = self.made_of()
-        metrics = {part.chosen.label: part.chosen.metric for part in inputs}
-        columns = {label: metric.score(items, models) for label, metric in metrics.items()}
-        table = np.array([part.of(columns[part.chosen.label]) for part in inputs]).reshape(len(inputs), len(items))
+        inputs = self.members
+        signatures = {name: line(of_input) for name, of_input in signed(self, models).items()}
+        metrics = {signatures[part.name]: part.chosen.metric for part in inputs}
+        columns = {key: metric.score(items, models) for key, metric in metrics.items()}
+        table = np.array([part.of(columns[signatures[part.name]]) for part in inputs]).reshape(len(inputs), len(items))
         return compose(self, table, learned(self, models), ())
 
 
@@ -145,7 +154,7 @@ def signed(metric: Composite, models: Models) -> dict[str, Signature]:
     """Return the signatures of the inputs by name."""
     return {part.name: models.once(("signature", part.chosen.metric),
                                    functools.partial(signature, part.chosen.metric, models))
-            for part in metric.made_of()}
+            for part in metric.members}
 
 
 def learned(metric: Composite, models: Models) -> Evidence:
@@ -169,13 +178,24 @@ def default_or_more(metric: Any) -> tuple[Input, ...]:
 
 def named(text: str, **defaults: Any) -> tuple[Input, ...]:
     """Parse `A+B[option=value]+C/COLUMN`; `defaults` apply to options of these names that are not set."""
-    names = [name.strip() for name in re.split(r"\+(?![^\[]*\])", text)]
+    names = terms(text)
     if not all(names) or len(set(names)) < len(names):
         raise BadOption(f"{text!r}: inputs must be written as A+B+C, without repetitions")
     return tuple(_input(name, **defaults) for name in names)
 
 
-@functools.lru_cache(maxsize=256)
+def check_not_negative(name: str, **options: float) -> None:
+    """Raise BadOption for an option of a composite that is below 0 or NaN."""
+    for option, value in options.items():
+        if not value >= 0:
+            raise BadOption(f"{name}: {option} must be 0 or more, not {value}")
+
+
+def terms(text: str) -> list[str]:
+    """Split at each `+` outside brackets."""
+    return [term.strip() for term in re.split(r"\+(?![^\[]*\])", text)]
+
+
 def _input(name: str, **defaults: Any) -> Input:
     logged = name.startswith("log(") and name.endswith(")")
     metric, column = _split(name[4:-1] if logged else name)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from benchmarks import registry
 from benchmarks.corpora import overlap
-from benchmarks.dataset import Dataset, Item, Utterance
+from benchmarks.dataset import Dataset, Item, Utterance, primary_language
 from benchmarks.errors import nearest, plural
 
 LATIN = "\u024f"
@@ -52,7 +52,7 @@ def remarks(dataset: Dataset, locations: Mapping[str, str]) -> Iterator[str]:
     rated = {rating.item for rating in dataset.ratings if rating.votes}
     unrated = [name for name in items if name not in rated]
     empty = [item.id for item in dataset.items if item.response and not item.response.text]
-    foreign = [item.id for item in dataset.items if item.language == "en" and _foreign(item)]
+    foreign = [item.id for item in dataset.items if primary_language(item.language) == "en" and _foreign(item)]
     repeated = [item.id for item in dataset.items if item.id != first.setdefault(item.utterances, item.id)]
     latin = "mostly in non-Latin letters, but the language is en; set `language`"
     repeat = "the dialogue and response of another"

@@ -29,7 +29,7 @@ from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 
-from metrics.composition import Composite, Input, named
+from metrics.composition import Composite, Input, check_not_negative, named
 from metrics.evidence import Evidence, Vector
 from metrics.metric import MetricCard, variant
 from metrics.trained.mme_fm import Fluency
@@ -105,6 +105,9 @@ class MmeCrs(SubMetrics):
     strength: float = 1.0
     in_sample: bool = False
     recipe: Literal["small", "paper"] = "small"
+
+    def __post_init__(self) -> None:
+        check_not_negative("mme-crs", strength=self.strength)
 
     def weights(self, evidence: Evidence, dimension: str) -> Vector:
         """Return weights by Correlation Re-Scaling; they sum to 1."""

@@ -17,7 +17,7 @@ from typing import ClassVar
 import numpy as np
 
 from metrics.composite.weighted import INPUTS
-from metrics.composition import Composite, Input, default_or_more
+from metrics.composition import Composite, Input, check_not_negative, default_or_more
 from metrics.evidence import Evidence, Vector
 from metrics.metric import MetricCard
 
@@ -35,6 +35,9 @@ class Regression(Composite):
     ridge: float = 0.1
     strength: float = 1.0
     in_sample: bool = False
+
+    def __post_init__(self) -> None:
+        check_not_negative("regression", ridge=self.ridge, strength=self.strength)
 
     def made_of(self) -> tuple[Input, ...]:
         return default_or_more(self)

@@ -12,7 +12,7 @@ from typing import ClassVar
 import numpy as np
 
 from metrics.composite.mme_crs import Power, crs_weights
-from metrics.composition import Composite, Input, default_or_more, named
+from metrics.composition import Composite, Input, check_not_negative, default_or_more, named, terms
 from metrics.errors import BadOption
 from metrics.evidence import Evidence, Vector
 from metrics.metric import MetricCard
@@ -39,6 +39,9 @@ class Weighted(Composite):
     strength: float = 1.0
     in_sample: bool = False
 
+    def __post_init__(self) -> None:
+        check_not_negative("weighted", strength=self.strength)
+
     @property
     def learns(self) -> bool:
         return "*" not in self.inputs
@@ -56,7 +59,7 @@ class Weighted(Composite):
 
 def _fixed(text: str) -> list[tuple[str, float]]:
     """Return the inputs of `0.7*A+0.3*B` with their weights."""
-    parts = [part.partition("*") for part in text.split("+")]
+    parts = [part.partition("*") for part in terms(text)]
     try:
         return [(name.strip(), float(weight)) for weight, _, name in parts]
     except ValueError:

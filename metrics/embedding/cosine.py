@@ -37,7 +37,8 @@ class Cosine:
     card: ClassVar[MetricCard] = MetricCard(
         name="cosine", title="Sentence cosine", columns=("cosine",), family="embedding", models=("encoder",),
         paper="https://aclanthology.org/2021.emnlp-main.552",
-        notes="Needs a context, or with against=references a reference; items without one are not scored.",
+        notes="Needs a context, or with against=references a reference; items without one are not scored. The encoder "
+              "cuts a long context at its end, which with turns above 1 can remove the last utterance.",
         system="baseline",
         departures=(
             ("Vectors come not from SimCSE but from the run's encoder, which was trained on sentence pairs, including "

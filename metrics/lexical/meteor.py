@@ -23,7 +23,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import ClassVar, NamedTuple
 
-from benchmarks.dataset import Item
+from benchmarks.dataset import Item, primary_language
 from metrics.errors import BadOption, MissingResource
 from metrics.metric import Columns, MetricCard
 from metrics.models.service import Models
@@ -85,7 +85,7 @@ class _Text(NamedTuple):
     @classmethod
     def of(cls, synonyms: Callable[[str], frozenset[str]], text: str, language: str) -> _Text:
         words = [token.lower() for token in tokens(text, language=language)]
-        if language != "en":
+        if primary_language(language) != "en":
             return cls(words, words, [frozenset()] * len(words))
         stems = [stem(word) for word in words]
         return cls(words, stems, [synonyms(word) for word in stems])

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from benchmarks.dataset import Item
+from benchmarks.dataset import Item, primary_language
 from metrics.errors import BadOption
 from metrics.metric import Columns, MetricCard
 from metrics.models.service import Models
@@ -65,7 +65,7 @@ def _f(precision: float, recall: float, beta: float) -> float:
 
 
 def _words(text: str, stemmed: bool, language: str) -> list[str]:
-    if language != "en":  # the package handles only ASCII letters, and Porter's stems are English
+    if primary_language(language) != "en":  # the package reads only ASCII letters, and Porter's stems are English
         return words(text, language)
     plain = _WORD.findall(text.lower())
     return [stem(word) if len(word) >= _SHORTEST_STEMMED else word for word in plain] if stemmed else plain

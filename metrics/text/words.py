@@ -28,7 +28,7 @@ from typing import Any, Literal, TypeAlias, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from benchmarks.dataset import Item, Reference
+from benchmarks.dataset import Item, Reference, primary_language
 from metrics.column import Column
 from metrics.errors import CannotScore, MissingResource
 
@@ -55,7 +55,7 @@ _TOKENIZERS: dict[str, Tokenizer] = {"zh": "zh", **dict.fromkeys(("ja", "th", "l
 
 def words(text: str, language: str = "en") -> list[str]:
     """Return the words of a text, lower-cased and without punctuation."""
-    return (_WORD if language == "en" else _unicode_word()).findall(text.lower())
+    return (_WORD if primary_language(language) == "en" else _unicode_word()).findall(text.lower())
 
 
 def terms(text: str) -> list[str]:
@@ -70,7 +70,7 @@ def tokens(text: str, lowercase: bool = False, language: str = "en", tokenizer: 
     """Return sacreBLEU's tokens of a text: 13a for English."""
     text = (text.lower() if lowercase else text).rstrip()
     if tokenizer == "language":
-        tokenizer = _TOKENIZERS.get(language.partition("-")[0], "13a")
+        tokenizer = _TOKENIZERS.get(primary_language(language), "13a")
     if tokenizer != "13a":
         return list(_sacrebleu(tokenizer)(text).split())
     if "&" in text or "-\n" in text or "<skipped>" in text or _STOPS_BEFORE_DIGIT.search(text):

@@ -15,6 +15,7 @@ import pytest
 
 from benchmarks import registry as datasets
 from harness import cli, own
+from harness.scoring.parts import LARGEST, WITH_LM
 from metrics import registry as metrics
 from metrics.external import isolation
 from metrics.external.isolation import SKIPPED, Settings, serving
@@ -148,8 +149,10 @@ def test_protocol_example_works(tmp_path: Path) -> None:
 
 def test_protocol_page_names_every_setting_and_type() -> None:
     page = (ROOT / "docs" / "protocol.md").read_text()
-    for word in (*Settings.__slots__, *serving.TYPES, *SKIPPED - {"__pycache__", "node_modules"}):
+    folders = SKIPPED - {"__pycache__", "node_modules"}
+    for word in (*Settings.__slots__, *serving.TYPES, *isolation.MISLEADING, *folders):
         assert f"`{word}`" in page or f"\n{word} = " in page, word
     assert serving.LONGEST == 1 << 30
     assert f"({Settings().timeout:.0f})" in page
+    assert f"at most {WITH_LM} items if the card's `models` contain `lm`, else {LARGEST:,}" in page
     assert f"| {serving.PROTOCOL} |" in page

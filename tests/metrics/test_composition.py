@@ -137,6 +137,9 @@ def test_fixed_weights_mix_raw_scores(tmp_path: Path) -> None:
     assert not metric.learns
     columns = metric.score([make_item("a", "one two two")], Models(tmp_path))
     np.testing.assert_allclose(columns["weighted"], [2 * 3 + 0.5 * 2 / 3 + 3 * np.log(4)])
+    plus = composite("weighted[inputs=0.7*cosine[encoder=mine+dialogue]+0.3*deb]")
+    assert [part.name for part in plus.made_of()] == ["cosine[encoder=mine+dialogue]", "deb"]
+    np.testing.assert_array_equal(plus.weights(TWO, ""), [0.7, 0.3])
 
 
 def test_inputs_are_metrics_columns_and_variants() -> None:
@@ -164,6 +167,9 @@ def test_invalid_inputs_are_refused() -> None:
             named(text)
     with pytest.raises(BadOption, match=r"0\.7\*A\+0\.3\*B"):
         composite("weighted[inputs=2*length+distinct-1]").made_of()
+    for name in ("mme-crs[strength=-1]", "weighted[strength=nan]", "regression[strength=-0.5]", "regression[ridge=-1]"):
+        with pytest.raises(BadOption, match="must be 0 or more, not"):
+            composite(name)
 
 
 def test_evidence_reads_back_as_written(tmp_path: Path) -> None:

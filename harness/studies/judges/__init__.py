@@ -18,7 +18,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from benchmarks.dataset import Dataset, Item, Quality, Reference, Utterance
+from benchmarks.dataset import Dataset, Item, Quality, Reference, Utterance, primary_language
 from harness.errors import BadConfig
 from harness.results.exhibits import Grid, number
 from harness.run.correlate import judged
@@ -154,7 +154,7 @@ def _conditions(metric: Any, items: Sequence[Item], pairs: Sequence[tuple[Item, 
             conditions[name] = _asking(metric, changed), list(items)
     if isinstance(metric, Judge):
         conditions["again"] = dataclasses.replace(metric, samples=2 * metric.samples), list(items)
-    if language == "en" and all(item.response for item in items):
+    if primary_language(language) == "en" and all(item.response for item in items):
         conditions["longer"] = metric, [dataclasses.replace(item, response=dataclasses.replace(
             item.response, text=item.response.text.rstrip() + NEUTRAL)) for item in items if item.response]
     if pairs:

@@ -88,8 +88,9 @@ def test_a_file_or_a_folder_is_a_metric(tmp_path: Path, home: Path) -> None:
         requested = package(tmp_path / "it", below=below)
         assert scored(requested, home) == scored(requested[:-1], home) == [2, 0]
     assert str(tmp_path / "it" / "src") not in sys.path
-    path = file(tmp_path, source())
+    path, other = file(tmp_path, source()), file(tmp_path / "other", source(times=10))
     assert scored(f"weighted[inputs=2*{path}+1*{path}/marks]", home)[:1] == [6]
+    assert scored(f"weighted[inputs=1*{path}+1*{other}]", home)[:1] == [2 + 20], "two cards of one name"
 
 
 def test_edited_files_are_imported_again(tmp_path: Path, home: Path) -> None:
@@ -100,7 +101,7 @@ def test_edited_files_are_imported_again(tmp_path: Path, home: Path) -> None:
             requested = make(tmp_path, source(times=times))
             for path in tmp_path.rglob("*.py"):
                 os.utime(path, (1e9, 1e9))
-            assert scored(requested, home) == [2 * times, 0]
+            assert scored(requested, home) == scored(f"weighted[inputs=1*{requested}]", home)[:2] == [2 * times, 0]
             signed.append(signature(registry.choose(requested).metric, Models(home)))
             first = first or registry.choose(requested).metric
         assert signed[0] == signed[2] != signed[1]

@@ -112,6 +112,7 @@ def test_other_languages_by_hand() -> None:
         ("context-overlap", "zh", "我喝茶", (), ("你想喝什么？",), [1 / 3]),
         ("rouge-l", "zh", "我喝茶", ("我想喝茶",), (), [6 / 7]),  # P = 3/3, R = 3/4
         ("rouge-l[stem=true]", "es", "el año", ("el ano",), (), [1 / 2]),
+        ("rouge-l[stem=true]", "en-GB", "running", ("runs",), (), [1]),
         ("bleu", "zh", "我喝茶", ("我想喝茶",), (), [100 * math.exp(1 - 4 / 3)]),
         ("delta-bleu", "zh", "我想喝茶", ("我想喝茶",), (), [100]),
         ("bleu", "en", "我喝茶", ("我想喝茶",), (), [0]), ("bleu[tokenize=char]", "en", "喝茶", ("喝茶",), (), [100]),

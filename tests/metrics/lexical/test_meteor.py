@@ -78,7 +78,8 @@ def oracle(wordnet: Any, response: str, reference: str) -> float:
 
 def test_outside_english_only_identical_words_match(small: Models) -> None:
     for language, response, reference, expected in (
-            ("zh", "我喝茶", "我喝茶", 1 - 0.5 / 27), ("de", "running", "runs", 0), ("de", "auto", "car", 0)):
+            ("zh", "我喝茶", "我喝茶", 1 - 0.5 / 27), ("de", "running", "runs", 0), ("de", "auto", "car", 0),
+            ("en-GB", "running", "runs", 0.5), ("en-GB", "auto", "car", 0.5)):
         item = make_item("x", response, reference, language=language)
         assert Meteor().score([item], small)["meteor"][0] == pytest.approx(expected)
 

@@ -50,7 +50,7 @@ def test_words_outside_english_follow_unicode() -> None:
         ("hi", "नमस्ते, आप कैसे हैं?", "नमस्ते आप कैसे हैं"),  # vowel signs are marks, not letters
         ("ar", "أحبّ القهوةَ!", "أحبّ القهوةَ"), ("th", "สวัสดี", "ส วั ส ดี"), ("ko", "안녕 하세요.", "안녕 하세요"),
         ("es", "¿Qué tal, D’Ávila?", "qué tal d’ávila"), ("ru", "Ещё чай?", "ещё чай"),
-        ("en", "你好，我想去。", "你好 我想去"),  # in English not split into characters
+        *((code, "你好，我想去。", "你好 我想去") for code in ("en", "en-US")),  # in English not split into characters
     ):
         assert words(text, language) == expected.split()
     assert terms("Well, 我想喝茶 3 杯 tea") == ["well", "我想", "想喝", "喝茶", "3", "杯", "tea"]
