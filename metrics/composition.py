@@ -62,9 +62,8 @@ class Composite:
     single responses have separate weights.
     """
 
-    __slots__ = ("_members",)
+    __slots__ = ()
     card: ClassVar[MetricCard]
-    _members: tuple[Input, ...]
     drawn: ClassVar[int] = 0
     level_apart: ClassVar[bool] = True
 
@@ -85,13 +84,6 @@ class Composite:
 
     def made_of(self) -> tuple[Input, ...]:
         raise NotImplementedError
-
-    @property
-    def members(self) -> tuple[Input, ...]:
-        """The inputs, made on first use, so that a file among them is read once per composite."""
-        if not hasattr(self, "_members"):
-            object.__setattr__(self, "_members", self.made_of())
-        return self._members
 
     def weights(self, evidence: Evidence, dimension: str) -> Vector:
         """Return the weights of the inputs for a quality."""
@@ -117,7 +109,7 @@ class Composite:
 
     def score(self, items: Sequence[Item], models: Models) -> Columns:
         """Return a score per item, higher is better; NaN where an input of non-zero weight has none."""
-        inputs = self.members
+        inputs = self.made_of()
         signatures = {name: line(of_input) for name, of_input in signed(self, models).items()}
         metrics = {signatures[part.name]: part.chosen.metric for part in inputs}
         columns = {key: metric.score(items, models) for key, metric in metrics.items()}
@@ -154,7 +146,7 @@ def signed(metric: Composite, models: Models) -> dict[str, Signature]:
     """Return the signatures of the inputs by name."""
     return {part.name: models.once(("signature", part.chosen.metric),
                                    functools.partial(signature, part.chosen.metric, models))
-            for part in metric.members}
+            for part in metric.made_of()}
 
 
 def learned(metric: Composite, models: Models) -> Evidence:
@@ -181,7 +173,7 @@ def named(text: str, **defaults: Any) -> tuple[Input, ...]:
     names = terms(text)
     if not all(names) or len(set(names)) < len(names):
         raise BadOption(f"{text!r}: inputs must be written as A+B+C, without repetitions")
-    return tuple(_input(name, **defaults) for name in names)
+    return tuple((_input if KEPT.match(name) else _input.__wrapped__)(name, **defaults) for name in names)
 
 
 def check_not_negative(name: str, **options: float) -> None:
@@ -196,6 +188,11 @@ def terms(text: str) -> list[str]:
     return [term.strip() for term in re.split(r"\+(?![^\[]*\])", text)]
 
 
+KEPT = re.compile(r"(log\()?[\w-]+(\[|/[\w-]+$|\)?$)")
+"""Matches inputs that are not read from files of the user, which may change."""
+
+
+@functools.lru_cache(maxsize=256)
 def _input(name: str, **defaults: Any) -> Input:
     logged = name.startswith("log(") and name.endswith(")")
     metric, column = _split(name[4:-1] if logged else name)

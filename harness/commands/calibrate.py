@@ -50,7 +50,7 @@ def run(args: argparse.Namespace) -> int:
     flags |= {flag: value for flag in ("seed", "encoder", "lm") if (value := getattr(args, flag))}
     command = command_line("calibrate", args.composite, flags=flags)
     learned = calibrate.calibrate(metric, _scorers(args, models), models, drawn, args.seed, left_out, command)
-    path = args.out or evidence.user_path(metric.card.name, tuple(entry.name for entry in metric.members), args.home)
+    path = args.out or evidence.user_path(metric.card.name, tuple(entry.name for entry in metric.made_of()), args.home)
     path.parent.mkdir(parents=True, exist_ok=True)
     write_atomically(path, evidence.text(metric.card.name, learned))
     print(f"{metric.card.name}: weights from {plural(len(learned.parts), 'dataset')}: {', '.join(learned.datasets)}")

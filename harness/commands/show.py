@@ -132,7 +132,7 @@ def _composite(metric: Metric, models: Models) -> list[Line]:
     """Describe the inputs of a composite, and its weights for each quality with the data they were fitted on."""
     if not isinstance(metric, Composite):
         return []
-    lines = [("input", entry.name) for entry in metric.members]
+    lines = [("input", entry.name) for entry in metric.made_of()]
     try:
         evidence = learned(metric, models)
     except MissingResource as error:

@@ -50,13 +50,13 @@ def calibrate(metric: Composite, scorers: Iterable[Scorer], models: Models, draw
         raise BadConfig(f"cannot learn weights of {metric.card.name} from these datasets: {reasons}")
     card = {"command": command, "drawn": drawn or "all", "seed": seed, "version": harness.__version__,
             "left_out": [f"{name}: {reason}" for name, reason in left_out]}
-    return Evidence(tuple(part.name for part in metric.members), tuple(parts), signed(metric, models), card=card)
+    return Evidence(tuple(part.name for part in metric.made_of()), tuple(parts), signed(metric, models), card=card)
 
 
 def _of_dataset(metric: Composite, scorer: Scorer, drawn: int, seed: int,
                 left_out: LeftOut) -> Iterator[DatasetEvidence]:
     """Yield the evidence of a dataset, if any of its qualities is usable."""
-    dataset, inputs = scorer.dataset, metric.members
+    dataset, inputs = scorer.dataset, metric.made_of()
     scores = np.array([part.of(scorer.scores(part.chosen.metric).columns) for part in inputs])  # (inputs, items)
     for part, row in zip(inputs, scores, strict=True):
         if not np.isfinite(row).any():

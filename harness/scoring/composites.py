@@ -40,7 +40,7 @@ def compose_scores(metric: Composite, dataset: Dataset, models: Models, scores: 
     """Compute the scores of a composite from those of its inputs; raise CannotScore if an input has none."""
     evidence = weights_evidence(metric, dataset, models)
     inputs = []
-    for part in metric.members:
+    for part in metric.made_of():
         try:
             inputs.append((part, scores(part.chosen.metric)))
         except CannotScore as error:
@@ -71,7 +71,7 @@ def parts(chosen: Iterable[Chosen]) -> Iterator[Chosen]:
     """Yield the metrics, with composites replaced by their inputs."""
     for metric in chosen:
         if isinstance(metric.metric, Composite):
-            yield from parts(part.chosen for part in metric.metric.members)
+            yield from parts(part.chosen for part in metric.metric.made_of())
         else:
             yield metric
 

@@ -111,7 +111,7 @@ def needs(metric: Metric) -> tuple[str, ...]:
 
 def inputs(metric: Metric) -> list[Metric]:
     """Return the inputs of a composite, or the metric itself."""
-    return [part.chosen.metric for part in metric.members] if isinstance(metric, Composite) else [metric]
+    return [part.chosen.metric for part in metric.made_of()] if isinstance(metric, Composite) else [metric]
 
 
 def by_turn(metric: Metric, dataset: Dataset) -> bool:

@@ -88,9 +88,8 @@ def test_a_file_or_a_folder_is_a_metric(tmp_path: Path, home: Path) -> None:
         requested = package(tmp_path / "it", below=below)
         assert scored(requested, home) == scored(requested[:-1], home) == [2, 0]
     assert str(tmp_path / "it" / "src") not in sys.path
-    path, other = file(tmp_path, source()), file(tmp_path / "other", source(times=10))
+    path = file(tmp_path, source())
     assert scored(f"weighted[inputs=2*{path}+1*{path}/marks]", home)[:1] == [6]
-    assert scored(f"weighted[inputs=1*{path}+1*{other}]", home)[:1] == [2 + 20], "two cards of one name"
 
 
 def test_edited_files_are_imported_again(tmp_path: Path, home: Path) -> None:
