@@ -173,7 +173,7 @@ def named(text: str, **defaults: Any) -> tuple[Input, ...]:
     names = terms(text)
     if not all(names) or len(set(names)) < len(names):
         raise BadOption(f"{text!r}: inputs must be written as A+B+C, without repetitions")
-    return tuple((_input if KEPT.match(name) else _input.__wrapped__)(name, **defaults) for name in names)
+    return tuple((_input.__wrapped__ if _in_file(name) else _input)(name, **defaults) for name in names)
 
 
 def check_not_negative(name: str, **options: float) -> None:
@@ -188,8 +188,10 @@ def terms(text: str) -> list[str]:
     return [term.strip() for term in re.split(r"\+(?![^\[]*\])", text)]
 
 
-KEPT = re.compile(r"(log\()?[\w-]+(\[|/[\w-]+$|\)?$)")
-"""Matches inputs that are not read from files of the user, which may change."""
+def _in_file(name: str) -> bool:
+    """Return True for an input that is read from a file of the user, which may change."""
+    head = name.partition("[")[0]
+    return ":" in head or ".py" in head or registry.is_path(head)
 
 
 @functools.lru_cache(maxsize=256)
