@@ -26,6 +26,8 @@ LONGEST = 65_536
 """Maximum characters of an answer."""
 MOST_TOKENS = 10**9
 """Largest plausible token count."""
+LEAST = -100.0
+"""Lowest log-probability of Yes or No; OpenAI reports -9999 for very unlikely tokens."""
 
 _THOUGHT = re.compile(r"<think>.*?</think>", re.DOTALL)
 _NUMBER = r"(?<![\w.,-])(-?\d+(?:\.\d+)?)"
@@ -109,8 +111,9 @@ def _log_odds(answer: Answer) -> float | None:
     """Return log(p(Yes) / p(No)) at the first token that is either; an unlisted one gets the lowest probability."""
     for _, token, alternatives in answer.tokens:
         if _word(token) in {"yes", "no"} and alternatives:
-            least = math.exp(min(logprob for _, logprob in alternatives))
-            yes, no = (sum(math.exp(logprob) for text, logprob in alternatives if _word(text) == word) or least
+            listed = [(_word(text), math.exp(max(logprob, LEAST))) for text, logprob in alternatives]
+            least = min(probability for _, probability in listed)
+            yes, no = (sum(probability for text, probability in listed if text == word) or least
                        for word in ("yes", "no"))
             return math.log(yes) - math.log(no)
     return None

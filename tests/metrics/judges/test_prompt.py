@@ -1,7 +1,7 @@
 """Prompts of judges and their answers: read from a file, filled in literally; only a clear number is a score."""
 
 import re
-from math import log
+from math import inf, log
 from pathlib import Path
 from typing import Any
 
@@ -188,6 +188,9 @@ def test_yes_and_no_are_read_from_probabilities_only() -> None:
     assert scores(question, answer)["kind"].value == pytest.approx(log(0.7 / 0.2))
     sure = Answer("No", tokens=tokens("No", top={"No": 0.9, "Maybe": 0.05}))
     assert scores(question, sure)["kind"].value == pytest.approx(log(0.05 / 0.9))
+    for no in (("No", -9999.0), ("Maybe", -9999.0), ("No", -inf)):  # very unlikely, as reported by servers
+        certain = Answer("Yes", tokens=((0, "Yes", (("Yes", 0.0), no)),))
+        assert scores(question, certain)["kind"].value == pytest.approx(100)
     for silent in (Answer("Yes"), Answer("Perhaps", tokens=tokens("Perhaps", top={"Yes": 0.5}))):
         assert scores(question, silent) == {}
 
