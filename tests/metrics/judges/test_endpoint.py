@@ -121,6 +121,17 @@ def test_concurrency_is_used_and_items_of_equal_texts_are_one_question(home: Pat
         assert len(server.bodies) == 21
 
 
+def test_questions_about_other_qualities_reuse_stored_answers(home: Path) -> None:
+    file = home / "brief.toml"
+    file.write_text('title = "Brief"\nanswer = "number"\nturn = "{response} {quality}"\n' + "".join(
+        f'[[qualities]]\nname = "{name}"\nlow = 1\nhigh = 5\nrates = ["{name}"]\n' for name in ("overall", "safety")))
+    with serving() as server:
+        judge: Any = choose(f"judge:{file}[model=toy,url={server.url}]").metric
+        for qualities, sent in ((["overall"], 3), (["overall", "safety"], 6), (["safety"], 6)):
+            judge.about(qualities).score(items(3), Models(home))
+            assert len(server.bodies) == sent, qualities
+
+
 def test_retry_after_holds_for_all_requests(home: Path) -> None:
     turn = iter(["well"] * 5 + ["status 429 0.3"] + ["well"] * 9)
     with serving(lambda times: next(turn)) as server:
