@@ -169,7 +169,7 @@ def _value(value: Any, quality: JudgedQuality) -> str | None:
 
 
 def _weighted(quality: JudgedQuality, written: str, start: int, answer: Answer) -> float | None:
-    """Return Σ p·score / Σ p over the alternatives of the number's token; None if these are unknown."""
+    """Return Σ p·score / Σ p over the alternatives of the number's token; None if these are unknown or ambiguous."""
     for offset, token, alternatives in answer.tokens:
         if token.strip() == written and offset <= start < offset + len(token):
             return _mean(quality, dict(alternatives))
@@ -182,4 +182,6 @@ def _mean(quality: JudgedQuality, alternatives: Mapping[str, float]) -> float | 
         if re.fullmatch(r"\s*\d{1,4}\s*", token, re.ASCII) and quality.takes(int(token)):
             weights[int(token)] = weights.get(int(token), 0.0) + math.exp(logprob)
     total = sum(weights.values())
-    return sum(value * weight for value, weight in weights.items()) / total if total > 0 else None
+    if total == 0 or (quality.high >= 10 and max(weights) < 10):  # if digits are single tokens, `1` can begin `10`
+        return None
+    return sum(value * weight for value, weight in weights.items()) / total
