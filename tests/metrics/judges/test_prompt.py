@@ -141,7 +141,8 @@ def test_only_a_clear_number_is_a_score() -> None:
     }.items():
         assert scored(text) == {"kind": value}, text
     for text in ("", "four", "0", "6", "-4", "4/10", "4 / 10", "80%", "between 3 and 4", "3-4", "4,5", "4.5.6", "1e0",
-                 "v4", "4 out of 5, since 2 points are missed", "nan", "9" * 5000, "4/50", "4/5.5"):
+                 "v4", "4 out of 5, since 2 points are missed", "nan", "9" * 5000, "4/50", "4/5.5",
+                 "<think>The scale goes from 1 up"):
         assert scored(text) == {}, text
 
 
@@ -153,7 +154,7 @@ def test_only_a_clear_object_has_scores() -> None:
         ('Of {the} two:\n{"clear": 7, "kind": 4}, I think. {}', both),
         ('{"kind": 1, "clear": 1} or rather {"kind": 4, "clear": 7}', both),
         ('<think>{"kind": 1, "clear": 1}</think> {"kind": 4, "clear": 7}', both),
-        ('{"kind": 9, "clear": 7}', {"clear": 7}),
+        *((text, {"clear": 7}) for text in ('{"kind": 9, "clear": 7}', '{"kind": 4, "Kind": 5, "clear": 7}')),
         *((text, {}) for text in ('{"scores": {"kind": 4, "clear": 7}}', '{"kind": true, "clear": null}',
                                   '{"kind": NaN, "clear": 1e999}', '{"kind": 4, "clear": ', "[4, 7]", "4",
                                   '{"kind": ' + "9" * 5000 + "}", '{"a":' * 5000)),
@@ -193,7 +194,11 @@ def test_yes_and_no_are_read_from_probabilities_only() -> None:
     for no in (("No", -9999.0), ("Maybe", -9999.0), ("No", -inf)):  # very unlikely, as reported by servers
         certain = Answer("Yes", tokens=((0, "Yes", (("Yes", 0.0), no)),))
         assert scores(question, certain)["kind"].value == pytest.approx(100)
-    for silent in (Answer("Yes"), Answer("Perhaps", tokens=tokens("Perhaps", top={"Yes": 0.5}))):
+    thought = (7, "No", (("No", -0.1), ("Yes", -3.0)))
+    answered = Answer("<think>No</think>Yes", tokens=(thought, (17, "Yes", (("Yes", -0.1), ("No", -3.0)))))
+    assert scores(question, answered)["kind"].value == pytest.approx(2.9)
+    for silent in (Answer("Yes"), Answer("Perhaps", tokens=tokens("Perhaps", top={"Yes": 0.5})),
+                   Answer("<think>No", tokens=(thought,))):
         assert scores(question, silent) == {}
 
 
