@@ -118,7 +118,7 @@ class LanguageModel:
             raise BadOption(f"model {self.name}: its chat template fails ({reason:.160})") from error
 
     def fits(self, text: str) -> bool:
-        return len(self.tokenizer.plain([text])[0]) <= self.tokenizer.limit
+        return len(self._opened([text])[0]) <= self.tokenizer.limit
 
     def sizes(self, texts: Sequence[str]) -> npt.NDArray[np.intp]:
         """Return how many tokens of each text are used as a continuation."""
