@@ -7,7 +7,7 @@
     ├── BadOption          unknown option or invalid value
     ├── MissingResource    data or weights that must be fetched first: the dataset is skipped with this reason
     │   └── NoAnswer       a server gave no usable answer: the metric fails on the dataset
-    │       └── Unreadable    no answer could be read
+    │       └── Unreadable    answers cannot be read
     └── CannotScore        the dataset lacks what the metric needs: it is skipped with this reason
 """
 
@@ -47,7 +47,7 @@ class NoAnswer(MissingResource):
 
 
 class Unreadable(NoAnswer):
-    """None of a server's answers could be read."""
+    """A server's answers cannot be read."""
 
 
 class CannotScore(MetricError):

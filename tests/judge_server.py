@@ -136,6 +136,10 @@ class Handler(BaseHTTPRequestHandler):
     def _beyond(self, body: dict[str, Any]) -> None:
         self._send(self._json(json.dumps(dict.fromkeys(self._scores(body), 9)) if self._scores(body) else "9"))
 
+    def _partial(self, body: dict[str, Any]) -> None:
+        """Answer about all qualities except grammar."""
+        self._send(self._json(json.dumps(self._scores(body) | {"grammar": None})))
+
     def _prose(self, body: dict[str, Any]) -> None:
         self._send(self._json("As a language model I would rather not say.", finish="length"))
 

@@ -26,8 +26,10 @@ LONGEST = 65_536
 """Maximum characters of an answer."""
 MOST_TOKENS = 10**9
 """Largest plausible token count."""
+LEAST = -100.0
+"""Lowest log-probability of Yes or No; OpenAI reports -9999 for very unlikely tokens."""
 
-_THOUGHT = re.compile(r"<think>.*?</think>", re.DOTALL)
+_THOUGHT = re.compile(r"<think>.*?(?:</think>|\Z)", re.DOTALL)
 _NUMBER = r"(?<![\w.,-])(-?\d+(?:\.\d+)?)"
 _OF = r"(?:\s*(?:/|out of|of)\s*{high}(?!\d|\.\d))?"
 _END = r"(?![\w%]|[.,]\d|\s%|\s*/\s*\d)"
@@ -93,10 +95,10 @@ def _tokens(text: str, logprobs: Any) -> Iterator[Token]:
 
 def scores(question: Question, answer: Answer) -> dict[str, ReadScore]:
     """Return the readable scores of an answer by quality."""
-    if question.form == "yes":
-        odds = _log_odds(answer)
-        return {} if odds is None else {question.qualities[0].name: ReadScore(odds, weighted=True)}
     text = _THOUGHT.sub(lambda thought: " " * len(thought[0]), answer.text)  # keeps later offsets
+    if question.form == "yes":
+        odds = _log_odds(text, answer)
+        return {} if odds is None else {question.qualities[0].name: ReadScore(odds, weighted=True)}
     reading: dict[str, ReadScore] = {}
     for quality, written, start in (_of_object if question.form == "json" else _of_number)(question, text):
         if quality.takes(float(written)):
@@ -105,12 +107,13 @@ def scores(question: Question, answer: Answer) -> dict[str, ReadScore]:
     return reading
 
 
-def _log_odds(answer: Answer) -> float | None:
-    """Return log(p(Yes) / p(No)) at the first token that is either; an unlisted one gets the lowest probability."""
-    for _, token, alternatives in answer.tokens:
-        if _word(token) in {"yes", "no"} and alternatives:
-            least = math.exp(min(logprob for _, logprob in alternatives))
-            yes, no = (sum(math.exp(logprob) for text, logprob in alternatives if _word(text) == word) or least
+def _log_odds(text: str, answer: Answer) -> float | None:
+    """Return log(p(Yes) / p(No)) at the text's first Yes or No; an unlisted one gets the lowest probability."""
+    for start, token, alternatives in answer.tokens:
+        if _word(text[start : start + len(token)]) in {"yes", "no"} and alternatives:
+            listed = [(_word(other), math.exp(max(logprob, LEAST))) for other, logprob in alternatives]
+            least = min(probability for _, probability in listed)
+            yes, no = (sum(probability for other, probability in listed if other == word) or least
                        for word in ("yes", "no"))
             return math.log(yes) - math.log(no)
     return None
@@ -137,7 +140,7 @@ def _number(text: str, quality: JudgedQuality) -> re.Match[str] | None:
 
 def _of_object(question: Question, text: str) -> Iterator[Written]:
     """Yield the numbers of the last JSON object that names a quality, ignoring the text around it."""
-    decoder, start = json.JSONDecoder(), text.find("{")
+    decoder, start = json.JSONDecoder(object_pairs_hook=_entries), text.find("{")
     values: dict[str, Any] = {}
     offset = 0
     while start >= 0:
@@ -145,16 +148,23 @@ def _of_object(question: Question, text: str) -> Iterator[Written]:
         try:
             value, end = decoder.raw_decode(text, start)
         except (ValueError, RecursionError):
-            value = None
-        entries = {str(key).casefold(): entry for key, entry in value.items()} if isinstance(value, dict) else {}
-        if any(quality.name in entries for quality in question.qualities):
-            values, offset = entries, start
+            value = {}
+        if any(quality.name in value for quality in question.qualities):
+            values, offset = value, start
         start = text.find("{", end)
     for quality in question.qualities:
         if (written := _value(values.get(quality.name), quality)) is not None:
             key = re.compile(rf'"{re.escape(quality.name)}"\s*:\s*"?\s*(?={re.escape(written)})', re.IGNORECASE)
             match = key.search(text, offset)
             yield quality, written, match.end() if match else -1
+
+
+def _entries(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return the entries of a JSON object by lower-case key; None for a repeated key."""
+    entries: dict[str, Any] = {}
+    for key, value in pairs:
+        entries[key.casefold()] = None if key.casefold() in entries else value
+    return entries
 
 
 def _value(value: Any, quality: JudgedQuality) -> str | None:
@@ -166,7 +176,7 @@ def _value(value: Any, quality: JudgedQuality) -> str | None:
 
 
 def _weighted(quality: JudgedQuality, written: str, start: int, answer: Answer) -> float | None:
-    """Return Σ p·score / Σ p over the alternatives of the number's token; None if these are unknown."""
+    """Return Σ p·score / Σ p over the alternatives of the number's token; None if these are unknown or ambiguous."""
     for offset, token, alternatives in answer.tokens:
         if token.strip() == written and offset <= start < offset + len(token):
             return _mean(quality, dict(alternatives))
@@ -179,4 +189,6 @@ def _mean(quality: JudgedQuality, alternatives: Mapping[str, float]) -> float | 
         if re.fullmatch(r"\s*\d{1,4}\s*", token, re.ASCII) and quality.takes(int(token)):
             weights[int(token)] = weights.get(int(token), 0.0) + math.exp(logprob)
     total = sum(weights.values())
-    return sum(value * weight for value, weight in weights.items()) / total if total > 0 else None
+    if total == 0 or (quality.high >= 10 and max(weights) < 10):  # if digits are single tokens, `1` can begin `10`
+        return None
+    return sum(value * weight for value, weight in weights.items()) / total

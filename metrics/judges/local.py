@@ -38,16 +38,18 @@ class LocalJudge(Prompted):
     lm: str = ""
 
     def score(self, items: Sequence[Item], models: Models) -> Columns:
-        """Return a score per quality and their mean; NaN for an item that lacks what the prompt needs."""
+        """Return a score per quality and their mean; NaN for items that lack what the prompt needs or are too long."""
         model = models.lm(self.lm)
         if self.prompt.answer == "yes":
             answers = [*model.tokens_among(YES), *model.tokens_among(NO)]
         else:
             answers = sorted({str(value) for quality in self.prompt.qualities for value in _digits(quality)})
-        rows = [row for row, item in enumerate(items) if self.takes(item)]
-        questions = [self._questions(items[row], model) for row in rows]
+        questions = {row: texts for row, item in enumerate(items)
+                     if self.takes(item) and (texts := self._questions(item, model))}
+        if not questions and any(map(self.takes, items)):
+            raise CannotScore(f"the questions about all items are too long for {model.name}, even without context")
         table = np.full((len(self.prompt.qualities), len(items)), np.nan)
-        for row, logits in zip(rows, model.answers(questions, answers), strict=True):
+        for row, logits in zip(questions, model.answers([*questions.values()], answers), strict=True):
             for number, quality in enumerate(self.prompt.qualities):
                 table[number, row] = self._value(quality, logits[number].astype(np.float64), answers)
         return prompts.columns(self.prompt, table)
@@ -56,12 +58,12 @@ class LocalJudge(Prompted):
         return {"prompt": f"{self.prompt.name}@{self.prompt.digest}"}
 
     def _questions(self, item: Item, model: LanguageModel) -> tuple[str, ...]:
-        """Return a prompt per quality; the first turns of a dialogue that is too long for the model are dropped."""
-        for first in range(len(item.context) + 1):
+        """Return a prompt per quality, without the first turns of a long dialogue; none if its last is too long."""
+        for first in range(len(item.utterances)):
             texts = self._texts(replace(item, context=item.context[first:]), model)
             if all(map(model.fits, texts)):
                 return texts
-        raise CannotScore(f"item {item.id}: the question is too long for {model.name} even without context")
+        return ()
 
     def _texts(self, item: Item, model: LanguageModel) -> tuple[str, ...]:
         texts: list[str] = []

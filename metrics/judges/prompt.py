@@ -67,10 +67,14 @@ class JudgedQuality:
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """A prompt file; `name` is derived from the file's name, `digest` from its content."""
+    """A prompt file; `name` is derived from the file's name, `file_digest` from its content.
+
+    `digest` also depends on the questions that `about` has chosen.
+    """
 
     name: str
     digest: str
+    file_digest: str
     title: str
     answer: Literal["json", "number", "yes"]
     qualities: tuple[JudgedQuality, ...]
@@ -186,7 +190,8 @@ def read(name: str, content: bytes, where: str) -> Prompt:
     with records.refused_as(BadOption):
         table = records.toml(where, content)
         request = records.mapping(f"{where}, request", table.pop("request", {}))
-        set_here = {"name": name, "digest": hashlib.sha256(content).hexdigest()[:12],
+        digest = hashlib.sha256(content).hexdigest()[:12]
+        set_here = {"name": name, "digest": digest, "file_digest": digest,
                     "request": json.dumps(request, sort_keys=True, default=str)}
         if foreign := [*(f"request.{field}" for field in RESERVED & request.keys()), *(set_here.keys() & table.keys())]:
             raise BadOption(f"{where}: a prompt cannot set {foreign[0]}")

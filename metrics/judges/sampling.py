@@ -36,7 +36,7 @@ Reading = dict[str, ReadScore]
 FIRST_WAIT, LONGEST_WAIT = 1.0, 60.0
 """Seconds before the second attempt, and the maximum before any."""
 ENOUGH = 24
-"""Give up after this many unreadable or refused answers if none could be read."""
+"""Give up after this many unreadable answers in a row, or this many refused requests if no answer was readable."""
 REPORT = 30.0
 """Seconds between progress messages."""
 CONTINUE = "answers so far are stored; run the same command to continue"
@@ -62,7 +62,7 @@ class Sampler:
     """Sends one judge's questions; `connect` is called for the first answer that is not stored.
 
     `counts` are requests `sent`, attempts `failed`, requests `refused`, answers `stored` before or `unreadable`,
-    questions `unread`, samples `read` and how many of these are `weighted` by probabilities, and tokens of `prompt` and
+    questions `unread`, answers `read` and how many of these are `weighted` by probabilities, and tokens of `prompt` and
     `completion`.
     """
 
@@ -77,6 +77,7 @@ class Sampler:
         self._jitter = random.Random(options.seed)  # noqa: S311  (not a secret)
         self._cause: MetricError | None = None
         self._failed_in_a_row = 0
+        self._unreadable_before = 0  # the last readable answer
         self._unanswered: list[str] = []
         self._unusable: dict[str, MetricError] = {}
 
@@ -145,21 +146,25 @@ class Sampler:
                 with self._lock:
                     self._unanswered.append(str(error))
                 return reading
-            reading = scores(question, answer) | reading
+            if readable := scores(question, answer):
+                self._count(read=1, weighted=int(any(score.weighted for score in readable.values())))
+                self._unreadable_before = self.counts["unreadable"]
+            else:
+                truncated = "; it was truncated at max_tokens" if answer.finish == "length" else ""
+                self._count_unusable("unreadable", Unreadable(
+                    f"answers cannot be read; the last was {json.dumps(answer.text)[:120]}{truncated}"))
+            reading = readable | reading
             if len(reading) == len(question.qualities):
-                self._count(read=1, weighted=int(any(score.weighted for score in reading.values())))
                 return reading
-            truncated = "; it was truncated at max_tokens" if answer.finish == "length" else ""
-            self._count_unusable("unreadable", Unreadable(
-                f"no answer could be read; the last was {json.dumps(answer.text)[:120]}{truncated}"))
         self._count(unread=1)
         return reading
 
     def _count_unusable(self, kind: str, error: MetricError) -> None:
-        """Count a refused or unreadable answer; raise `error` after ENOUGH of them if none was readable."""
+        """Count a refused or unreadable answer; raise `error` if there are ENOUGH of them."""
         self._unusable[kind] = error
         self._count(**{kind: 1})
-        if not self.counts["read"] and self.counts[kind] >= ENOUGH:
+        if self.counts["unreadable"] - self._unreadable_before >= ENOUGH or (
+                self.counts["refused"] >= ENOUGH and not self.counts["read"]):
             self._give_up(error)
 
     def _count(self, **amounts: int) -> None:

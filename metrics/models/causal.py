@@ -118,7 +118,7 @@ class LanguageModel:
             raise BadOption(f"model {self.name}: its chat template fails ({reason:.160})") from error
 
     def fits(self, text: str) -> bool:
-        return len(self.tokenizer.plain([text])[0]) <= self.tokenizer.limit
+        return len(self._opened([text])[0]) <= self.tokenizer.limit
 
     def sizes(self, texts: Sequence[str]) -> npt.NDArray[np.intp]:
         """Return how many tokens of each text are used as a continuation."""
@@ -135,6 +135,11 @@ class LanguageModel:
     def _opening(self) -> list[int]:
         """The special tokens that the tokenizer puts before every text; for most models none."""
         return self.tokenizer.texts([""])[0].ids[: self.tokenizer.frame[0]]
+
+    def _opened(self, texts: Sequence[str]) -> list[list[int]]:
+        """Return the tokens of each text, opened only once if its chat template has written the opening tokens."""
+        opening = self._opening
+        return [ids if ids[:len(opening)] == opening else opening + ids for ids in self.tokenizer.plain(texts)]
 
     @cached_property
     def _beginning(self) -> list[int]:
@@ -192,8 +197,7 @@ class LanguageModel:
         return [row[np.argsort(order)] for row in means]
 
     def _answers(self, questions: Sequence[tuple[str, ...]], token_ids: Sequence[int]) -> list[Vectors]:
-        texts = [[*self._opening, *ids, self.tokenizer.pad]
-                 for question in questions for ids in self.tokenizer.plain(question)]
+        texts = [[*ids, self.tokenizer.pad] for question in questions for ids in self._opened(question)]
         if (longest := max(map(len, texts)) - 1) > self.tokenizer.limit:
             raise CannotScore(f"model {self.name} takes {self.tokenizer.limit} tokens; a question has {longest}")
         order = sorted(range(len(texts)), key=texts.__getitem__)  # neighbours share their beginnings

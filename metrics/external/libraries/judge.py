@@ -114,8 +114,8 @@ class Judge(Prompted):
 
     def _sampler(self, models: Models) -> Sampler:
         self.depends(models)
-        digest = self.prompt.digest.partition("+")[0]  # the same for every choice of the prompt's questions
-        archive = AnswerArchive(models.home, f"{self.prompt.name}-{digest}", self.model, endpoint.url_of(self.url))
+        folder = f"{self.prompt.name}-{self.prompt.file_digest}"  # the same for every choice of the prompt's questions
+        archive = AnswerArchive(models.home, folder, self.model, endpoint.url_of(self.url))
         options = SamplingOptions(
             self.card.name, self._body(), self.samples, self.tries, self.concurrency, self.seed)
         return Sampler(options, archive, lambda: endpoint.find(self.url, self.key_from, self.timeout),

@@ -85,12 +85,24 @@ def test_an_item_without_an_answer_is_missing(tmp_path: Path, capsys: pytest.Cap
 def test_no_scores_if_every_request_is_refused_or_unreadable(home: Path) -> None:
     for how, error, message, counts in (
             ("status 400", MissingResource, r"every request was refused .HTTP 400", (3, 200)),
-            ("prose", Unreadable, r"could be read; the last was .As a language.*truncated at max_tokens", (3, 100))):
+            ("prose", Unreadable, r"cannot be read; the last was .As a language.*truncated at max_tokens", (3, 100))):
         with serving(lambda times, how=how: how) as server:  # type: ignore[misc]
             for count in counts:
                 with pytest.raises(error, match=message):
                     judged(server, home, items(count), concurrency=2)
             assert len(server.bodies) < 3 + sampling.ENOUGH + 4
+
+
+def test_unreadable_answers_in_a_row_stop_the_judge(home: Path) -> None:
+    turn = iter(["well", *["prose"] * 23, "well", *["prose"] * 99])
+    with serving(lambda times: next(turn)) as server:
+        with pytest.raises(Unreadable, match=r"cannot be read; the last was .As a language"):
+            judged(server, home, items(99), concurrency=1, tries=1)
+        assert server.behaved == {"well": 2, "prose": 23 + sampling.ENOUGH}
+    with serving(lambda times: "partial") as server:
+        columns = judged(server, home, items(30), concurrency=1, tries=2)
+        assert np.isfinite(columns["llm-eval-relevance"]).all()
+        assert np.isnan(columns["llm-eval-grammar"]).all()
 
 
 def test_a_run_continues_after_the_server_died(home: Path) -> None:
@@ -119,6 +131,17 @@ def test_concurrency_is_used_and_items_of_equal_texts_are_one_question(home: Pat
         assert server.peak == 5
         judged(server, home, [make_item(name, "the same") for name in "abcdef"])
         assert len(server.bodies) == 21
+
+
+def test_questions_about_other_qualities_reuse_stored_answers(home: Path) -> None:
+    file = home / "brief.toml"
+    file.write_text('title = "Brief"\nanswer = "number"\nturn = "{response} {quality}"\n' + "".join(
+        f'[[qualities]]\nname = "{name}"\nlow = 1\nhigh = 5\nrates = ["{name}"]\n' for name in ("overall", "safety")))
+    with serving() as server:
+        judge: Any = choose(f"judge:{file}[model=toy,url={server.url}]").metric
+        for qualities, sent in ((["overall"], 3), (["overall", "safety"], 6), (["safety"], 6)):
+            judge.about(qualities).score(items(3), Models(home))
+            assert len(server.bodies) == sent, qualities
 
 
 def test_retry_after_holds_for_all_requests(home: Path) -> None:

@@ -11,7 +11,7 @@ from benchmarks import registry as datasets
 from harness.cli import main
 from harness.results import files
 from metrics import registry
-from metrics.errors import BadOption, MissingResource
+from metrics.errors import BadOption, CannotScore, MissingResource
 from metrics.judges import endpoint
 from metrics.metric import signature
 from metrics.models.service import Models
@@ -165,12 +165,15 @@ def test_a_local_judge_gives_the_mean_of_its_scale(home: Path, tmp_path: Path, i
     assert signature(own, models)["lm"].startswith("tiny.gguf@")
     assert signature(own, models)["prompt"].startswith("kind@")
     (tmp_path / "long.toml").write_text(
-        'title = "Long"\nanswer = "yes"\nlogprobs = true\nturn = "{context} {response}"\n'
+        'title = "Long"\nanswer = "yes"\nlogprobs = true\nturn = "{context}\\n\\n{response}"\n'
         '[[qualities]]\nname = "long"\nlow = 0\nhigh = 1\n')
     long = make_item("c", "yes", context=("word " * 200, "hello"))  # the first turn does not fit
     short = make_item("d", "yes", context=("hello",))
-    judged = registry.choose(f"judge:{tmp_path / 'long.toml'}[lm={file}]").metric.score([long, short], models)["long"]
-    assert np.isfinite(judged).all()
+    too_long = make_item("e", "word " * 200)
+    judge = registry.choose(f"judge:{tmp_path / 'long.toml'}[lm={file}]").metric
+    assert np.isfinite(judge.score([long, too_long, short], models)["long"]).tolist() == [True, False, True]
+    with pytest.raises(CannotScore, match=r"too long for tiny\.gguf"):
+        judge.score([too_long], models)
     asked = ("judge", "try", f"judge:{tmp_path / 'kind.toml'}[lm={file}]", "--dataset", "esl")
     assert invoke(*asked).out.splitlines()[-1].startswith("kind: ")
     with pytest.raises(BadOption, match="url applies only to endpoints"):

@@ -1,7 +1,7 @@
 """Prompts of judges and their answers: read from a file, filled in literally; only a clear number is a score."""
 
 import re
-from math import log
+from math import inf, log
 from pathlib import Path
 from typing import Any
 
@@ -141,7 +141,8 @@ def test_only_a_clear_number_is_a_score() -> None:
     }.items():
         assert scored(text) == {"kind": value}, text
     for text in ("", "four", "0", "6", "-4", "4/10", "4 / 10", "80%", "between 3 and 4", "3-4", "4,5", "4.5.6", "1e0",
-                 "v4", "4 out of 5, since 2 points are missed", "nan", "9" * 5000, "4/50", "4/5.5"):
+                 "v4", "4 out of 5, since 2 points are missed", "nan", "9" * 5000, "4/50", "4/5.5",
+                 "<think>The scale goes from 1 up"):
         assert scored(text) == {}, text
 
 
@@ -153,7 +154,7 @@ def test_only_a_clear_object_has_scores() -> None:
         ('Of {the} two:\n{"clear": 7, "kind": 4}, I think. {}', both),
         ('{"kind": 1, "clear": 1} or rather {"kind": 4, "clear": 7}', both),
         ('<think>{"kind": 1, "clear": 1}</think> {"kind": 4, "clear": 7}', both),
-        ('{"kind": 9, "clear": 7}', {"clear": 7}),
+        *((text, {"clear": 7}) for text in ('{"kind": 9, "clear": 7}', '{"kind": 4, "Kind": 5, "clear": 7}')),
         *((text, {}) for text in ('{"scores": {"kind": 4, "clear": 7}}', '{"kind": true, "clear": null}',
                                   '{"kind": NaN, "clear": 1e999}', '{"kind": 4, "clear": ', "[4, 7]", "4",
                                   '{"kind": ' + "9" * 5000 + "}", '{"a":' * 5000)),
@@ -174,8 +175,10 @@ def test_a_score_is_weighted_by_the_probabilities_of_alternatives() -> None:
     """(4·.5 + 5·.2 + 5·.1 + 3·.1) / .9; alternatives other than numbers on the scale do not count."""
     top = {"4": 0.5, " 5": 0.2, "5": 0.1, "3": 0.1, "9": 0.05, "good": 0.05}
     assert scored("Score: 4", tokens=tokens("Score", ":", " 4", top=top))["kind"] == pytest.approx(3.8 / 0.9)
-    both = tokens('{"', "clear", '":', " ", "7", ", ", '"kind": ', "4", "}", top={"4": 0.6, "2": 0.2})
-    assert scored('{"clear": 7, "kind": 4}', KIND, CLEAR, tokens=both) == pytest.approx({"kind": 3.5, "clear": 3.5})
+    for top, clear in (({"4": 0.6, "2": 0.2}, 7), ({"4": 0.6, "2": 0.2, "10": 0.2}, 4.8)):  # 1 can be the start of 10
+        both = tokens('{"', "clear", '":', " ", "7", ", ", '"kind": ', "4", "}", top=top)
+        values = scored('{"clear": 7, "kind": 4}', KIND, CLEAR, tokens=both)
+        assert values == pytest.approx({"kind": 3.5, "clear": clear})
     for useless in (tokens("4", top={"good": 1.0}), tokens("4"), (), tokens("5", top={"5": 1.0})):
         assert scored("4", tokens=useless) == {"kind": 4}
     half = tokens("4", ".5", top={"4": 0.5, "1": 0.5})
@@ -188,7 +191,14 @@ def test_yes_and_no_are_read_from_probabilities_only() -> None:
     assert scores(question, answer)["kind"].value == pytest.approx(log(0.7 / 0.2))
     sure = Answer("No", tokens=tokens("No", top={"No": 0.9, "Maybe": 0.05}))
     assert scores(question, sure)["kind"].value == pytest.approx(log(0.05 / 0.9))
-    for silent in (Answer("Yes"), Answer("Perhaps", tokens=tokens("Perhaps", top={"Yes": 0.5}))):
+    for no in (("No", -9999.0), ("Maybe", -9999.0), ("No", -inf)):  # very unlikely, as reported by servers
+        certain = Answer("Yes", tokens=((0, "Yes", (("Yes", 0.0), no)),))
+        assert scores(question, certain)["kind"].value == pytest.approx(100)
+    thought = (7, "No", (("No", -0.1), ("Yes", -3.0)))
+    answered = Answer("<think>No</think>Yes", tokens=(thought, (17, "Yes", (("Yes", -0.1), ("No", -3.0)))))
+    assert scores(question, answered)["kind"].value == pytest.approx(2.9)
+    for silent in (Answer("Yes"), Answer("Perhaps", tokens=tokens("Perhaps", top={"Yes": 0.5})),
+                   Answer("<think>No", tokens=(thought,))):
         assert scores(question, silent) == {}
 
 

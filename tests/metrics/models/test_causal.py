@@ -186,6 +186,9 @@ def test_special_tokens_before_every_text_are_kept(home: Path, tmp_path: Path) -
     starts = [[0, *numbers(model, "hello")], [0], [0, *numbers(model, long)[-91:]]]
     assert [values.mean() for values in found] == pytest.approx(
         [negative_loss(model, start, tea) for start in starts], abs=1e-5)
+    plain, formatted = model.answers([("hello",), ("<|endoftext|>hello",)], ("a", "b"))
+    np.testing.assert_array_equal(formatted, plain, "a chat template can write <s> itself")
+    assert [model.fits(text) for text in ("x" * 95, "<|endoftext|>" + "x" * 95, "x" * 96)] == [True, True, False]
 
 
 def test_a_bidirectional_model_is_refused(tmp_path: Path, tiny_encoder: Path) -> None:
