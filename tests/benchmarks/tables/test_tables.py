@@ -132,6 +132,9 @@ CASES = {
     "repeated ids of other texts": Case(
         "t.csv", lines("id,response,fun", "7,Yo,1", "7,Ye,2", "8,Ya,3"), {"fun": [[1], [2], [3]]},
         report=("1 row with the id of another item, to which a suffix",)),
+    "a row without an id among repeated ids": Case(
+        "t.csv", lines("id,response,fun", "1,Yo,5", "2,Ye,4", ",Ya,3", "1,Yo,1", "2,Ye,2"),
+        {"fun": [[5, 1], [4, 2], [3]]}),
     "more fields than ratings": Case(
         "t.csv", lines("response,fun,timestamp,notes,bleu", "Yo there,1,1728569383,good,0.1", "Ye,2,1728569384,,0.2",
                        "Ya,3,1728569385,odd,0.3"),
