@@ -179,6 +179,8 @@ BAD_FILES = (
     ("csv", f"{HEAD}quality,rating\n1,a,b,fitt,1\n", "", "'fitt' is not a quality of the card"),
     ("csv", f"{HEAD}f,r0,r2\n1,a,b,1,1,1\n", RATERS.replace('{item = "id", context = "history"}', "{}"),
      "tea.csv: field 'r1': is missing, but the card states it for 'overall'; did you mean"),
+    ("json", '[{"item": "1", "response": "a", "safe": true}]', CARD.replace(
+        BOTH, 'qualities = [{name = "safe", scale = "yes < no"}]\n'), "field 'safe': 'true' is not one of yes < no"),
     ("csv", f"{HEAD}total\n1,a,b,1\n", "", "has no votes on 'overall'"),
     ("csv", "item,dialogue,overall,fit\n1,user: a,1,1\n", "", 'set level = "dialogue" in the card'),
     ("jsonl", "{}\n", "", "holds no rows"), ("jsonl", '{"response": "\\ud800"}\n', "", "surrogate"),
