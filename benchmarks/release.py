@@ -52,13 +52,13 @@ def read(path: Path, required: bool = True) -> Release:
         raise BenchmarkError(f"{path}: no such file or folder")
     with _opened(path) as (folder, files):
         by_name = {file.name: file for file in reversed(files)}
-        parsed = {}
+        parsed: dict[str, tuple[Path, Dataset]] = {}
         for name in registry.names():
             if file := next((by_name[known] for known in registry.file_names(name) if known in by_name), None):
-                parsed[file] = official.parse(file, registry.card(name))
+                parsed[name] = file, official.parse(file, registry.card(name))
         wordnet = by_name.get(WORDNET)
-        imported = {dataset.card.name for dataset in parsed.values()}
-        parsed |= _published({name: file for name, file in by_name.items() if file not in parsed}, imported)
+        parsed |= _published(by_name, parsed)
+        used = {file for file, _ in parsed.values()}
         more = tuple(xdial.translations(files, registry.built_in()))
         if required and not (parsed or wordnet or more):
             expected = ", ".join(f"{name}_eval.json" for name in registry.names()[:3])
@@ -68,16 +68,16 @@ def read(path: Path, required: bool = True) -> Release:
             check_wordnet(wordnet, str(wordnet))
         return Release(
             tuple(ImportedDataset(file.name, dataset, tuple(_remarks(dataset, file)))
-                  for file, dataset in parsed.items()),
+                  for file, dataset in parsed.values()),
             more,
             wordnet.read_bytes() if wordnet else None,
-            tuple(str(file.relative_to(folder)) for file in files if file.suffix == ".json" and file not in parsed),
+            tuple(str(file.relative_to(folder)) for file in files if file.suffix == ".json" and file not in used),
         )
 
 
-def _published(files: Mapping[str, Path], imported: Collection[str]) -> dict[Path, Dataset]:
-    """Read the files that have the name of a source on a dataset card."""
-    return {files[name]: convert(source.form, files[name], card)
+def _published(files: Mapping[str, Path], imported: Collection[str]) -> dict[str, tuple[Path, Dataset]]:
+    """Read the files that have the name of a source on the card of a dataset that is not yet imported."""
+    return {card.name: (files[name], convert(source.form, files[name], card))
             for card in registry.built_in().values() if card.name not in imported for source in card.sources
             if (name := file_name(source.url)) in files and not (
                 source.by_hand or source.form == "mirror" or name.endswith(ARCHIVES))}

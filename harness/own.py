@@ -123,13 +123,25 @@ def import_table(source: sheet.Sheet, home: Path, reading: Reading) -> Dataset:
 
 def import_paths(names: Iterable[str], home: Path, reading: Reading | None = None) -> tuple[str, ...]:
     """Return the names of datasets; cards and tables given by path are imported first."""
-    paths = {name_of(name): (card_of(name), table_of(name)) for name in names}
-    if reading and (reading.columns or reading.scales) and not any(table for _, table in paths.values()):
+    sources = [(name_of(name), card_of(name) or table_of(name)) for name in names]
+    check_distinct((name, path.resolve()) for name, path in sources if path)
+    paths = dict(sources) | {name: path for name, path in sources if path}
+    if reading and (reading.columns or reading.scales) and not any(path and is_table(path.name)
+                                                                   for path in paths.values()):
         raise BadConfig("--columns and --scale are for tables of ratings; cards and registered datasets "
                         f"({', '.join(paths) or 'all datasets of this run'}) define their own")
-    for card, table in paths.values():
-        if card:
-            import_card(card, home)
-        elif table:
-            import_table(sheet.read(table), home, reading or Reading())
+    for path in filter(None, paths.values()):
+        if is_table(path.name):
+            import_table(sheet.read(path), home, reading or Reading())
+        else:
+            import_card(path, home)
     return tuple(paths)
+
+
+def check_distinct(sources: Iterable[tuple[str, Path | str]]) -> None:
+    """Raise BadConfig if two sources, given with the names of their datasets, have the same name."""
+    source_of: dict[str, Path | str] = {}
+    for name, source in sources:
+        if (earlier := source_of.setdefault(name, source)) != source:
+            raise BadConfig(f"{earlier} and {source} would both be the dataset {name!r}; rename one, or give a table "
+                            "another name on a card (`harness new dataset NAME --from TABLE`)")

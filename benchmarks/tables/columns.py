@@ -18,7 +18,7 @@ from benchmarks.errors import BadRecord, nearest
 from benchmarks.tables.names import parsed_names, spelled
 from benchmarks.tables.roles import DISTINCT, LABEL, Profile, role_of, roles_of, stated_columns
 from benchmarks.tables.sheet import Sheet
-from benchmarks.tables.votes import MISSING, NAMED, Scale, likely_order, scale_of
+from benchmarks.tables.votes import MISSING, NAMED, Scale, label, likely_order, scale_of
 
 UNRATED = re.compile(rf"\b({'|'.join(NAMED['unrated'])})\b")
 """Names of numeric columns that do not hold ratings."""
@@ -120,6 +120,7 @@ def recognise(sheet: Sheet, stated: Mapping[str, str], scales: Sequence[tuple[st
         labels = "".join(f"; {name!r} holds {why}" for name, why in other.items() if "--scale" in why)
         raise BadRecord(sheet.file, None, "", f"no column holds ratings; the columns are {listed(sheet.columns)}"
                                               f"{labels}. Name one with --columns rating=COLUMN")
+    _check_used(sheet.file, votes, scales)
     left_out |= {name: why for name, why in other.items() if name not in roles.values()}
     context = next((name for name in stated if name != "context" and role_of(name) == "context"), roles.get("context"))
     single = spelled(context or "") in NAMED["single"]
@@ -160,10 +161,18 @@ def _check_scales(file: str, columns: Iterable[str], profiles: Mapping[str, Prof
                   scales: Sequence[tuple[str, ...]]) -> None:
     """Raise BadRecord for a column that shares labels with a user's scale but also has others."""
     for name, scale in ((name, scale) for name in columns for scale in scales):
-        labels = {value.casefold() for value in profiles[name].values} - MISSING
+        labels = set(map(label, profiles[name].values)) - MISSING
         if len(labels & set(scale)) > 1 and (missing := sorted(labels - set(scale))) and len(labels) <= DISTINCT // 10:
             raise BadRecord(file, None, name, f"contains {', '.join(map(repr, missing))}, missing in --scale "
                                               f"\"{' < '.join(scale)}\"")
+
+
+def _check_used(file: str, votes: Iterable[Votes], scales: Sequence[tuple[str, ...]]) -> None:
+    """Raise BadRecord for a user's scale that no column of votes has."""
+    used = {vote.scale.labels for vote in votes}
+    if unused := next((scale for scale in scales if scale not in used), None):
+        raise BadRecord(file, None, "", f"no column of ratings has the labels of --scale \"{' < '.join(unused)}\"; "
+                                        "correct or omit it")
 
 
 def _votes(columns: Sequence[str], profiles: Mapping[str, Profile], scales: Sequence[tuple[str, ...]],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -62,14 +62,12 @@ class _Items:
     def rater(self, name: str) -> str:
         return self.names.setdefault(name, f"r{len(self.names) + 1}")
 
-    def finish(self) -> None:
-        """Convert the votes to ratings, with their raters if all are known."""
-        for (item, quality), votes in self.votes.items():
-            names = tuple(self.raters.get((item, quality), ()))
+    def finish(self, keys: Iterable[tuple[str, str]]) -> None:
+        """Convert the votes of these items and qualities to ratings, with their raters if all are known."""
+        for item, quality in keys:
+            votes, names = self.votes.pop((item, quality)), tuple(self.raters.pop((item, quality), ()))
             names = self.shared.setdefault(names, names) if len(names) == len(votes) else ()
             self.ratings.append(Rating(item, quality, tuple(votes), names))
-        self.votes.clear()
-        self.raters.clear()
 
 
 def of_sheet(sheet: Sheet, stated: Mapping[str, str], scales: Sequence[tuple[str, ...]] = (),
@@ -126,7 +124,7 @@ def _add(read: _Items, where: str, columns: Recognised, row: Mapping[str, Any], 
             earlier.append(read.rater(rater))
     read.counts["without a rating"] += not rated
     if not _joins(cells, columns):
-        read.finish()
+        read.finish((name, quality) for quality in columns.qualities)
 
 
 def _item(cells: Mapping[str, Any], columns: Recognised) -> Item | None:
@@ -186,7 +184,7 @@ def _name(read: _Items, cells: Mapping[str, Any], item: Item, columns: Recognise
 
 
 def _table(sheet: Sheet, columns: Recognised, read: _Items) -> Table:
-    read.finish()
+    read.finish(tuple(read.votes))
     ratings = tuple(read.ratings)
     remarks = [*sheet.remarks, *columns.remarks]
     qualities = []

@@ -45,9 +45,7 @@ class Scale:
 
     def vote(self, cell: Any) -> float | None:
         """Return the vote in a cell, None if it is missing; raise ValueError for an invalid one."""
-        if isinstance(cell, bool):
-            return float(cell)
-        text = str(cell).strip().casefold() if cell is not None else ""
+        text = label(cell) if cell is not None else ""
         if text in self.labels:
             return float(self.labels.index(text))
         if text in MISSING or text.startswith("n/a"):
@@ -71,9 +69,14 @@ def elements(cell: Any) -> Sequence[Any]:
     return cell if isinstance(cell, list) else (cell,)
 
 
+def label(cell: Any) -> str:
+    """Return a cell as a label of a scale, in lower case; pandas writes 5 as 5.0 in columns with missing cells."""
+    return re.sub(r"^([+-]?\d+)[.,]0+$", r"\1", str(cell).strip().casefold())
+
+
 def number(cell: Any) -> float:
     """Return the number that a cell contains or starts with, or NaN."""
-    if isinstance(cell, int | float) and not isinstance(cell, bool):
+    if isinstance(cell, int | float):
         return float(cell) if math.isfinite(cell) else math.nan
     text = str(cell).strip()
     if text and not text.strip("★☆⭐"):
@@ -84,12 +87,12 @@ def number(cell: Any) -> float:
 
 def scale_of(values: Mapping[str, int], scales: Sequence[tuple[str, ...]] = ()) -> Scale | None:
     """Return the scale of a column's values (with counts), trying the user's `scales` first; None if not a scale."""
-    labels = {value.casefold() for value in values} - MISSING
+    labels = set(map(label, values)) - MISSING
     for scale in (*scales, *SCALES):
         stray = set(map(str, range(10))) if scale in scales else set()  # refused later, with the line
         if labels & set(scale) and labels - stray <= set(scale):
             return Scale(tuple(scale))
-    voted = {value: count for value, count in values.items() if value.casefold() in labels}
+    voted = {value: count for value, count in values.items() if label(value) in labels}
     bad = sum(count for value, count in voted.items() if math.isnan(number(value)))
     return Scale() if voted and bad <= STRAY * sum(voted.values()) else None
 
@@ -106,7 +109,7 @@ def likely_order(labels: Iterable[str]) -> tuple[str, ...]:
 
 def parse_scale(text: str) -> tuple[str, ...]:
     """Parse `No < To some extent < Yes`; raise ValueError without at least two distinct labels."""
-    labels = tuple(label.strip().casefold() for label in text.split("<"))
+    labels = tuple(map(label, text.split("<")))
     if len(labels) < 2 or not all(labels) or len(set(labels)) < len(labels):
         raise ValueError(f'a scale is written "No < To some extent < Yes", lowest first, not {text!r:.60}')
     return labels

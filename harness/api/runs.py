@@ -10,7 +10,7 @@ from typing import Any
 
 from benchmarks.errors import nearest
 from benchmarks.formats import records
-from benchmarks.tables import sheet
+from benchmarks.tables import ratings, sheet
 from harness import own
 from harness.api.results import Results
 from harness.api.scores import how_to_name, rows_of
@@ -67,6 +67,7 @@ def requested_settings(metrics: Sequence[str] | str | None, datasets: Any, out: 
                                               for name, value in requested.items() if value is not None}, "arguments")
     if datasets is not None:
         by_name, reading = _by_name(datasets), own.Reading(values.get("columns", ()), values.get("scale", ()))
+        own.check_distinct(source for name, dataset in by_name.items() if (source := _source(name, dataset)))
         folder = home_folder(values.get("home"))
         names = tuple(_stored(name, dataset, folder, reading) for name, dataset in by_name.items())
         if any(name is not dataset for name, dataset in zip(names, by_name.values(), strict=True)):  # tables are read
@@ -97,6 +98,14 @@ def _by_name(datasets: Any) -> Mapping[str, Any]:
     if rows is not datasets or not isinstance(rows, list | tuple) or isinstance(next(iter(rows), None), Mapping):
         return {"table": rows}
     return {f"table-{number}": dataset for number, dataset in enumerate(rows, 1)}
+
+
+def _source(name: str, dataset: Any) -> tuple[str, Path | str] | None:
+    """Return the name and source of a dataset that is to be stored in the home."""
+    if not isinstance(dataset, str | Path):
+        return ratings.slug(name), name
+    path = own.card_of(str(dataset)) or own.table_of(str(dataset))
+    return (own.name_of(str(dataset)), path.resolve()) if path else None
 
 
 def _stored(name: str, dataset: Any, home: Path, reading: own.Reading) -> str:

@@ -85,6 +85,16 @@ def test_a_folder_or_zip_is_searched_for_datasets(tmp_path: Path) -> None:
     assert "1 vote outside the scale of the card" in release.read(path).datasets[0].remarks
 
 
+def test_a_file_of_two_datasets_is_read_as_both(tmp_path: Path) -> None:
+    rows = [{"context": "User: Hi\nSystem: Hello", "system": "x", "annotations": {"Overall": [3]}, **more}
+            for more in ({"response": "System: Tea?"}, {})]
+    (tmp_path / "fed_data.json").write_text(json.dumps(rows))
+    read = release.read(tmp_path)
+    assert [(entry.file, entry.dataset.card.name) for entry in read.datasets] == [
+        ("fed_data.json", "fed-turn"), ("fed_data.json", "fed-dial")]
+    assert read.ignored == ()
+
+
 def test_a_release_without_datasets_is_refused(tmp_path: Path) -> None:
     (tmp_path / "not.zip").write_bytes(b"PK\x03\x04 no")
     for path in (tmp_path / "absent.zip", tmp_path / "not.zip", tmp_path):

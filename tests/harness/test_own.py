@@ -16,7 +16,7 @@ from benchmarks import registry
 from benchmarks.dataset import Dataset
 from benchmarks.errors import BenchmarkError
 from harness import cards, own
-from harness.api import hub
+from harness.api import hub, run
 from harness.errors import BadConfig
 from harness.results import files
 from tests.benchmarks.tables.test_tables import CASES, lines, read
@@ -152,6 +152,24 @@ def test_a_stored_table_names_its_files_repeats_and_replacements(tmp_path: Path,
     assert [*(home / "datasets").iterdir()] == []
 
 
+def test_two_tables_of_one_name_are_refused(tmp_path: Path, home: Path) -> None:
+    names = ("a/tea.csv", "b/tea.csv", "tea.2023.csv", "tea.2024.csv", "ta.csv", "t/t.toml")
+    for path in (paths := [tmp_path / name for name in names]):
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(lines("question,answer,fun", "Hi,Yo,1", "Ho,Ye,2"))
+    paths[-1].write_text('name = "ta"\nfile = "../ta.csv"\nqualities = ["fun"]')
+    for pair in zip(paths[::2], paths[1::2], strict=True):
+        for load_pair in (lambda names: own.import_paths(names, home), lambda names: run("length", names, home=home)):
+            with refused(BadConfig, *pair, "rename one"):
+                load_pair(tuple(map(str, pair)))
+    with refused(BadConfig, "gpt 4", "gpt-4.1", "rename one"):
+        run("length", {"gpt-4.1": [], "gpt 4": []}, home=home)
+    assert not (home / "datasets").exists()
+    again = str(tmp_path / "b" / ".." / "a" / "tea.csv")
+    assert own.import_paths(("tea", str(paths[0]), "tea", again), home) == ("tea",)
+    assert "tea" in registry.names()
+
+
 def test_a_column_named_by_the_card_has_no_other_role(tmp_path: Path) -> None:
     content = "item,response,quality,score,overall\n1,Yo,3,1,5\n2,Hm,1,2,4\n"
     qualities = '[{name = "good", columns = ["quality"]}, "overall"]'
@@ -179,6 +197,8 @@ BAD_FILES = (
     ("csv", f"{HEAD}quality,rating\n1,a,b,fitt,1\n", "", "'fitt' is not a quality of the card"),
     ("csv", f"{HEAD}f,r0,r2\n1,a,b,1,1,1\n", RATERS.replace('{item = "id", context = "history"}', "{}"),
      "tea.csv: field 'r1': is missing, but the card states it for 'overall'; did you mean"),
+    ("json", '[{"item": "1", "response": "a", "safe": true}]', CARD.replace(
+        BOTH, 'qualities = [{name = "safe", scale = "yes < no"}]\n'), "field 'safe': 'true' is not one of yes < no"),
     ("csv", f"{HEAD}total\n1,a,b,1\n", "", "has no votes on 'overall'"),
     ("csv", "item,dialogue,overall,fit\n1,user: a,1,1\n", "", 'set level = "dialogue" in the card'),
     ("jsonl", "{}\n", "", "holds no rows"), ("jsonl", '{"response": "\\ud800"}\n', "", "surrogate"),

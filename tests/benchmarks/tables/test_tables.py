@@ -132,6 +132,9 @@ CASES = {
     "repeated ids of other texts": Case(
         "t.csv", lines("id,response,fun", "7,Yo,1", "7,Ye,2", "8,Ya,3"), {"fun": [[1], [2], [3]]},
         report=("1 row with the id of another item, to which a suffix",)),
+    "a row without an id among repeated ids": Case(
+        "t.csv", lines("id,response,fun", "1,Yo,5", "2,Ye,4", ",Ya,3", "1,Yo,1", "2,Ye,2"),
+        {"fun": [[5, 1], [4, 2], [3]]}),
     "more fields than ratings": Case(
         "t.csv", lines("response,fun,timestamp,notes,bleu", "Yo there,1,1728569383,good,0.1", "Ye,2,1728569384,,0.2",
                        "Ya,3,1728569385,odd,0.3"),
@@ -179,6 +182,11 @@ CASES = {
         {"quality": [[1], [2], [3], [1]]}, report=("left out   comments",)),
     "true and false": Case("t.jsonl", lines(*(json.dumps({"reply": f"Yo {n}", "safe": bool(n % 2)}) for n in range(4))),
                            {"safe": [[0], [1], [0], [1]]}),
+    "true and false turned by the user": Case(
+        "t.json", json.dumps([{"reply": "Yo", "bad": True}, {"reply": "Ye", "bad": False}]), {"bad": [[0], [1]]},
+        scales=("true < false",)),
+    "a scale turned by the user for numbers as pandas writes them": Case(
+        "t.csv", lines("reply,bad", "Yo,5.0", "Ye,", "Ya,4.0"), {"bad": [[0], [], [1]]}, scales=("5 < 4 < 3 < 2 < 1",)),
 }
 
 
@@ -259,6 +267,8 @@ REFUSED = {
     "a label missing in the stated scale": (
         Case("t.csv", lines("response,safe", "Yo,Yes", "Ye,Unsure", "Ya,No"), {}, scales=("no < yes",)),
         ["safe", "'unsure'", "--scale"]),
+    "a stated scale for no column": (
+        Case("t.csv", lines("response,fun", "Yo,4.5", "Ye,5"), {}, scales=("5 < 4",)), ['--scale "5 < 4"']),
     "an old workbook": (Case("t.xls", b"\xd0\xcf\x11\xe0rest", {}), [".xlsx"]),
     "not JSON": (Case("t.json", "[{", {}), ["JSON"]),
     "columns of different lengths": (Case("t.json", '{"response": ["Yo"], "fun": [1, 2]}', {}), ["different lengths"]),
