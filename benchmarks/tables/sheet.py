@@ -140,7 +140,7 @@ def _parquet(path: Path) -> Iterator[Any]:
 
 
 def _workbook(path: Path) -> Iterator[Row]:
-    """Yield the rows of the first non-empty sheet."""
+    """Yield the rows of the first sheet with more than one."""
     import openpyxl
 
     with path.open("rb") as stream:
@@ -148,8 +148,12 @@ def _workbook(path: Path) -> Iterator[Row]:
             book = openpyxl.load_workbook(stream, read_only=True, data_only=True)
         except Exception as error:  # from zipfile, XML or openpyxl
             raise BadRecord(path.name, None, "", f"is not a workbook: {error}") from error
-        filled = next((sheet for sheet in book.worksheets if (sheet.max_row or 0) > 1), book.worksheets[0])
-        yield from enumerate(filled.iter_rows(values_only=True), 1)
+        for sheet in book.worksheets:
+            sheet.reset_dimensions()  # as stored, they may be wrong
+            filled = (row for row in sheet.iter_rows(values_only=True) if any(map(_shown, row)))
+            if len(list(itertools.islice(filled, 2))) > 1:
+                yield from enumerate(sheet.iter_rows(values_only=True), 1)
+                return
 
 
 def _bytes(path: Path) -> IO[bytes]:
