@@ -268,6 +268,9 @@ REFUSED = {
     "a label missing in the stated scale": (
         Case("t.csv", lines("response,safe", "Yo,Yes", "Ye,Unsure", "Ya,No"), {}, scales=("no < yes",)),
         ["safe", "'unsure'", "--scale"]),
+    "fractions that a spreadsheet has turned into dates": (
+        Case("t.csv", lines("response,fun", "Yo,4/5", "Ye,5-Apr", "Ya,05. Mai"), {}),
+        ["line 3", "'5-apr' is a date", "1 more record is"]),
     "a stated scale for no column": (
         Case("t.csv", lines("response,fun", "Yo,4.5", "Ye,5"), {}, scales=("5 < 4",)), ['--scale "5 < 4"']),
     "an old workbook": (Case("t.xls", b"\xd0\xcf\x11\xe0rest", {}), [".xlsx"]),
