@@ -309,6 +309,13 @@ def test_a_workbook_of_wrong_dimensions_is_read_completely(dimension: str, tmp_p
     assert votes(ratings.of_sheet(sheet.read(tmp_path / "t.xlsx"), {})) == {"fun": [[0], [1], [2], [3], [4]]}
 
 
+def test_zero_is_a_name_of_raters_and_systems(tmp_path: Path) -> None:
+    rows = [{"id": n, "reply": f"Yo {n}", "model": n, "rater": rater, "fun": n} for n in (0, 1) for rater in (0, 1)]
+    dataset = read(Case("t.json", json.dumps(rows), {}), tmp_path).dataset
+    assert [item.system for item in dataset.items] == ["0", "1"]
+    assert {rating.raters for rating in dataset.ratings} == {("r1", "r2")}
+
+
 def test_raters_are_pseudonyms(tmp_path: Path) -> None:
     table = read(CASES["one vote in a row, by quality and rater"], tmp_path)
     assert {name for rating in table.dataset.ratings for name in rating.raters} == {"r1", "r2"}
