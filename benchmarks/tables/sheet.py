@@ -23,6 +23,7 @@ from typing import IO, Any, Literal, TypeAlias, cast
 from benchmarks.errors import BadRecord
 from benchmarks.formats import official
 from benchmarks.formats.rows import decoded, encodes, json_lines, located
+from benchmarks.storage.archive import decompressed
 
 Row: TypeAlias = tuple[int, Sequence[Any]]
 """Line (or number of the object or row), and cells."""
@@ -101,8 +102,8 @@ def _flat(file: str, objects: Iterable[Any]) -> Iterator[dict[str, Any]]:
 
 def _objects(path: Path, by_line: bool) -> Iterator[Any]:
     """Yield the objects of JSON lines, of a list, of the only list in an object, or of an object by id."""
-    with _bytes(path) as stream, located(path.name):
-        text = decoded(stream.read())
+    with located(path.name):
+        text = decoded(decompressed(path))
         if by_line:
             yield from (row for _, row in json_lines(text))
             return
