@@ -9,7 +9,6 @@ from __future__ import annotations
 import gzip
 import json
 import tomllib
-import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib.resources import files
@@ -20,6 +19,7 @@ from benchmarks.dataset import Source
 from benchmarks.errors import BadRecord, BenchmarkError
 from benchmarks.formats.records import value_of
 from benchmarks.formats.rows import decoded, json_lines, located
+from benchmarks.storage.archive import decompressed
 from benchmarks.storage.files import walk, write_atomically
 
 SUFFIXES = (".jsonl", ".jsonl.gz")
@@ -65,14 +65,11 @@ def read(path: Path) -> tuple[dict[str, Any], ...]:
 def objects(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield the JSON objects of a file with their locations."""
     try:
-        content = path.read_bytes()
-        plain = gzip.decompress(content) if content.startswith(b"\x1f\x8b") else content
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise BenchmarkError(f"{path}: is damaged ({error!s:.100})") from error
+        content = decompressed(path)
     except OSError as error:
         raise BenchmarkError(f"{path}: cannot be read: {error.strerror}") from error
     with located(str(path)):
-        for line, row in json_lines(decoded(plain)):
+        for line, row in json_lines(decoded(content)):
             yield f"{path}, line {line}", row
 
 

@@ -84,7 +84,7 @@ def expected_format(file: str, record: int | None = None) -> Iterator[None]:
     """Convert the errors that unexpected input causes in a converter to BadRecord."""
     try:
         yield
-    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError, csv.Error) as error:
         problem = f"is not in the format expected of this source ({type(error).__name__}: {error})"
         raise BadRecord(file, record, "", " ".join(problem.split())) from error
 

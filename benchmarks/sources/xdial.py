@@ -9,7 +9,6 @@ named, so turns alternate.
 from __future__ import annotations
 
 import csv
-import gzip
 import io
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -18,6 +17,8 @@ from pathlib import Path
 from benchmarks.dataset import SYSTEM, Dataset, DatasetCard, Item, Rating, Utterance
 from benchmarks.errors import BadRecord
 from benchmarks.formats.official import alternating, lines, number
+from benchmarks.sources.rows import expected_format
+from benchmarks.storage.archive import decompressed
 
 CITATION = ("Zhang, D'Haro, Tang, Shi, Tang and Li (2023). xDial-Eval: A Multilingual Open-Domain Dialogue Evaluation "
             "Benchmark. Findings of EMNLP.")
@@ -27,6 +28,8 @@ RATED = {"convai2-grade": "relevance", "dailydialog-grade": "relevance", "empath
          "dailydialog-gupta": "overall", "dailydialog-zhao": "appropriateness", "persona-zhao": "appropriateness",
          "persona-usr": "Maintains Context", "fed-turn": "Overall", "fed-dial": "Overall"}
 """The quality of each dataset whose mean is in `ratings`."""
+LARGEST = 1 << 24
+"""Maximum bytes of a decompressed file, four times the largest published one."""
 
 
 def translations(files: Sequence[Path], cards: dict[str, DatasetCard]) -> Iterator[Dataset]:
@@ -34,8 +37,9 @@ def translations(files: Sequence[Path], cards: dict[str, DatasetCard]) -> Iterat
     for file in files:
         name = file.name.removesuffix(".gz").removesuffix(".csv")
         if name in RATED and ".csv" in file.name:
-            content = gzip.decompress(file.read_bytes()) if file.suffix == ".gz" else file.read_bytes()
-            rows = list(csv.DictReader(io.StringIO(content.decode(), newline="")))
+            content = io.BytesIO(decompressed(file, limit=LARGEST))
+            with expected_format(file.name):
+                rows = list(csv.DictReader(io.TextIOWrapper(content, encoding="utf-8", newline="")))
             for language in LANGUAGES if rows and "ratings" in rows[0] else ():
                 yield _dataset(file.name, rows, cards[name], language)
 

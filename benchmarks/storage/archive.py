@@ -1,4 +1,4 @@
-"""Unpack untrusted zip and tar archives.
+"""Unpack untrusted zip and tar archives, and decompress untrusted files.
 
 Members must be plain files and folders below the target, or the archive is refused: no absolute paths, "..", drive
 letters, backslashes, links, devices, sparse files, encrypted or repeated members. An archive may unpack to GROWTH times
@@ -9,7 +9,9 @@ about 1000-fold. Callers unpack into a temporary folder, so a refused or broken 
 from __future__ import annotations
 
 import bz2
+import contextlib
 import gzip
+import io
 import lzma
 import re
 import shutil
@@ -61,16 +63,36 @@ def _check_size(size: int, limit: int) -> None:
 def unpack(archive: Path, folder: Path, *, limit: int = LIMIT) -> None:
     """Unpack a zip or tar into a new folder, which is incomplete after an error."""
     try:
-        folder.mkdir()
-        members = _zip_members if zipfile.is_zipfile(archive) else _tar_members
-        _fill(folder, members(archive, min(limit, max(FLOOR, GROWTH * archive.stat().st_size))))
+        with _refused_as_bad(archive):
+            folder.mkdir()
+            members = _zip_members if zipfile.is_zipfile(archive) else _tar_members
+            _fill(folder, members(archive, min(limit, max(FLOOR, GROWTH * archive.stat().st_size))))
+    except OSError as error:
+        raise BadArchive(f"{archive}: cannot be unpacked into {folder}: {error.strerror or error}") from error
+
+
+def decompressed(file: Path, *, limit: int = LIMIT) -> bytes:
+    """Return the content of a file, decompressed if it is gzipped."""
+    content = file.read_bytes()
+    if not content.startswith(b"\x1f\x8b"):
+        return content
+    limit = min(limit, max(FLOOR, GROWTH * len(content)))
+    with _refused_as_bad(file), gzip.GzipFile(fileobj=io.BytesIO(content)) as stream:
+        content = stream.read(limit + 1)
+        _check_size(len(content), limit)
+    return content
+
+
+@contextlib.contextmanager
+def _refused_as_bad(archive: Path) -> Iterator[None]:
+    """Convert the errors of refused and unreadable archives to BadArchive."""
+    try:
+        yield
     except _Refused as error:
         raise BadArchive(f"{archive}: {error}") from error
     except UNREADABLE as error:
         reason = " ".join(str(error).split()) or type(error).__name__
         raise BadArchive(f"{archive}: cannot be read completely ({reason:.120})") from error
-    except OSError as error:
-        raise BadArchive(f"{archive}: cannot be unpacked into {folder}: {error.strerror or error}") from error
 
 
 def _zip_members(archive: Path, limit: int) -> Iterator[Member]:

@@ -113,7 +113,7 @@ def _add(read: _Items, where: str, columns: Recognised, row: Mapping[str, Any], 
             if not columns.of_card and not votes.scale.labels:
                 remedy = f', or order labels with --scale "no < yes"{remedy}'
             raise BadRecord(where, None, votes.column, f"{error}; correct it or empty the cell{remedy}") from error
-        rater = votes.rater or str(cells.get("annotator") or "").strip()
+        rater = votes.rater or _text(cells, "annotator")
         key = name, votes.quality
         given = [read.shared.setdefault(vote, vote) for vote in values if vote is not None]
         read.votes.setdefault(key, []).extend(given)
@@ -141,16 +141,16 @@ def _item(cells: Mapping[str, Any], columns: Recognised) -> Item | None:
         if not context:
             return None
     return Item("", context, response, tuple(map(Reference, texts(cells.get("reference")))),
-                tuple(texts(cells.get("fact"))), str(cells["system"]).strip() if cells.get("system") else None)
+                tuple(texts(cells.get("fact"))), _text(cells, "system") or None)
 
 
 def _joins(cells: Mapping[str, Any], columns: Recognised) -> bool:
     """Return True if other rows may belong to the same item."""
-    return bool(_stated_id(cells)) or columns.long or "annotator" in columns.roles
+    return bool(_text(cells, "item")) or columns.long or "annotator" in columns.roles
 
 
-def _stated_id(cells: Mapping[str, Any]) -> str:
-    return "" if cells.get("item") is None else str(cells["item"]).strip()
+def _text(cells: Mapping[str, Any], role: str) -> str:
+    return "" if cells.get(role) is None else str(cells[role]).strip()
 
 
 def _name(read: _Items, cells: Mapping[str, Any], item: Item, columns: Recognised, where: str) -> str:
@@ -158,7 +158,7 @@ def _name(read: _Items, cells: Mapping[str, Any], item: Item, columns: Recognise
 
     Rows with the same texts and system are one item if they share an id, or if a column names the rater or quality.
     """
-    stated, joins = _stated_id(cells), _joins(cells, columns)
+    stated, joins = _text(cells, "item"), _joins(cells, columns)
     content = (stated, item.context, item.response, item.system)
     if joins and (known := read.by_content.get(content)):
         earlier = read.items[known]

@@ -23,6 +23,7 @@ from typing import IO, Any, Literal, TypeAlias, cast
 from benchmarks.errors import BadRecord
 from benchmarks.formats import official
 from benchmarks.formats.rows import decoded, encodes, json_lines, located
+from benchmarks.storage.archive import decompressed
 
 Row: TypeAlias = tuple[int, Sequence[Any]]
 """Line (or number of the object or row), and cells."""
@@ -101,8 +102,8 @@ def _flat(file: str, objects: Iterable[Any]) -> Iterator[dict[str, Any]]:
 
 def _objects(path: Path, by_line: bool) -> Iterator[Any]:
     """Yield the objects of JSON lines, of a list, of the only list in an object, or of an object by id."""
-    with _bytes(path) as stream, located(path.name):
-        text = decoded(stream.read())
+    with located(path.name):
+        text = decoded(decompressed(path))
         if by_line:
             yield from (row for _, row in json_lines(text))
             return
@@ -140,7 +141,7 @@ def _parquet(path: Path) -> Iterator[Any]:
 
 
 def _workbook(path: Path) -> Iterator[Row]:
-    """Yield the rows of the first non-empty sheet."""
+    """Yield the rows of the first sheet with more than one."""
     import openpyxl
 
     with path.open("rb") as stream:
@@ -148,8 +149,12 @@ def _workbook(path: Path) -> Iterator[Row]:
             book = openpyxl.load_workbook(stream, read_only=True, data_only=True)
         except Exception as error:  # from zipfile, XML or openpyxl
             raise BadRecord(path.name, None, "", f"is not a workbook: {error}") from error
-        filled = next((sheet for sheet in book.worksheets if (sheet.max_row or 0) > 1), book.worksheets[0])
-        yield from enumerate(filled.iter_rows(values_only=True), 1)
+        for sheet in book.worksheets:
+            sheet.reset_dimensions()  # as stored, they may be wrong
+            filled = (row for row in sheet.iter_rows(values_only=True) if any(map(_shown, row)))
+            if len(list(itertools.islice(filled, 2))) > 1:
+                yield from enumerate(sheet.iter_rows(values_only=True), 1)
+                return
 
 
 def _bytes(path: Path) -> IO[bytes]:

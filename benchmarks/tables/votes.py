@@ -26,6 +26,8 @@ NAMED: dict[str, Any] = tomllib.loads((files(__package__) / "names.toml").read_t
 MISSING = frozenset(NAMED["missing"])
 NUMBER = re.compile(r"\(?\s*([+-]?\d+(?:[.,]\d+)?(?:e[+-]?\d+)?)\s*(?:/\s*\d+|%)?\s*\)?(?:\s*[-–:=.(]?\s*[^\W\d_].*)?",
                     re.IGNORECASE | re.DOTALL)
+DATE = re.compile(rf"\d{{1,2}}[\s./-]+({'|'.join(NAMED['months'])})\.?([\s./-]+\d+)?")
+"""A date that a spreadsheet has made from a fraction."""
 SCALES = tuple(map(tuple, NAMED["scales"]))
 STRAY = 0.1
 """Maximum share of non-numeric cells in a numeric column."""
@@ -50,6 +52,8 @@ class Scale:
             return float(self.labels.index(text))
         if text in MISSING or text.startswith("n/a"):
             return None
+        if not self.labels and DATE.fullmatch(text):
+            raise ValueError(f"{text!r} is a date, which a spreadsheet makes from a fraction such as 4/5")
         value = math.nan if self.labels else number(cell)
         if not abs(value) <= LARGEST:  # or NaN
             raise ValueError(f"{text!r:.60} is not {f'one of {self}' if self.labels else 'a vote'}")

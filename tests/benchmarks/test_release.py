@@ -125,6 +125,10 @@ def test_translations_are_datasets_with_the_votes_of_the_originals(tmp_path: Pat
     assert not {name for name in registry.names("dev") if name.endswith("-zh")}
     (tables / "fed-turn.csv.gz").write_bytes(gzip.compress(content.replace("2.5", "good").encode()))
     assert "fed-turn.csv.gz: record fed-turn-ar_00000, field 'ratings'" in invoke("import", tables, status=2).err
+    (tables / "fed-turn.csv.gz").write_bytes(gzip.compress(bytes(4 << 20)))
+    assert "fed-turn.csv.gz: unpacks to more than" in invoke("import", tables, status=2).err
+    (tables / "fed-turn.csv.gz").write_bytes(b"x" * (2 << 20))
+    assert "fed-turn.csv.gz: is not in the format expected" in invoke("import", tables, status=2).err
 
 
 def test_the_real_release_has_ten_datasets_without_remarks(real_data: Path) -> None:

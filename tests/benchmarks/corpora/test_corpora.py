@@ -100,6 +100,9 @@ def test_a_malformed_line_or_damaged_file_is_named(tmp_path: Path, home: Path) -
         path.write_bytes(content)
         with pytest.raises(BenchmarkError, match=r"mine.jsonl.gz[^\n]*: [^\n]*$"):
             corpora.load(str(path), home)
+    path.write_bytes(gzip.compress(bytes(4 << 20)))
+    with refused(BenchmarkError, path, "unpacks to more than"):
+        corpora.load(str(path), home)
 
 
 def test_listed_marked_and_repeated_dialogues_are_left_out(home: Path) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from benchmarks.errors import BadArchive
 from benchmarks.storage import archive as module
-from benchmarks.storage.archive import unpack
+from benchmarks.storage.archive import decompressed, unpack
 from tests import conftest
 from tests.benchmarks.made import archive
 
@@ -84,6 +84,9 @@ def test_a_bomb_is_refused(tmp_path: Path) -> None:
     for compress in (gzip.compress, bz2.compress):
         (tmp_path / "x").write_bytes(compress(header.tobuf(tarfile.GNU_FORMAT) + bytes(16 << 20)))
         refused(tmp_path / "x", "unpacks to more than")
+    (tmp_path / "x").write_bytes(gzip.compress(bytes(16 << 20)))
+    with conftest.refused(BadArchive, tmp_path / "x", "unpacks to more than"):
+        decompressed(tmp_path / "x")
 
 
 def test_limits_of_bytes_and_members_hold(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,6 +3,7 @@
 import datetime
 import gzip
 import json
+import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -217,7 +218,7 @@ def test_tables_are_read(name: str, tmp_path: Path) -> None:
 
 def workbook(path: Path) -> None:
     book = openpyxl.Workbook()
-    book.active.title = "empty"  # type: ignore[union-attr]
+    book.active.append(["Cover"])  # type: ignore[union-attr]
     filled = book.create_sheet("ratings")
     for row in (("Study of tea",), ("context", "response", "Fun", "when"), ("Hi", "Yo", 1, datetime.date(2026, 1, 2)),
                 ("Ho", "Ye", 2, None), ("Q", "A", 3.0, None)):
@@ -267,6 +268,9 @@ REFUSED = {
     "a label missing in the stated scale": (
         Case("t.csv", lines("response,safe", "Yo,Yes", "Ye,Unsure", "Ya,No"), {}, scales=("no < yes",)),
         ["safe", "'unsure'", "--scale"]),
+    "fractions that a spreadsheet has turned into dates": (
+        Case("t.csv", lines("response,fun", "Yo,4/5", "Ye,5-Apr", "Ya,05. Mai"), {}),
+        ["line 3", "'5-apr' is a date", "1 more record is"]),
     "a stated scale for no column": (
         Case("t.csv", lines("response,fun", "Yo,4.5", "Ye,5"), {}, scales=("5 < 4",)), ['--scale "5 < 4"']),
     "an old workbook": (Case("t.xls", b"\xd0\xcf\x11\xe0rest", {}), [".xlsx"]),
@@ -291,6 +295,25 @@ def test_two_hundred_columns_are_read(tmp_path: Path) -> None:
     assert len(table.dataset.card.qualities) == 198
     assert len(table.report) < 20
     assert any("and 174 more" in line for line in table.report)
+
+
+@pytest.mark.parametrize("dimension", ["A1:C4", "A1"])
+def test_a_workbook_of_wrong_dimensions_is_read_completely(dimension: str, tmp_path: Path) -> None:
+    book = openpyxl.Workbook()
+    for row in (("context", "response", "fun"), *(("Hi", f"Yo {n}", n) for n in range(5))):
+        book.active.append(row)  # type: ignore[union-attr]
+    book.save(tmp_path / "right.xlsx")
+    with zipfile.ZipFile(tmp_path / "right.xlsx") as right, zipfile.ZipFile(tmp_path / "t.xlsx", "w") as wrong:
+        for name in right.namelist():
+            wrong.writestr(name, right.read(name).replace(b'ref="A1:C6"', f'ref="{dimension}"'.encode()))
+    assert votes(ratings.of_sheet(sheet.read(tmp_path / "t.xlsx"), {})) == {"fun": [[0], [1], [2], [3], [4]]}
+
+
+def test_zero_is_a_name_of_raters_and_systems(tmp_path: Path) -> None:
+    rows = [{"id": n, "reply": f"Yo {n}", "model": n, "rater": rater, "fun": n} for n in (0, 1) for rater in (0, 1)]
+    dataset = read(Case("t.json", json.dumps(rows), {}), tmp_path).dataset
+    assert [item.system for item in dataset.items] == ["0", "1"]
+    assert {rating.raters for rating in dataset.ratings} == {("r1", "r2")}
 
 
 def test_raters_are_pseudonyms(tmp_path: Path) -> None:
