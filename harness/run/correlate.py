@@ -155,7 +155,8 @@ def item_scores(dataset: Dataset, qualities: Collection[Judged], scored: Mapping
                 for dimension in (judged.quality.dimension for judged in qualities):
                     if (other := of_quality(name, dimension)) in aligned:
                         scores[label, of_quality(name + suffix, dimension)] = aligned[other]
-    contexts, of_conversations = codes(item.context for item in dataset.items), conversations(dataset.items)
+    contexts = codes(item.context or item.id for item in dataset.items)
+    of_conversations = conversations(dataset.items)
     return ItemScores(
         dataset=dataset.card.name, items=tuple(item.id for item in dataset.items),
         systems=tuple(sys.intern(item.system or "") for item in dataset.items),  # few names, many items
@@ -234,17 +235,22 @@ def _wanted(column: str, columns: Collection[str], selected: frozenset[str]) -> 
 def conversations(items: Sequence[Item]) -> Codes:
     """Number the conversations of items: a context that begins with another context and its response continues it.
 
-    An opening such as "Hi!" with several continuations begins several conversations.
+    An opening such as "Hi!" with several continuations begins several conversations, and so does each item without
+    context.
     """
     contexts = [tuple(turn.text for turn in item.context) for item in items]
-    answered = {(*context, item.response.text) for context, item in zip(contexts, items, strict=True) if item.response}
+    answers = [(*context, item.response.text) if item.response else () for context, item in zip(contexts, items,
+                                                                                                strict=True)]
+    answered = set(answers)
     continued = {context: next((start for size in range(len(context), 0, -1) if (start := context[:size]) in answered),
-                               ()) for context in sorted(set(contexts), key=len)}  # an earlier context and response
+                               ()) for context in sorted(set(contexts) - {()}, key=len)}  # a context and its response
     continuations = Counter(answer[:-1] for answer in set(continued.values()) if answer)
     first = dict[tuple[str, ...], tuple[str, ...]]()  # the context with which each conversation begins
     for context, answer in continued.items():
-        first[context] = first[answer[:-1]] if answer and continuations[answer[:-1]] == 1 else answer or context
-    return codes(first[context] for context in contexts)
+        first[context] = first[answer[:-1]] if answer[1:] and continuations[answer[:-1]] == 1 else answer or context
+    begun = set(first.values())
+    return codes(first.get(context) or (answer if answer in begun else item.id)
+                 for context, answer, item in zip(contexts, answers, items, strict=True))
 
 
 def shown_by(dataset: Dataset) -> str:

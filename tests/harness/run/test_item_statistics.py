@@ -169,3 +169,12 @@ def test_a_shared_opening_begins_several_conversations() -> None:
     items = [make_item(str(number), reply, context=context)
              for number, (context, reply) in enumerate(zip(turns, replies, strict=True))]
     assert correlate.conversations(items).tolist() == [0, 1, 0, 2, 3, 3, 3]
+
+
+def test_items_without_context_are_independent_unless_one_is_continued() -> None:
+    turns, replies = [(), (), (), ("hi", "you?"), ("hi", "you?", "yes", "so?")], ["hi", "tea", "tea", "yes", "x"]
+    items = tuple(make_item(str(number), reply, context=context)
+                  for number, (context, reply) in enumerate(zip(turns, replies, strict=True)))
+    assert correlate.conversations(items).tolist() == [0, 1, 2, 0, 0]
+    points = correlate.item_scores(Dataset(make_card(size=5), items, (), "imported"), (), {})
+    assert points.contexts.tolist() == [0, 1, 2, 3, 4]
