@@ -72,14 +72,18 @@ class Judged:
 
 
 def judged(dataset: Dataset, wanted: Iterable[Quality]) -> tuple[Judged, ...]:
-    """Return the votes and mean ratings of each quality, joined to the items by id."""
+    """Return the votes and mean ratings of each quality, joined to the items by id.
+
+    Means are rounded to 12 decimals, so that equal ones tie whatever the order of the votes.
+    """
     ratings = {(rating.item, rating.quality): rating for rating in dataset.ratings}
 
     def of_quality(quality: Quality) -> Judged:
         rated = [ratings.get((item.id, quality.name), Rating(item.id, quality.name, ())) for item in dataset.items]
         known = all(len(rating.raters) == len(rating.votes) for rating in rated)
         return Judged(quality, vote_table(rating.votes for rating in rated),
-                      np.array([float(np.mean(rating.votes)) if rating.votes else np.nan for rating in rated]),
+                      np.array([round(math.fsum(rating.votes) / len(rating.votes), 12) if rating.votes else math.nan
+                                for rating in rated]),
                       tuple(rating.raters for rating in rated) if known else ())
 
     return tuple(map(of_quality, wanted))
