@@ -164,7 +164,7 @@ def private_ratings(plan: Plan, home: Path) -> Mapping[str, tuple[Rating, ...]]:
         return {}
     owners = private.Owners()
     for card in plan.cards:
-        dataset = load(card, home, dataclasses.replace(plan.settings, limit=None))
+        dataset = load(card, home, dataclasses.replace(plan.settings, limit=None, sample=None))
         if dataset is not None:
             owners.add(dataset)
     return private.read(plan.settings.ratings, owners)

@@ -134,12 +134,15 @@ def test_private_ratings_are_joined_to_real_data_only(tmp_path: Path, home: Path
             for rating in sample.ratings]
     (tmp_path / "r.json").write_text(json.dumps(rows))
     argv = ("--dataset", "esl", "--dataset", "ncm", "--metric", "length", "--draws", "0")
-    without, joined, public = (run(tmp_path / name, *argv, *more) for name, more in (
-        ("without", ()), ("with", ("--ratings", str(tmp_path / "r.json"))), ("sample", ("--data", "sample"))))
+    ratings = str(tmp_path / "r.json")
+    without, joined, public, few = (run(tmp_path / name, *argv, *more) for name, more in (
+        ("without", ()), ("with", ("--ratings", ratings)), ("sample", ("--data", "sample")),
+        ("few", ("--ratings", ratings, "--sample", "6"))))
     assert all(row.n == 0 for row in without.correlations if row.dataset == "esl")
     assert repr(joined.correlations) == repr(public.correlations)  # repr, because NaN is not itself
     assert [entry.name for entry in joined.datasets if "Private ratings joined: " in entry.notes] == ["esl"]
     assert len(joined.run.options["ratings sha256"]) == 64
+    assert {row.n for row in few.correlations if row.dataset == "esl"} == {6}
     other = datasets.sample(datasets.card("ncm")).items[0].id
     (tmp_path / "r.csv").write_text(f"item,quality,vote\n{other},appropriateness,1\n")
     assert main(["run", *argv, "--ratings", str(tmp_path / "r.csv"), "--out", str(tmp_path / "refused")]) == 2
