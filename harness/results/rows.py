@@ -31,8 +31,8 @@ class Correlation:
     """The correlation of a column with the ratings of a quality. `value` is NaN where `note` gives a reason.
 
     `p` tests against zero correlation, two-sided; `low` to `high` is the 95 % interval. `corrected` is corrected for
-    rater unreliability: divided by the square root of the reliability. For a pairwise accuracy, scores that differ by
-    at most `epsilon` are ties.
+    rater unreliability: divided by the square root of the reliability; NaN except for correlations over items. For a
+    pairwise accuracy, scores that differ by at most `epsilon` are ties.
     """
 
     KEY: ClassVar = ("dataset", "quality", "metric", "column", "statistic")

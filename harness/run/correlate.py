@@ -35,6 +35,8 @@ DEFAULT = tuple((name, estimates.ITEMS) for name in estimates.DEFAULT)
 """The statistics of every run, each with its level."""
 RELIABILITY = "split-half"
 """The reliability used to correct for attenuation: that of the mean of all votes, since panels hold such means."""
+CORRECTED = ("spearman", "pearson", "kendall", "kendall-c", "point-biserial", "partial")
+"""Statistics that are corrected for attenuation, at the level of items, which have this reliability."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,7 +188,10 @@ def targets(points: ItemScores, qualities: Iterable[Judged]) -> Iterator[TargetD
 
 def correlations(target: TargetData, statistics: Sequence[tuple[str, str]] = DEFAULT,
                  reliability: Iterable[Reliability] = (), cache: Cache | None = None) -> Iterator[Correlation]:
-    """Yield every statistic at its level for every column, corrected for rater unreliability if that is known."""
+    """Yield every statistic at its level for every column.
+
+    Correlations over items are corrected for rater unreliability if that is known.
+    """
     ceiling = next((row.value for row in reliability if row.method == RELIABILITY), math.nan)
     compute = functools.partial(_estimates, target, statistics)
     if cache:
@@ -199,8 +204,10 @@ def correlations(target: TargetData, statistics: Sequence[tuple[str, str]] = DEF
         for (statistic, level), numbers in zip(statistics, rows[row].reshape(-1, 6).tolist(), strict=True):
             n, value, p, low, high, epsilon = numbers
             note = estimates.estimate(target.panel(row), statistic, level, value).note if math.isnan(value) else ""
+            corrected = statistic in CORRECTED and level == estimates.ITEMS
             yield Correlation(target.dataset, target.quality, metric, column, estimates.full_name(statistic, level),
-                              int(n), value, p, low, high, note, disattenuated(value, ceiling), epsilon)
+                              int(n), value, p, low, high, note,
+                              disattenuated(value, ceiling) if corrected else math.nan, epsilon)
 
 
 def _estimates(target: TargetData, statistics: Sequence[tuple[str, str]], columns: Sequence[int]) -> Array:

@@ -62,6 +62,9 @@ def test_correlations_are_corrected_for_rater_unreliability(rng: np.random.Gener
     assert 0.5 < value["leave-one-out"] < value["split-half"] < 1
     for row in correlate.correlations(target, reliability=rows):
         assert row.corrected == pytest.approx(row.value / math.sqrt(value["split-half"]))
+    others = [("roc-auc", "items"), ("pairwise-accuracy", "items"), ("spearman", "over-systems"),
+              ("spearman", "within-contexts")]
+    assert all(math.isnan(row.corrected) for row in correlate.correlations(target, others, rows))
 
 
 def test_reliability_depends_on_the_votes_and_not_on_the_name(rng: np.random.Generator, tmp_path: Path) -> None:
