@@ -127,6 +127,20 @@ def test_a_dataset_that_is_not_imported_is_skipped(tmp_path: Path, monkeypatch: 
         ("own", "not imported, and not in the bundled sample")]
 
 
+def test_a_dataset_that_cannot_be_read_counts_on_every_board(tmp_path: Path, home: Path) -> None:
+    imported(home)
+    (metadata,) = home.rglob("esl.json")
+    metadata.write_text("{")
+    ncm = datasets.sample(datasets.card("ncm"))
+    store.save(Dataset(ncm.card, ncm.items, ncm.ratings, "imported"), home)
+    argv = ("--dataset", "esl", "--dataset", "ncm", "--metric", "length", "--draws", "0", "--out", str(tmp_path))
+    assert main(["run", *argv]) == 1
+    ranking = files.read(tmp_path).ranking
+    assert {row.targets for row in ranking} == {2}
+    assert {row.rank for row in ranking} == {None}
+    assert any(":" in row.board for row in ranking)
+
+
 def test_private_ratings_are_joined_to_real_data_only(tmp_path: Path, home: Path) -> None:
     """Sample and challenge use the same ids for test items."""
     sample = imported(home, rated=False)
