@@ -130,7 +130,7 @@ class RankingRow:
     and `rank` None. If only targets on which its metric was fitted are missing, `value` is over the others, and `rank`
     is its rank there among the complete columns. `low` to `high` is the 95 % interval of the rank, bootstrapped over
     contexts and datasets; `error` is the standard error of the value, over contexts only. Columns that share one of
-    `letters` are not significantly different.
+    `letters` are not significantly different. All four are missing with fewer than six contexts.
     """
 
     KEY: ClassVar = ("board", "origin", "rule", "statistic", "metric", "column")
