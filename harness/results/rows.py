@@ -31,8 +31,8 @@ class Correlation:
     """The correlation of a column with the ratings of a quality. `value` is NaN where `note` gives a reason.
 
     `p` tests against zero correlation, two-sided; `low` to `high` is the 95 % interval. `corrected` is corrected for
-    rater unreliability: divided by the square root of the reliability. For a pairwise accuracy, scores that differ by
-    at most `epsilon` are ties.
+    rater unreliability: divided by the square root of the reliability; NaN except for correlations over items. For a
+    pairwise accuracy, scores that differ by at most `epsilon` are ties.
     """
 
     KEY: ClassVar = ("dataset", "quality", "metric", "column", "statistic")
@@ -130,7 +130,7 @@ class RankingRow:
     and `rank` None. If only targets on which its metric was fitted are missing, `value` is over the others, and `rank`
     is its rank there among the complete columns. `low` to `high` is the 95 % interval of the rank, bootstrapped over
     contexts and datasets; `error` is the standard error of the value, over contexts only. Columns that share one of
-    `letters` are not significantly different.
+    `letters` are not significantly different. All four are missing with fewer than six contexts.
     """
 
     KEY: ClassVar = ("board", "origin", "rule", "statistic", "metric", "column")

@@ -35,6 +35,8 @@ DEFAULT = tuple((name, estimates.ITEMS) for name in estimates.DEFAULT)
 """The statistics of every run, each with its level."""
 RELIABILITY = "split-half"
 """The reliability used to correct for attenuation: that of the mean of all votes, since panels hold such means."""
+CORRECTED = ("spearman", "pearson", "kendall", "kendall-c", "point-biserial", "partial")
+"""Statistics that are corrected for attenuation, at the level of items, which have this reliability."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,14 +74,18 @@ class Judged:
 
 
 def judged(dataset: Dataset, wanted: Iterable[Quality]) -> tuple[Judged, ...]:
-    """Return the votes and mean ratings of each quality, joined to the items by id."""
+    """Return the votes and mean ratings of each quality, joined to the items by id.
+
+    Means are rounded to 12 decimals, so that equal ones tie whatever the order of the votes.
+    """
     ratings = {(rating.item, rating.quality): rating for rating in dataset.ratings}
 
     def of_quality(quality: Quality) -> Judged:
         rated = [ratings.get((item.id, quality.name), Rating(item.id, quality.name, ())) for item in dataset.items]
         known = all(len(rating.raters) == len(rating.votes) for rating in rated)
         return Judged(quality, vote_table(rating.votes for rating in rated),
-                      np.array([float(np.mean(rating.votes)) if rating.votes else np.nan for rating in rated]),
+                      np.array([round(math.fsum(rating.votes) / len(rating.votes), 12) if rating.votes else math.nan
+                                for rating in rated]),
                       tuple(rating.raters for rating in rated) if known else ())
 
     return tuple(map(of_quality, wanted))
@@ -155,7 +161,8 @@ def item_scores(dataset: Dataset, qualities: Collection[Judged], scored: Mapping
                 for dimension in (judged.quality.dimension for judged in qualities):
                     if (other := of_quality(name, dimension)) in aligned:
                         scores[label, of_quality(name + suffix, dimension)] = aligned[other]
-    contexts, of_conversations = codes(item.context for item in dataset.items), conversations(dataset.items)
+    contexts = codes(item.context or item.id for item in dataset.items)
+    of_conversations = conversations(dataset.items)
     return ItemScores(
         dataset=dataset.card.name, items=tuple(item.id for item in dataset.items),
         systems=tuple(sys.intern(item.system or "") for item in dataset.items),  # few names, many items
@@ -181,7 +188,10 @@ def targets(points: ItemScores, qualities: Iterable[Judged]) -> Iterator[TargetD
 
 def correlations(target: TargetData, statistics: Sequence[tuple[str, str]] = DEFAULT,
                  reliability: Iterable[Reliability] = (), cache: Cache | None = None) -> Iterator[Correlation]:
-    """Yield every statistic at its level for every column, corrected for rater unreliability if that is known."""
+    """Yield every statistic at its level for every column.
+
+    Correlations over items are corrected for rater unreliability if that is known.
+    """
     ceiling = next((row.value for row in reliability if row.method == RELIABILITY), math.nan)
     compute = functools.partial(_estimates, target, statistics)
     if cache:
@@ -194,8 +204,10 @@ def correlations(target: TargetData, statistics: Sequence[tuple[str, str]] = DEF
         for (statistic, level), numbers in zip(statistics, rows[row].reshape(-1, 6).tolist(), strict=True):
             n, value, p, low, high, epsilon = numbers
             note = estimates.estimate(target.panel(row), statistic, level, value).note if math.isnan(value) else ""
+            corrected = statistic in CORRECTED and level == estimates.ITEMS
             yield Correlation(target.dataset, target.quality, metric, column, estimates.full_name(statistic, level),
-                              int(n), value, p, low, high, note, disattenuated(value, ceiling), epsilon)
+                              int(n), value, p, low, high, note,
+                              disattenuated(value, ceiling) if corrected else math.nan, epsilon)
 
 
 def _estimates(target: TargetData, statistics: Sequence[tuple[str, str]], columns: Sequence[int]) -> Array:
@@ -234,17 +246,22 @@ def _wanted(column: str, columns: Collection[str], selected: frozenset[str]) -> 
 def conversations(items: Sequence[Item]) -> Codes:
     """Number the conversations of items: a context that begins with another context and its response continues it.
 
-    An opening such as "Hi!" with several continuations begins several conversations.
+    An opening such as "Hi!" with several continuations begins several conversations, and so does each item without
+    context.
     """
     contexts = [tuple(turn.text for turn in item.context) for item in items]
-    answered = {(*context, item.response.text) for context, item in zip(contexts, items, strict=True) if item.response}
+    answers = [(*context, item.response.text) if item.response else () for context, item in zip(contexts, items,
+                                                                                                strict=True)]
+    answered = set(answers)
     continued = {context: next((start for size in range(len(context), 0, -1) if (start := context[:size]) in answered),
-                               ()) for context in sorted(set(contexts), key=len)}  # an earlier context and response
+                               ()) for context in sorted(set(contexts) - {()}, key=len)}  # a context and its response
     continuations = Counter(answer[:-1] for answer in set(continued.values()) if answer)
     first = dict[tuple[str, ...], tuple[str, ...]]()  # the context with which each conversation begins
     for context, answer in continued.items():
-        first[context] = first[answer[:-1]] if answer and continuations[answer[:-1]] == 1 else answer or context
-    return codes(first[context] for context in contexts)
+        first[context] = first[answer[:-1]] if answer[1:] and continuations[answer[:-1]] == 1 else answer or context
+    begun = set(first.values())
+    return codes(first.get(context) or (answer if answer in begun else item.id)
+                 for context, answer, item in zip(contexts, answers, items, strict=True))
 
 
 def shown_by(dataset: Dataset) -> str:

@@ -46,18 +46,21 @@ def _resampled(targets: Sequence[TargetData], seed: int, draws: int, columns: Se
 def with_intervals(rows: Sequence[RankingRow], targets: Sequence[TargetData],
                    resamples: Mapping[tuple[str, str], Array], seed: int, verdicts: Verdicts | None,
                    ) -> Iterator[RankingRow]:
-    """Add interval, letters and error to the ranked Spearman rows of a board with these targets."""
+    """Add interval, letters and error to the ranked Spearman rows of a board with these targets.
+
+    With fewer than MIN_CONTEXTS, rows have none of these.
+    """
     ranked = [row for row in rows if row.statistic == STATISTIC and row.complete]
     columns = sorted({(row.metric, row.column) for row in ranked})
-    if not resamples or len(columns) < 2:
+    groups = [list(group) for _, group in groupby(targets, key=lambda target: target.dataset)]
+    contexts = sum(len(np.unique(group[0].units)) for group in groups)
+    if not resamples or len(columns) < 2 or contexts < MIN_CONTEXTS:
         yield from rows
         return
     tables = {target.key: resamples[target.key][:, [target.names.index(column) for column in columns]]
               for target in targets}
-    groups = [list(group) for _, group in groupby(targets, key=lambda target: target.dataset)]
     drawn = Drawn.jointly([np.stack([tables[target.key] for target in group], axis=1) for group in groups],
                           np.random.default_rng(seed))
-    lettered = verdicts and sum(len(np.unique(group[0].units)) for group in groups) >= MIN_CONTEXTS
     intervals: dict[tuple[str, str, str], dict[str, object]] = {}
     for rule in dict.fromkeys(row.rule for row in ranked):
         weight = weights([target.dataset for target in targets], rule)
@@ -66,7 +69,7 @@ def with_intervals(rows: Sequence[RankingRow], targets: Sequence[TargetData],
         ranks = rank({column: values[column] for column in columns}, drawn.means(weight), better)
         for (column, standing), error in zip(ranks.items(), drawn.error(weight).tolist(), strict=True):
             intervals[rule, *column] = {"low": standing.low, "high": standing.high, "error": error,
-                                        "letters": standing.letters if lettered else ""}
+                                        "letters": standing.letters if verdicts else ""}
     for row in rows:
         interval = intervals.get((row.rule, row.metric, row.column)) if row.statistic == STATISTIC else None
         yield replace(row, **interval) if interval else row  # type: ignore[arg-type]

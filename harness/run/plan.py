@@ -164,7 +164,7 @@ def private_ratings(plan: Plan, home: Path) -> Mapping[str, tuple[Rating, ...]]:
         return {}
     owners = private.Owners()
     for card in plan.cards:
-        dataset = load(card, home, dataclasses.replace(plan.settings, limit=None))
+        dataset = load(card, home, dataclasses.replace(plan.settings, limit=None, sample=None))
         if dataset is not None:
             owners.add(dataset)
     return private.read(plan.settings.ratings, owners)
@@ -191,11 +191,11 @@ def sampled(items: Sequence[Item], size: int, seed: str) -> tuple[Item, ...]:
     """Draw whole contexts at random, at least one, up to `size` items; return the items in their original order.
 
     The next context always belongs to the system with the fewest items so far. Smaller samples are subsets of larger
-    ones.
+    ones. An item without context counts as a context of its own.
     """
     contexts: dict[object, list[int]] = defaultdict(list)
     for index, item in enumerate(items):
-        contexts[item.context].append(index)
+        contexts[item.context or item.id].append(index)
     shuffled = list(contexts.values())
     random.Random(seed).shuffle(shuffled)  # noqa: S311 - not for security
     waiting: dict[str, list[list[int]]] = defaultdict(list)

@@ -8,12 +8,12 @@ from __future__ import annotations
 import contextlib
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from benchmarks.dataset import Dataset, DatasetCard, Rating
 from benchmarks.errors import BadStore
-from harness.results.entries import fitted
+from harness.results.entries import DatasetEntry, fitted
 from harness.results.rows import TABLES, Failure, Results, Skip, Target
 from harness.run import compare, correlate, decide, disagree, entries, environment, examples, firmness, intervals
 from harness.run import plan as plans
@@ -32,10 +32,14 @@ EVERY_METRIC = "every metric"
 
 @dataclass(slots=True)
 class Collected:
-    """Rows collected so far, the targets of each split and kind of data, and the data and contributions of targets."""
+    """Rows collected so far, the targets of each split and kind of data, and the data and contributions of targets.
+
+    `unread` has the datasets that failed to load.
+    """
 
     tables: dict[str, list[Any]] = field(default_factory=lambda: {name: [] for name in TABLES})
     counted: defaultdict[tuple[str, str], set[Target]] = field(default_factory=lambda: defaultdict(set))
+    unread: list[DatasetEntry] = field(default_factory=list)
     data: list[TargetData] = field(default_factory=list)
     parts: dict[Target, Swapped] = field(default_factory=dict)
 
@@ -77,7 +81,10 @@ def _load(plan: Plan, work: Workspace, card: DatasetCard, ratings: Sequence[Rati
     try:
         with work.progress.stage("loading", card.name):
             dataset = plans.load(card, work.home, plan.settings)
-    except BadStore as error:  # its targets still count, so that no average omits them
+    except BadStore as error:  # its targets still count, so that no average omits them; it may have references
+        empty = Dataset(card, (), (), "imported")
+        entry = entries.dataset_entry(empty, correlate.judged(empty, plan.qualities(card)))
+        collected.unread.append(replace(entry, has=("references",)))
         collected.tables["failures"].append(Failure(card.name, EVERY_METRIC, str(error)))
         collected.counted[card.split, "real"] |= {(card.name, quality.name) for quality in plan.qualities(card)}
         return None
@@ -138,7 +145,7 @@ def _rank(plan: Plan, work: Workspace, collected: Collected) -> None:
             resamples = intervals.resampled(data, plan.settings.seed, plan.draws, work.cache)
             verdicts = None if plan.quick else compare.Verdicts(data, collected.parts)
             first_places = verdicts and firmness.FirstPlaces(data, on_ratings, verdicts, work.cache)
-            for board, cells in boards(split, frozenset(targets), tables["datasets"]):
+            for board, cells in boards(split, frozenset(targets), [*tables["datasets"], *collected.unread]):
                 ranked = tuple(ranking(board, kind, cells, correlations, seen))
                 tables["ranking"] += intervals.with_intervals(
                     ranked, [target for target in data if target.key in cells], resamples, plan.settings.seed, verdicts)

@@ -146,14 +146,14 @@ def _without(human: Vector, values: Vector, items: Codes, removed: Codes) -> Vec
     rest, rest_values = np.delete(items, removed), np.delete(values, removed)
     counts, sums = np.bincount(rest, minlength=len(human)), np.bincount(rest, rest_values, len(human))
     means = np.divide(sums, counts, out=np.full(len(human), math.nan), where=counts > 0)
-    return np.where(np.isin(np.arange(len(human)), items[removed]), means, human)
+    return np.where(np.isin(np.arange(len(human)), items[removed]), means.round(12), human)
 
 
 def _effects(target: TargetScores, values: Vector, items: Codes, columns: Iterable[int]) -> Array:
     """Return the change of each correlation if a vote is removed, to first order (columns, votes)."""
     counts, sums = np.bincount(items, minlength=len(target.human)), np.bincount(items, values, len(target.human))
     left = counts[items] - 1
-    after = np.divide(sums[items] - values, left, out=np.zeros(len(left)), where=left > 0)
+    after = np.divide(sums[items] - values, left, out=np.zeros(len(left)), where=left > 0).round(12)
     before = target.human[items]
 
     def of_column(scores: Vector) -> Vector:

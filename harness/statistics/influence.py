@@ -1,7 +1,8 @@
 """First-order influence of each row on a correlation: how it changes if the row has slightly more weight.
 
     pearson     h z - r (h^2 + z^2) / 2, ratings h and scores z centred and of length 1
-    spearman    h z of the row's centred ranks, plus its effect through the ranks of the other rows
+    spearman    h z of the row's centred ranks, plus its effect through the ranks of the other rows; the variance of
+                ranks, (n^3 - sum t^3) / 12 over ties of t rows, changes by (n^2 - t^2) / 4
     ranks       Pearson's r of the ranks, each row keeping its rank
 
 The influence of a context is the sum over its rows; williams.py and pooled.py use it to test whole contexts.
@@ -46,7 +47,16 @@ def of_spearman(scores: Array, human: Vector) -> tuple[Vector, Array]:
     parts[:, rated.order] += np.repeat(above, rated.sizes, axis=1)
     with np.errstate(invalid="ignore", divide="ignore"):
         length = np.sqrt((h @ h) * (z**2).sum(axis=1))
-        return z @ h / length, (parts - parts.mean(axis=1, keepdims=True)) / length[:, None]
+        r = z @ h / length
+        of_variance = _of_variance(rated, h) + _of_variance(runs, z)
+        parts = parts / length[:, None] - r[:, None] / 2 * of_variance
+        return r, parts - parts.mean(axis=1, keepdims=True)
+
+
+def _of_variance(runs: Runs, centred_ranks: Array) -> Array:
+    """Return the influence of each row on the logarithm of the variance of the ranks."""
+    size = runs.expanded(runs.sizes)
+    return np.asarray((size.shape[-1] ** 2 - size**2) / 4 / (centred_ranks**2).sum(axis=-1, keepdims=True))
 
 
 def _tails(values: Array) -> Array:

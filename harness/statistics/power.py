@@ -38,7 +38,7 @@ SURE = 30
 """Non-centrality above which the power is taken as 1; there, and earlier in the lower tail, scipy may return NaN."""
 
 SPREAD = 1.7
-"""Variance of a difference of correlations, times the number of items: the median over real ratings is 1.66."""
+"""Variance of a difference of correlations, times the number of items: the median over real ratings is 1.77."""
 LARGE = 0.5
 """A difference of correlations that is larger than those between most metrics."""
 

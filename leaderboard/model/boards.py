@@ -101,7 +101,7 @@ def half_width(row: RankingRow) -> float:
 
 
 def plus_minus(row: RankingRow) -> str:
-    """Format the half-width of a value's 95 % interval; "" if unknown, or 0 because there is only one context."""
+    """Format the half-width of a value's 95 % interval; "" if unknown or 0."""
     return f" ± {half_width(row):.2f}" if row.error > 1e-9 else ""
 
 

@@ -113,7 +113,7 @@ def audited(metric: Judge | LocalJudge, dataset: Dataset, request: StudyRequest)
     high = quality.high if quality.high is not None else float(np.nanmax(people.means))
     items = [item for item, mean in zip(dataset.items, people.means, strict=True) if np.isfinite(mean)]
     votes = [(row[np.isfinite(row)] - low) / (high - low) for row in people.votes if np.isfinite(row).any()]
-    contexts = np.unique([_text(item.context) for item in items], return_inverse=True)[1]
+    contexts = np.unique([_text(item.context) or item.id for item in items], return_inverse=True)[1]
     conditions = _conditions(metric, items, _pairs(items, contexts, rng), dataset.card.language)
     if isinstance(metric, Judge):
         others = (condition for name, condition in conditions.items() if name != "scores")  # "again" includes them

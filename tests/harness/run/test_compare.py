@@ -62,6 +62,9 @@ def test_correlations_are_corrected_for_rater_unreliability(rng: np.random.Gener
     assert 0.5 < value["leave-one-out"] < value["split-half"] < 1
     for row in correlate.correlations(target, reliability=rows):
         assert row.corrected == pytest.approx(row.value / math.sqrt(value["split-half"]))
+    others = [("roc-auc", "items"), ("pairwise-accuracy", "items"), ("spearman", "over-systems"),
+              ("spearman", "within-contexts")]
+    assert all(math.isnan(row.corrected) for row in correlate.correlations(target, others, rows))
 
 
 def test_reliability_depends_on_the_votes_and_not_on_the_name(rng: np.random.Generator, tmp_path: Path) -> None:
@@ -96,13 +99,14 @@ def test_the_cache_computes_only_missing_values_and_rows(tmp_path: Path) -> None
     assert made == ["value", "value", *"ba", *"c", *"ac"]
 
 
-def test_few_contexts_give_no_letters(tmp_path: Path, invoke: Invoke) -> None:
+def test_few_contexts_give_neither_intervals_nor_letters(tmp_path: Path, invoke: Invoke) -> None:
     for limit, lettered in ((20, False), (24, True)):  # five contexts of four responses, then six
         invoke("run", "--dataset", "jsalt", "--metric", "length", "--metric", "distinct", "--out", tmp_path,
                "--limit", limit)
         rows = [row for row in read(tmp_path).ranking if row.statistic == "spearman" and row.rank]
         assert rows
-        assert all(math.isfinite(row.low) and bool(row.letters) is lettered for row in rows)
+        assert all(math.isfinite(number) is lettered for row in rows for number in (row.low, row.high, row.error))
+        assert all(bool(row.letters) is lettered for row in rows)
 
 
 def test_comparisons_and_clusters_are_printed(suite_run: SuiteRun, invoke: Invoke) -> None:

@@ -22,7 +22,7 @@ from harness.run.settings import additional_statistics, plain_name
 from harness.statistics.estimates import STATISTICS
 from harness.statistics.panel import LEVELS
 from harness.statistics.williams import FORMULAS
-from tests.conftest import Invoke, make_card, make_item
+from tests.conftest import Invoke, make_card, make_dataset, make_item
 from tests.suite_run import SuiteRun
 
 
@@ -169,3 +169,18 @@ def test_a_shared_opening_begins_several_conversations() -> None:
     items = [make_item(str(number), reply, context=context)
              for number, (context, reply) in enumerate(zip(turns, replies, strict=True))]
     assert correlate.conversations(items).tolist() == [0, 1, 0, 2, 3, 3, 3]
+
+
+def test_items_without_context_are_independent_unless_one_is_continued() -> None:
+    turns, replies = [(), (), (), ("hi", "you?"), ("hi", "you?", "yes", "so?")], ["hi", "tea", "tea", "yes", "x"]
+    items = tuple(make_item(str(number), reply, context=context)
+                  for number, (context, reply) in enumerate(zip(turns, replies, strict=True)))
+    assert correlate.conversations(items).tolist() == [0, 1, 2, 0, 0]
+    points = correlate.item_scores(Dataset(make_card(size=5), items, (), "imported"), (), {})
+    assert points.contexts.tolist() == [0, 1, 2, 3, 4]
+
+
+def test_equal_means_of_votes_tie_whatever_their_order() -> None:
+    dataset = make_dataset(["a", "b", "c"], [(0.1, 0.2, 0.3), (0.3, 0.2, 0.1), (0.2,)])
+    (human,) = correlate.judged(dataset, dataset.card.qualities)
+    assert human.means.tolist() == [0.2, 0.2, 0.2]

@@ -53,6 +53,8 @@ def test_a_sample_holds_whole_contexts_of_all_systems() -> None:
         assert chosen == sampled(population, 13, "0 toy") != sampled(population, 13, "1 toy")
         assert set(chosen) < set(sampled(population, 30, "0 toy"))
     assert len(sampled(items(5, shared=True), 1, "")) == 3, "one context at least"
+    without_context = [dataclasses.replace(item, context=()) for item in items(5, shared=True)]
+    assert len(sampled(without_context, 7, "")) == 7
 
 
 def test_a_run_on_a_sample_can_be_repeated_and_extended(tmp_path: Path, home: Path, invoke: Invoke) -> None:

@@ -127,6 +127,20 @@ def test_a_dataset_that_is_not_imported_is_skipped(tmp_path: Path, monkeypatch: 
         ("own", "not imported, and not in the bundled sample")]
 
 
+def test_a_dataset_that_cannot_be_read_counts_on_every_board(tmp_path: Path, home: Path) -> None:
+    imported(home)
+    (metadata,) = home.rglob("esl.json")
+    metadata.write_text("{")
+    ncm = datasets.sample(datasets.card("ncm"))
+    store.save(Dataset(ncm.card, ncm.items, ncm.ratings, "imported"), home)
+    argv = ("--dataset", "esl", "--dataset", "ncm", "--metric", "length", "--draws", "0", "--out", str(tmp_path))
+    assert main(["run", *argv]) == 1
+    ranking = files.read(tmp_path).ranking
+    assert {row.targets for row in ranking} == {2}
+    assert {row.rank for row in ranking} == {None}
+    assert any(":" in row.board for row in ranking)
+
+
 def test_private_ratings_are_joined_to_real_data_only(tmp_path: Path, home: Path) -> None:
     """Sample and challenge use the same ids for test items."""
     sample = imported(home, rated=False)
@@ -134,13 +148,16 @@ def test_private_ratings_are_joined_to_real_data_only(tmp_path: Path, home: Path
             for rating in sample.ratings]
     (tmp_path / "r.json").write_text(json.dumps(rows))
     argv = ("--dataset", "esl", "--dataset", "ncm", "--metric", "length", "--draws", "0", "--examples", "1")
-    without, joined, public = (run(tmp_path / name, *argv, *more) for name, more in (
-        ("without", ()), ("with", ("--ratings", str(tmp_path / "r.json"))), ("sample", ("--data", "sample"))))
+    ratings = str(tmp_path / "r.json")
+    without, joined, public, few = (run(tmp_path / name, *argv, *more) for name, more in (
+        ("without", ()), ("with", ("--ratings", ratings)), ("sample", ("--data", "sample")),
+        ("few", ("--ratings", ratings, "--sample", "6"))))
     assert all(row.n == 0 for row in without.correlations if row.dataset == "esl")
     assert repr(joined.correlations) == repr(public.correlations)  # repr, because NaN is not itself
     assert [entry.name for entry in joined.datasets if "Private ratings joined: " in entry.notes] == ["esl"]
     assert len(joined.run.options["ratings sha256"]) == 64
     assert [results.run.options["examples"] for results in (public, joined)] == [1, 0], "examples show ratings"
+    assert {row.n for row in few.correlations if row.dataset == "esl"} == {6}
     other = datasets.sample(datasets.card("ncm")).items[0].id
     (tmp_path / "r.csv").write_text(f"item,quality,vote\n{other},appropriateness,1\n")
     assert main(["run", *argv, "--ratings", str(tmp_path / "r.csv"), "--out", str(tmp_path / "refused")]) == 2

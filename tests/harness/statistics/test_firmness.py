@@ -1,6 +1,7 @@
 """Firmness of a lead: exact for datasets, an upper bound near the exact number for contexts and votes."""
 
 import math
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -69,6 +70,8 @@ def test_votes_are_removed_until_another_leads(rng: np.random.Generator) -> None
         kept = np.delete(np.arange(every.size), removal.units)  # three votes per item, item by item
         ratings = [every.ravel()[kept][kept // 3 == item] for item in range(60)]
         assert not leads(board, np.array([votes.mean() if len(votes) else math.nan for votes in ratings]))
+        tenths = replace(board.targets[0], human=(every / 10).mean(axis=1).round(12))
+        assert firmness.votes(replace(board, targets=[tenths]), [every / 10], range(1, COLUMNS)) == removal
     alone, _, _ = made(rng, 30, 2, 0.2)
     single = alone.targets[0].human[:, None]  # an item without its only vote no longer counts
     removal = firmness.votes(alone, [single], range(1, COLUMNS))

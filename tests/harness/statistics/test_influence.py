@@ -1,0 +1,37 @@
+"""Influences equal the numeric derivative of each correlation by the weight of a row."""
+
+import numpy as np
+import pytest
+
+from harness.statistics.influence import INFLUENCE
+from harness.statistics.panel import Vector
+from harness.statistics.ranks import ranks
+
+
+def weighted_ranks(values: Vector, weight: Vector) -> Vector:
+    _, run = np.unique(values, return_inverse=True)
+    sizes = np.bincount(run, weight)
+    return np.asarray((np.cumsum(sizes) - sizes / 2)[run])
+
+
+def weighted(statistic: str, x: Vector, y: Vector, weight: Vector) -> float:
+    if statistic != "pearson":
+        x, y = ((ranks(side) if statistic == "ranks" else weighted_ranks(side, weight)) for side in (x, y))
+    covariance = np.cov(x, y, aweights=weight)
+    return float(covariance[0, 1] / np.sqrt(covariance[0, 0] * covariance[1, 1]))
+
+
+@pytest.mark.parametrize("statistic", INFLUENCE)
+@pytest.mark.parametrize("tied", [False, True])
+def test_influence_equals_a_numeric_derivative(statistic: str, tied: bool, rng: np.random.Generator) -> None:
+    quality = rng.normal(size=60)
+    human, scores = quality + rng.normal(size=60), quality + rng.normal(size=(2, 60))
+    if tied:  # many equal low values
+        human, scores[0] = np.maximum(np.round(human), 1), scores[0] > 1
+    values, influence = INFLUENCE[statistic](scores, human)
+    same, step = np.ones(60), 1e-5
+    for column, value, of_rows in zip(scores, values, influence, strict=True):
+        assert value == pytest.approx(weighted(statistic, column, human, same))
+        changes = [weighted(statistic, column, human, same + row) - weighted(statistic, column, human, same - row)
+                   for row in step * np.eye(60)]
+        assert of_rows == pytest.approx(np.array(changes) / (2 * step), abs=1e-8)
