@@ -13,7 +13,8 @@
             is 0; equal to the sum over contexts of n times the co-moment of their n rows
 
     auc     the share of pairs of a positive and a negative item in which the positive one has the higher score, ties
-            half; ratings above the midpoint of the lowest and the highest are positive; from 0 to 1, chance is 0.5
+            half; ratings above the midpoint of the lowest and the highest are positive, those below it negative, and
+            those at it do not count; from 0 to 1, chance is 0.5
 
 Other values are from -1 to 1, higher is better; NaN where a side is constant. Values and two-sided p are those of scipy
 with its defaults: r by the beta distribution, exact for normal data; rho by Student's t with n - 2 degrees of freedom,
@@ -138,8 +139,8 @@ def roc_auc_p(_: float, panel: Panel) -> float:
 
 def _by_rating(panel: Panel) -> tuple[Vector, Vector]:
     """Return the scores of positive and of negative items."""
-    positive = panel.human > (panel.human.min() + panel.human.max()) / 2
-    return panel.metric[positive], panel.metric[~positive]
+    middle = round((panel.human.min() + panel.human.max()) / 2, 12)
+    return panel.metric[panel.human > middle], panel.metric[panel.human < middle]
 
 
 def partial(panel: Panel) -> float:

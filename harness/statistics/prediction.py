@@ -18,7 +18,8 @@ contexts, or there are so few contexts that the slope costs more than it gains.
 
 The ends are those of Wilson (1927) for ratings of two values, and extend his variance to other bounded scales: means
 near an end of the scale have a skewed distribution, for which the coverage of a symmetric interval is too low. With
-fewer than FEW ratings, the interval is symmetric. Items are a sample: the mean is that of further items like these.
+fewer than FEW ratings, the interval is symmetric, as is that of a mean at an end of the scale, where it is cut. Items
+are a sample: the mean is that of further items like these.
 """
 
 from __future__ import annotations
@@ -62,7 +63,9 @@ class Means:
             k = reach**2 / ((values - low) * (high - values))
             middle, product = values + k * (low + high) / 2, values**2 + k * low * high
             half = np.sqrt(np.maximum(middle**2 - (1 + k) * product, 0))
-            return (middle - half) / (1 + k), (middle + half) / (1 + k)
+            ends = [np.where(np.isinf(k), np.clip(values + sign * reach, low, high), (middle + sign * half) / (1 + k))
+                    for sign in (-1, 1)]
+        return ends[0], ends[1]
 
     def pairs(self) -> Array:
         """Return p of the difference of each pair of means, adjusted over the pairs by Holm's method."""

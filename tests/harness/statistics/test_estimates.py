@@ -48,11 +48,15 @@ def test_value_and_p_equal_scipy(rows: list[tuple[int, int]]) -> None:
 
 
 def test_roc_auc_by_hand() -> None:
-    """Unsafe 0, safe 1: of six pairs, four are ordered and one is tied; ratings above the midpoint are positive."""
+    """Unsafe 0, safe 1: of six pairs, four are ordered and one is tied; a rating at the midpoint does not count."""
     rows = paired([0, 0, 1, 1, 1], [1, 3, 3, 4, 2])
     assert estimate(rows, "roc-auc").value == pytest.approx((4 + 0.5) / 6)
     assert estimate(rows, "roc-auc").p == pytest.approx(stats.mannwhitneyu([3, 4, 2], [1, 3]).pvalue)
     assert estimate(paired([0, 0.4, 0.6, 1, 1], [1, 3, 3, 4, 2]), "roc-auc").value == pytest.approx((4 + 0.5) / 6)
+    for low, middle, high in ((0, 0.5, 1), (0.1, 0.4, 0.7)):
+        without = paired([low, low, middle, high, high], [1, 3, 9, 4, 2])
+        assert estimate(without, "roc-auc").value == pytest.approx(3 / 4)
+        assert estimate(without, "roc-auc").p == pytest.approx(stats.mannwhitneyu([4, 2], [1, 3]).pvalue)
     assert estimate(paired([0, 0, 1, 1], [1, 2, 3, 4]), "roc-auc").value == 1
 
 

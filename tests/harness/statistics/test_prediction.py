@@ -147,3 +147,12 @@ def test_systems_without_ratings_are_missing() -> None:
     estimate = means(human, scores, system, np.arange(60))
     assert np.isfinite(estimate.values).tolist() == [True, False]
     assert np.isfinite(estimate.intervals).tolist() == [[True, False]] * 2
+
+
+def test_an_estimate_beyond_the_scale_has_an_interval_that_ends_there() -> None:
+    scores = np.append(np.tile([4.1, 5.2, 4.9, 4.0, 5.1], 4), np.full(100, 6.0))
+    human = np.where(np.arange(120) < 20, np.round(scores), np.nan)
+    for sign in (1, -1):
+        estimate = means(sign * human, scores, np.zeros(120, dtype=np.int64), np.arange(120), (-5, 5))
+        (low,), (high,) = np.sort(sign * np.array(estimate.intervals), axis=0)
+        assert sign * estimate.values[0] > 5 == high > low > 4
