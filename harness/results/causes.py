@@ -23,8 +23,10 @@ SCORE_OPTIONS: dict[str, Kind] = {"limit": "options", "sample": "options", "rati
 """Run options that affect every score or rating."""
 
 DIGEST = re.compile(r"(?<![0-9a-f])[0-9a-f]{12}(?:\.[0-9a-f]{6})?(?:\+[0-9a-f]{6})?(?![0-9a-f])")
-LIBRARIES = frozenset({"evaluate", "sentence-transformers"})
-"""Signature parts that hold the version of a library."""
+PARTS: dict[str, Kind] = {
+    "revision": "code", "code": "code", "evaluate": "environment", "sentence-transformers": "environment",
+    "environment": "environment", "prompt": "options", "sha256": "data", "wordnet": "data", "conceptnet": "data"}
+"""Kinds of signature parts; others are weights if only their digest differs, else options."""
 
 DIRTY = "-dirty"
 UNSET = "not set"
@@ -128,10 +130,8 @@ def _differences(kind: Kind, old: Mapping[str, str], new: Mapping[str, str], uns
 
 def _kind(name: str, old: str, new: str) -> Kind:
     part = name.rpartition(": ")[2]
-    if part in ("revision", "code"):
-        return "code"
-    if part in LIBRARIES:
-        return "environment"
+    if part in PARTS:
+        return PARTS[part]
     same_name = part.startswith("weights ") or DIGEST.sub("", old) == DIGEST.sub("", new)
     return "weights" if same_name else "options"
 

@@ -97,7 +97,7 @@ def around(earlier: Results, results: Results) -> Iterator[Around]:
         covered = {(row.dataset, row.quality) for row in rows if row.metric == metric and math.isfinite(row.value)}
         if cells := sorted(covered & set(on_board)):
             rule = split if split in RULES else "dev"
-            ranked = [row for row in ranking(BoardId(split), kind, cells, rows)
+            ranked = [row for row in ranking(BoardId(split), kind, cells, rows, seen)
                       if row.rule == rule and row.rank is not None]
             if best := next((row for row in ranked if row.metric == metric), None):
                 yield _around([targets[cell] for cell in cells], len(on_board), best, ranked, rows, seen,
@@ -164,5 +164,5 @@ def _reached(targets: Sequence[Target], key: ColumnKey, ranked: Collection[Colum
         if (row.dataset, row.quality) in values and (row.metric, row.column) in ranked:
             values[row.dataset, row.quality][row.metric, row.column] = row.value
     reached = [Reached(*target, column[key], rank(column)[key].rank or 0, len(column))
-               for target, column in values.items()]
+               for target, column in values.items() if key in column]
     yield from sorted(reached, key=lambda row: (row.place, -row.value))

@@ -20,6 +20,7 @@ from harness.results.rows import ItemScores
 from harness.scoring.pairs import signed
 from harness.scoring.score import Scores
 from harness.statistics.panel import Vector
+from metrics.column import split_quality
 from metrics.models.service import Models
 from metrics.registry import Chosen
 
@@ -28,7 +29,8 @@ from metrics.registry import Chosen
 class Reused:
     """Metrics of a bundle by label, and their scores by the fingerprint of the items.
 
-    `signatures` covers all metrics of the bundle; `reasons` explains missing scores, by fingerprint and label.
+    `signatures` covers all metrics of the bundle; `reasons` explains missing scores, by fingerprint and label. Scores
+    of composites and judges, which depend on the qualities, are reused only for the `dimensions` of the bundle.
     """
 
     name: str = ""
@@ -37,10 +39,14 @@ class Reused:
     signatures: Mapping[str, str] = field(default_factory=dict)
     tables: Mapping[str, ItemScores] = field(default_factory=dict)
     reasons: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    dimensions: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
     def scores(self, dataset: Dataset) -> dict[str, Scores]:
         """Return the scores of a dataset by metric label."""
-        return {label: scores for label, scores in self._all(dataset).items() if label in self.metrics}
+        dimensions = frozenset(quality.dimension for quality in dataset.card.qualities)
+        same = self.dimensions.get(dataset.fingerprint) == dimensions
+        return {label: scores for label, scores in self._all(dataset).items() if label in self.metrics and (
+            same or not any(split_quality(name, scores.columns)[1] for name in scores.columns))}
 
     def inputs(self, dataset: Dataset) -> dict[str, Scores]:
         """Return the scores of a dataset by signature, with columns named as a composite expects them."""
@@ -80,4 +86,6 @@ def take(path: Path, chosen: Iterable[Chosen], aggregations: Iterable[str], mode
                 for row in bundle.failures if row.dataset in fingerprints}
     return Reused(name, hashlib.sha256(path.read_bytes()).hexdigest(), metrics,
                   {entry.name: entry.signed for entry in bundle.metrics},
-                  {fingerprints[table.dataset]: table for table in bundle.points}, reasons)
+                  {fingerprints[table.dataset]: table for table in bundle.points}, reasons,
+                  {entry.fingerprint: frozenset(quality.dimension for quality in entry.qualities)
+                   for entry in bundle.datasets})

@@ -41,19 +41,19 @@ class ScoresOfFile:
     by_quality: ClassVar[Mapping[str, Mapping[str, float]]]
 
     def score(self, items: Sequence[Item], models: Models) -> Columns:
-        """Return the scores for all qualities, and a column `NAME@QUALITY` for each quality with scores."""
+        """Return the scores for all qualities, and a column `NAME@QUALITY` for each quality with scores in the file."""
         name = self.card.name
         ids = [item.id for item in items]
         columns = {name: self._column(ids, self.scores)}
         for dimension, scores in self.by_quality.items():
-            if any(item in scores for item in ids):
-                columns[of_quality(name, dimension)] = self._column(ids, {**self.scores, **scores})
+            columns[of_quality(name, dimension)] = self._column(ids, {**self.scores, **scores})
         if not any(np.isfinite(column).any() for column in columns.values()):
             raise CannotScore("the file has no scores for its items")
         return columns
 
     def depends(self, models: Models) -> Mapping[str, str]:
-        return {"asked": self.card.name, "sha256": self.digest[:12]}
+        known = {"qualities": "+".join(sorted(self.by_quality))} if self.by_quality else {}
+        return {"asked": self.card.name, "sha256": self.digest[:12], **known}
 
     def _column(self, ids: Sequence[str], scores: Mapping[str, float]) -> Column:
         return np.array([scores.get(item, math.nan) for item in ids], dtype=np.float64)

@@ -11,14 +11,17 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
+from benchmarks import registry as datasets
 from harness import bundle
 from harness.bundle import reading
 from harness.cli import main
 from harness.errors import BadBundle
 from harness.results import files
 from harness.results.rows import Correlation, Results, Skip
+from harness.run.reuse import Reused
 from tests.conftest import Invoke
 from tests.suite_run import SuiteRun
 
@@ -166,6 +169,21 @@ def test_run_reuses_scores_of_a_bundle(packed: Path, suite_run: SuiteRun, tmp_pa
     assert repr(numbers(results)) == repr(numbers(suite_run.results))
     assert [row for row in results.skips if row.metric == COMPOSITE] == [
         Skip("dstc7", COMPOSITE, "the bundle two metrics has no scores of these items")]
+
+
+def test_scores_made_for_other_qualities_are_not_reused(suite_run: SuiteRun) -> None:
+    dataset = datasets.sample(datasets.card("persona-usr"))
+    values = np.zeros(len(dataset.items))
+    (points,) = (points for points in suite_run.results.points if points.dataset == "persona-usr")
+    table = dataclasses.replace(points, items=tuple(item.id for item in dataset.items), scores={
+        ("length", "length"): values, ("mixed", "mixed"): values, ("mixed", "mixed@fluency"): values})
+    entries = {entry.name: entry for name in ("length", "mixed")
+               for entry in [dataclasses.replace(suite_run.results.metrics[0], name=name)]}
+    reused = Reused(metrics=entries, tables={dataset.fingerprint: table})
+    for dimensions, labels in (({quality.dimension for quality in dataset.card.qualities}, {"length", "mixed"}),
+                               ({"fluency"}, {"length"})):
+        made_for = {dataset.fingerprint: frozenset(dimensions)}
+        assert set(dataclasses.replace(reused, dimensions=made_for).scores(dataset)) == labels
 
 
 def test_absent_data_is_reported_as_no_difference(packed: Path, verify: Verify) -> None:

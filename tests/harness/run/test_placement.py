@@ -12,6 +12,7 @@ import pytest
 from harness.cli import main
 from harness.results import files
 from harness.results.rows import RankingRow
+from harness.run import placement
 from harness.statistics import pooled
 from tests.conftest import Invoke
 from tests.faults.runs import flags
@@ -85,6 +86,18 @@ def test_neighbours_are_compared_as_in_a_run_with_the_metric(boards: Boards, tmp
         pairs = [(row["column"], "repetition"), ("repetition", row["column"])]
         worse, better = (sum((found.better, found.worse) == pair for found in rows) for pair in pairs)
         assert (row["better"], row["worse"]) == (better, worse)
+
+
+def test_a_metric_fitted_on_one_dataset_stays_on_the_board(earlier: Path) -> None:
+    report = files.read(earlier / "report")
+    report = dataclasses.replace(report, metrics=tuple(dataclasses.replace(
+        entry, learned_on=("fed-turn",) * (entry.name == "random")) for entry in report.metrics))
+    placed = dataclasses.replace(
+        report, metrics=tuple(entry for entry in report.metrics if entry.name == "chrf"),
+        correlations=tuple(row for row in report.correlations if row.metric == "chrf"))
+    boards = [{row.column for row in board.neighbours} for board in placement.around(report, placed)]
+    assert boards
+    assert all("random" in columns for columns in boards)
 
 
 def test_scores_are_stored_and_results_unchanged(out: Path, invoke: Invoke) -> None:

@@ -40,6 +40,9 @@ SIGNATURES = (
     (DEB, {"encoder": f"{ENCODER} bf16"}, "options"),
     (DEB, {"negatives": "adversarial"}, "options"),
     ({"evaluate": "0.4.6"}, {"evaluate": "0.4.7"}, "environment"),
+    ({"environment": "966471a081a0"}, {"environment": "b66471a081a0"}, "environment"),
+    ({"prompt": "mine@966471a081a0"}, {"prompt": "mine@b66471a081a0"}, "options"),
+    ({"sha256": "966471a081a0"}, {"sha256": "b66471a081a0"}, "data"),
     (AVERAGE, {"deb: weights deb": "deb@966471a081a0"}, "weights"),
     (AVERAGE, {"weights rank-average": "rank-average@966471a081a0"}, "weights"))
 
