@@ -83,9 +83,9 @@ class Training:
     @functools.cached_property
     def fingerprint(self) -> str:
         """The digest of everything that determines the weights."""
-        module = inspect.getmodule(type(self.learner.trainable))
+        module, machine = inspect.getmodule(type(self.learner.trainable)), self.models.machine
         parts = [self.learner.label, self.encoder.rpartition("@")[2], self.models.choice.lm, self.seed,
-                 self.recipe.settings, str(self.models.machine),
+                 self.recipe.settings, f"{machine.kind} {machine.precision}",
                  [f"{corpus.digest} {_digest(dialogue.id for dialogue in corpus.dialogues)}"
                   for corpus in self.corpora.values()], self.weights_read,
                  inspect.getsource(module) if module else ""]

@@ -115,7 +115,7 @@ class _Training:
         self.generator = np.random.default_rng(
             seed if self.accelerator is None else (seed, self.accelerator.process_index))
         shapes = {name: list(tensor.shape) for name, tensor in learned(self.network).items()}
-        self.about = json.dumps([seed, dataclasses.asdict(recipe), shapes, self.device])
+        self.about = json.dumps([seed, dataclasses.asdict(recipe), shapes, machine.kind])
         self.best: dict[str, torch.Tensor] = {}
         self.curve: list[Evaluation] = []
         self.step, self.seconds = 0, 0.0
