@@ -104,12 +104,15 @@ class Training:
         return self.models.home / "training" / f"{self.learner.weights}-{self.fingerprint[:16]}{rank}.state"
 
     def existing(self) -> Checkpoint | None:
-        """Return the checkpoint of an earlier, completed run of the same plan."""
+        """Return the checkpoint of an earlier, completed run of the same plan; the main process decides."""
+        from metrics.training.loop import accelerator, from_main_process
+
+        existing = None
         with contextlib.suppress(MissingResource):
-            existing = checkpoint.read(self.learner.weights, self.folder)
-            if existing.card.get("fingerprint") == self.fingerprint and not self.state.exists():
-                return existing
-        return None
+            saved = checkpoint.read(self.learner.weights, self.folder)
+            if saved.card.get("fingerprint") == self.fingerprint and not self.state.exists():
+                existing = saved
+        return from_main_process(accelerator(self.models.machine), existing)
 
 
 @dataclass(slots=True)
@@ -196,10 +199,10 @@ def train(plan: Training, tell: Callable[[str], None], fresh: bool = False, eigh
         config = {**named, "network": dict(objective.config), "encoder": {
             "name": plan.encoder.rpartition("@")[0], "identity": plan.encoder} if plan.encoder else None}
         checkpoint.save(plan.folder, fitted.weights, config, card, eight_bits)
-        if fitted.done:
-            plan.state.unlink(missing_ok=True)
     if processes is not None:
         processes.wait_for_everyone()
+    if fitted.done:
+        plan.state.unlink(missing_ok=True)
     return checkpoint.read(plan.learner.weights, plan.folder)
 
 

@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -220,12 +221,24 @@ def test_a_batch_that_does_not_fit_is_halved(command: Callable[..., int], monkey
 
 @pytest.mark.slow
 def test_two_processes_train_together(tmp_path: Path, tiny_encoder: Path) -> None:
-    command = [sys.executable, "-m", "accelerate.commands.launch", "--cpu", "--num_processes", "2", "--num_machines",
-               "1", "--mixed_precision", "no", "--dynamo_backend", "no", "-m", "harness", "train", "deb", "--recipe",
-               "pretrain", "--minutes", "0", "--set", "batch=4", "--set", "every=2", "--encoder", str(tiny_encoder),
-               "--corpus", str(tiny_weights.corpus_file(tmp_path)), "--home", str(tmp_path), "--device", "cpu"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=200, check=False,
-                          env={**os.environ, "OMP_NUM_THREADS": "1"})
-    assert done.returncode == 0, done.stderr[-2000:]
+    """Both stop, resume or start again, also if one has lost its state, and neither repeats a completed one."""
+    def launched(*words: str) -> str:
+        command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2", "-m",
+                   "harness", "train", "deb", "--recipe", "pretrain", "--steps", "4", "--set", "batch=4", "--set",
+                   "every=2", "--encoder", str(tiny_encoder), "--corpus", str(tiny_weights.corpus_file(tmp_path)),
+                   "--home", str(tmp_path), "--device", "cpu", *words]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=200, check=False,
+                              env={**os.environ, "OMP_NUM_THREADS": "1"})
+        assert done.returncode == 0, done.stderr[-2000:]
+        return done.stdout + done.stderr
+
+    for lost, steps in ((False, ["4", "4"]), (True, ["2", "2", "4", "4"])):
+        launched("--fresh", "--minutes", "0")
+        second, _ = sorted((tmp_path / "training").glob("*.state"))
+        if lost:
+            second.unlink()
+        assert sorted(re.findall(r"step (\d) of 4,", launched())) == steps
+        assert not list((tmp_path / "training").glob("*.state"))
+    assert launched().count("already trained by the same command") == 2
     (folder,) = (tmp_path / "checkpoints" / "deb-pretrain").iterdir()
-    assert checkpoint.read("deb-pretrain", folder).card["steps"] == 2
+    assert checkpoint.read("deb-pretrain", folder).card["steps"] == 4
