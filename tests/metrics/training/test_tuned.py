@@ -120,6 +120,8 @@ def test_deb_from_pretraining_to_a_score(tmp_path: Path, command: Callable[..., 
     assert command(*settings) == 0
     assert "resuming an interrupted training run" in capsys.readouterr().err
     assert checkpoint.read("deb-paper", whole.folder).digest == whole.digest
+    assert command(*settings, "--set", "rank=2") == 2
+    assert "give both trainings the same rank" in capsys.readouterr().err
     requested = f"deb[recipe=paper,encoder={tiny_encoder}]"
     chosen = registry.choose(requested).metric
     assert chosen.card.system == "same method, smaller model"
