@@ -103,6 +103,9 @@ def test_the_trained_transformer_is_an_encoder(data: TrainingData) -> None:
     assert fitted.steps == 4
     assert np.abs(after.sentences(["do you like tea"]) - before).max() > 1e-3
     np.testing.assert_allclose(after.sentences(["do you like tea"]), expected, rtol=1e-2, atol=2e-3)  # float16
+    data.encoder, data.built = "+dialogue", None
+    with pytest.raises(BadOption, match=r"already has weights of dialogue.*; use --encoder .*tiny-encoder$"):
+        built(data)
 
 
 def test_deb_from_pretraining_to_a_score(tmp_path: Path, command: Callable[..., int], tiny_encoder: Path,
