@@ -208,6 +208,7 @@ def test_settings() -> None:
     epochs = Recipe((), 1, batch=4, accumulate=2, epochs=3)
     assert epochs.with_settings(["epochs=1.5"]).over(80).steps == 15
     assert epochs.with_settings(["steps=20"]).over(80).steps == 20
+    assert Recipe((), 1, epochs=3).over(1280).steps == 30, "batches of 128 by default"
 
 
 def test_a_batch_that_does_not_fit_is_halved(command: Callable[..., int], monkeypatch: pytest.MonkeyPatch,
