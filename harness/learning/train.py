@@ -31,6 +31,7 @@ from harness.run.settings import command_line
 from harness.scoring.progress import EVERY, duration, repeated
 from metrics import registry
 from metrics.errors import MetricError, MissingResource
+from metrics.metric import Dependent
 from metrics.models import checkpoint, networks
 from metrics.models.batches import out_of_memory
 from metrics.models.checkpoint import Checkpoint
@@ -93,9 +94,11 @@ class Training:
 
     @functools.cached_property
     def weights_read(self) -> dict[str, str]:
-        """The identities of other weights that training uses, by name, such as the masked language model's."""
-        return {name: self.models.checkpoint(name, self.encoder and self.encoder_name).identity
-                for name in (*self.learner.reads, *filter(None, [self.recipe.start]))}
+        """The identities of other weights, word vectors and resources that training uses, by name."""
+        trainable = self.learner.trainable
+        resources = trainable.depends(self.models) if isinstance(trainable, Dependent) else {}
+        return {**resources, **{name: self.models.checkpoint(name, self.encoder and self.encoder_name).identity
+                                for name in (*self.learner.reads, *filter(None, [self.recipe.start]))}}
 
     @property
     def state(self) -> Path:
