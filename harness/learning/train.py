@@ -106,15 +106,15 @@ class Training:
         rank = f"-{os.environ['RANK']}" if os.environ.get("RANK", "0") != "0" else ""
         return self.models.home / "training" / f"{self.learner.weights}-{self.fingerprint[:16]}{rank}.state"
 
-    def existing(self) -> Checkpoint | None:
+    def existing(self, eight_bits: bool = False) -> Checkpoint | None:
         """Return the checkpoint of an earlier, completed run of the same plan; the main process decides."""
         from metrics.training.loop import accelerator, from_main_process
 
         existing = None
         with contextlib.suppress(MissingResource):
             saved = checkpoint.read(self.learner.weights, self.folder)
-            if saved.card.get("fingerprint") == self.fingerprint and not self.state.exists():
-                existing = saved
+            same = saved.card.get("fingerprint") == self.fingerprint and not self.state.exists()
+            existing = saved if same and saved.card.get("eight_bits", False) == eight_bits else None
         return from_main_process(accelerator(self.models.machine), existing)
 
 
@@ -196,7 +196,8 @@ def train(plan: Training, tell: Callable[[str], None], fresh: bool = False, eigh
             data = dataclasses.replace(data, built=None, recipe=dataclasses.replace(
                 data.recipe, batch=batch, accumulate=accumulate))
             tell(f"{label}: a batch does not fit into memory; restarting with {accumulate} batches of {batch} per step")
-    card = _card(plan, data, objective, fitted) | {"preparation_seconds": round(prepared, 1)}
+    card = _card(plan, data, objective, fitted) | {
+        "preparation_seconds": round(prepared, 1), "eight_bits": eight_bits}
     if processes is None or processes.is_main_process:
         named = {"architecture": data.recipe.architecture} if data.recipe.architecture else {}
         config = {**named, "network": dict(objective.config), "encoder": {

@@ -121,6 +121,8 @@ def test_training_resumes_and_existing_weights_are_kept(
     before = (trained(home) / "model.safetensors").stat().st_mtime_ns
     assert "already trained by the same command" in invoke(*command).out
     assert (trained(home) / "model.safetensors").stat().st_mtime_ns == before
+    assert "100 steps" in invoke(*command, "--eight-bits").out
+    assert json.loads((trained(home) / "card.json").read_text())["eight_bits"]
     invoke(*command, "--seed", "1")
     assert checkpoint.read("follows", trained(home)).digest != digest
     corpus.write_text("".join(corpus.read_text().splitlines(keepends=True)[:-1]))

@@ -70,6 +70,9 @@ def test_the_body_or_its_adapters_are_trained(rank: int, prefixes: set[str], dat
     names = checkpoint.learned(contrast(data, (TOY, TOY)).network)
     assert {name.partition(".")[0] for name in names} == prefixes
     assert not any("pooler" in name for name in names)
+    data.built, data.recipe = None, dataclasses.replace(TINY, rank=2, checkpointing=True)
+    with pytest.raises(BadOption, match="no effect with adapters"):
+        built(data)
 
 
 def test_each_example_is_judged_by_its_output(data: TrainingData) -> None:
