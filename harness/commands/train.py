@@ -86,7 +86,7 @@ def _train(name: str, args: argparse.Namespace, load: functools._lru_cache_wrapp
         in_folder = args.out and (multiple or len(parts) > 1)
         out = args.out / trainables.choose(name, part).weights if in_folder else args.out
         plan = train.plan(name, request, args.home, load, out, part)  # type: ignore[arg-type]
-        if saved := None if args.fresh else plan.existing():
+        if saved := None if args.fresh else plan.existing(args.eight_bits):
             print(f"{plan.learner.label}: already trained by the same command ({saved.folder}); retrain with --fresh")
             continue
         saved = train.train(plan, train.say, args.fresh, args.eight_bits, args.minutes)

@@ -31,6 +31,7 @@ from harness.run.settings import command_line
 from harness.scoring.progress import EVERY, duration, repeated
 from metrics import registry
 from metrics.errors import MetricError, MissingResource
+from metrics.metric import Dependent
 from metrics.models import checkpoint, networks
 from metrics.models.batches import out_of_memory
 from metrics.models.checkpoint import Checkpoint
@@ -83,9 +84,9 @@ class Training:
     @functools.cached_property
     def fingerprint(self) -> str:
         """The digest of everything that determines the weights."""
-        module = inspect.getmodule(type(self.learner.trainable))
+        module, machine = inspect.getmodule(type(self.learner.trainable)), self.models.machine
         parts = [self.learner.label, self.encoder.rpartition("@")[2], self.models.choice.lm, self.seed,
-                 self.recipe.settings, str(self.models.machine),
+                 self.recipe.settings, f"{machine.kind} {machine.precision}",
                  [f"{corpus.digest} {_digest(dialogue.id for dialogue in corpus.dialogues)}"
                   for corpus in self.corpora.values()], self.weights_read,
                  inspect.getsource(module) if module else ""]
@@ -93,9 +94,11 @@ class Training:
 
     @functools.cached_property
     def weights_read(self) -> dict[str, str]:
-        """The identities of other weights that training uses, by name, such as the masked language model's."""
-        return {name: self.models.checkpoint(name, self.encoder and self.encoder_name).identity
-                for name in (*self.learner.reads, *filter(None, [self.recipe.start]))}
+        """The identities of other weights, word vectors and resources that training uses, by name."""
+        trainable = self.learner.trainable
+        resources = trainable.depends(self.models) if isinstance(trainable, Dependent) else {}
+        return {**resources, **{name: self.models.checkpoint(name, self.encoder and self.encoder_name).identity
+                                for name in (*self.learner.reads, *filter(None, [self.recipe.start]))}}
 
     @property
     def state(self) -> Path:
@@ -103,13 +106,16 @@ class Training:
         rank = f"-{os.environ['RANK']}" if os.environ.get("RANK", "0") != "0" else ""
         return self.models.home / "training" / f"{self.learner.weights}-{self.fingerprint[:16]}{rank}.state"
 
-    def existing(self) -> Checkpoint | None:
-        """Return the checkpoint of an earlier, completed run of the same plan."""
+    def existing(self, eight_bits: bool = False) -> Checkpoint | None:
+        """Return the checkpoint of an earlier, completed run of the same plan; the main process decides."""
+        from metrics.training.loop import accelerator, from_main_process
+
+        existing = None
         with contextlib.suppress(MissingResource):
-            existing = checkpoint.read(self.learner.weights, self.folder)
-            if existing.card.get("fingerprint") == self.fingerprint and not self.state.exists():
-                return existing
-        return None
+            saved = checkpoint.read(self.learner.weights, self.folder)
+            same = saved.card.get("fingerprint") == self.fingerprint and not self.state.exists()
+            existing = saved if same and saved.card.get("eight_bits", False) == eight_bits else None
+        return from_main_process(accelerator(self.models.machine), existing)
 
 
 @dataclass(slots=True)
@@ -190,16 +196,17 @@ def train(plan: Training, tell: Callable[[str], None], fresh: bool = False, eigh
             data = dataclasses.replace(data, built=None, recipe=dataclasses.replace(
                 data.recipe, batch=batch, accumulate=accumulate))
             tell(f"{label}: a batch does not fit into memory; restarting with {accumulate} batches of {batch} per step")
-    card = _card(plan, data, objective, fitted) | {"preparation_seconds": round(prepared, 1)}
+    card = _card(plan, data, objective, fitted) | {
+        "preparation_seconds": round(prepared, 1), "eight_bits": eight_bits}
     if processes is None or processes.is_main_process:
         named = {"architecture": data.recipe.architecture} if data.recipe.architecture else {}
         config = {**named, "network": dict(objective.config), "encoder": {
             "name": plan.encoder.rpartition("@")[0], "identity": plan.encoder} if plan.encoder else None}
         checkpoint.save(plan.folder, fitted.weights, config, card, eight_bits)
-        if fitted.done:
-            plan.state.unlink(missing_ok=True)
     if processes is not None:
         processes.wait_for_everyone()
+    if fitted.done:
+        plan.state.unlink(missing_ok=True)
     return checkpoint.read(plan.learner.weights, plan.folder)
 
 

@@ -94,11 +94,11 @@ def packed(weights: Mapping[str, Any], eight_bits: bool) -> dict[str, Any]:
 
 
 def unpacked(stored: Mapping[str, Any]) -> dict[str, Any]:
-    weights = {}
+    weights, integers = {}, {name for name, tensor in stored.items() if not tensor.is_floating_point()}
     for name, tensor in stored.items():
-        if name + SCALE in stored:
+        if name in integers and name + SCALE in stored:
             weights[name] = tensor.float() * stored[name + SCALE].float()
-        elif not name.endswith(SCALE):
+        elif not (name.endswith(SCALE) and name.removesuffix(SCALE) in integers):
             weights[name] = tensor.float() if tensor.is_floating_point() else tensor
     return weights
 

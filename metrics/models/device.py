@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib.util
+import os
 import platform
 import re
 from collections.abc import Iterator
@@ -100,5 +101,5 @@ def _best() -> str:
     import torch
 
     if torch.cuda.is_available():
-        return "cuda:0"
+        return f"cuda:{os.environ.get('LOCAL_RANK', 0)}"  # one GPU per process of `accelerate launch`
     return "mps" if torch.backends.mps.is_available() else "cpu"

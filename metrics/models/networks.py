@@ -133,12 +133,15 @@ def from_checkpoint(kind: Callable[..., Any], checkpoint: Checkpoint, machine: M
 
 
 def initialise(network: Any, checkpoint: Checkpoint) -> None:
-    """Initialise a network with those weights of a checkpoint that match in name and shape."""
-    trainable = learned(network)
-    shared = {name: tensor for name, tensor in checkpoint.weights().items()
+    """Initialise a network with the weights of a checkpoint that match, among them its whole body."""
+    trainable, stored = learned(network), checkpoint.weights()
+    shared = {name: tensor for name, tensor in stored.items()
               if name in trainable and trainable[name].shape == tensor.shape}
     if not shared:
         raise _mismatch(checkpoint, "none of its weights match the network to be trained")
+    if unused := sorted(name for name in stored.keys() - shared if name.startswith((BODY, ADAPTERS))):
+        raise _mismatch(checkpoint, f"{len(unused)} tensors have no place in the network to be trained, such as "
+                                    f"{unused[0]}: give both trainings the same rank")
     network.load_state_dict(shared, strict=False)
 
 

@@ -265,7 +265,10 @@ class Models:
             return Resource(name, path, resources.sha256(path))
         for path in (Path(name).expanduser(), self.home / "vectors" / name):
             if path.is_file():
-                return Resource(path.name, path, resources.sha256(path))
+                digest = resources.sha256(path)
+                if path.suffix == ".npy":  # its words are in another file
+                    digest = resources.digest_of(path.parent, [path, *path.parent.glob("*.parquet")])
+                return Resource(path.name, path, digest)
         raise MissingResource(f"word vectors {name!r}: no such file, nor is there one in {self.home / 'vectors'}")
 
 

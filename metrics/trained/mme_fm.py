@@ -33,7 +33,8 @@ class Fluency(Trainable):
         trained_on=", ".join(recipes["small"].corpora),
         notes="Uses the response alone; trained on intact against corrupted replies.",
         system="another method", fitted_on="dialogues", departures=(
-            "A head on a frozen encoder, not a fine-tuned SimCSE; five corpora in place of one.",))
+            "A head on a frozen encoder, not a fine-tuned SimCSE; five corpora in place of one.",
+            "Half of the intact replies lose all stop words; in the paper, each is deleted with probability 0.5."))
     encoder: str = ""
     recipe: Literal["small", "paper"] = "small"
 

@@ -39,7 +39,8 @@ class MmeRm(Trainable):
         trained_on=", ".join(recipes["small"].corpora),
         system="another method", fitted_on="dialogues", departures=(
             "A head on a frozen encoder, which encodes utterances separately; the paper fine-tunes a SimCSE on both.",
-            "Similarity of replies is the encoder's cosine, not word2vec's; five corpora in place of one."))
+            "Similarity of replies is the encoder's cosine, not word2vec's; five corpora in place of one.",
+            "Some true replies lose all stop words; in the paper, each is deleted with probability 0.5."))
     encoder: str = ""
     recipe: Literal["small", "paper"] = "small"
 

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 Dialogues: TypeAlias = Sequence[Dialogue]
 Split: TypeAlias = tuple[Sequence[Any], Sequence[Any]]
 """Training examples and held-out examples."""
+BATCH = 128
+"""Batch size of recipes without one."""
 HELD_OUT = 20
 """One in this many dialogues is held out, chosen by the digest of its text."""
 RECIPES = Path(__file__).with_name("recipes.toml")
@@ -89,7 +91,8 @@ class Recipe:
             return self
         if not rows:
             raise MetricError(f"epochs={self.epochs:g}: this metric trains on random batches without epochs; set steps")
-        return dataclasses.replace(self, steps=max(1, round(self.epochs * rows / (self.batch * self.accumulate))))
+        batch = (self.batch or BATCH) * self.accumulate
+        return dataclasses.replace(self, steps=max(1, round(self.epochs * rows / batch)))
 
     def with_settings(self, settings: Iterable[str]) -> Recipe:
         """Apply settings such as `rate=2e-5`, including arguments of the network; steps replace epochs."""

@@ -8,8 +8,10 @@ the weights of norms.
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import dataclasses
+import functools
 import io
 import json
 import math
@@ -18,7 +20,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
@@ -29,6 +31,8 @@ from metrics.models.checkpoint import learned
 from metrics.models.device import Machine
 from metrics.models.networks import ADAPTERS, BODY
 from metrics.training.data import Objective, Recipe
+
+Value = TypeVar("Value")
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +119,7 @@ class _Training:
         self.generator = np.random.default_rng(
             seed if self.accelerator is None else (seed, self.accelerator.process_index))
         shapes = {name: list(tensor.shape) for name, tensor in learned(self.network).items()}
-        self.about = json.dumps([seed, dataclasses.asdict(recipe), shapes, self.device])
+        self.about = json.dumps([seed, dataclasses.asdict(recipe), shapes, machine.kind])
         self.best: dict[str, torch.Tensor] = {}
         self.curve: list[Evaluation] = []
         self.step, self.seconds = 0, 0.0
@@ -150,6 +154,7 @@ class _Training:
         self.network.eval()
         with torch.no_grad():
             held_out = float(np.mean([float(self._loss(batch)) for batch in self.objective.held_out]))
+        mean, held_out = from_main_process(self.accelerator, (mean, held_out))  # so that all processes stop together
         if not (math.isfinite(mean) and math.isfinite(held_out)):
             name = "training" if not math.isfinite(mean) else "held-out"
             resume = f"; add --minutes 0 to keep the best weights up to step {first}" if self.curve else ""
@@ -199,12 +204,14 @@ class _Training:
         return content.getvalue()
 
     def resume(self, path: Path) -> None:
-        """Resume from a state file; ignore a damaged one, or that of a different training run."""
+        """Resume from a state file; ignore a damaged one, that of another training run, or of only some processes."""
         try:
             state = torch.load(path, map_location="cpu", weights_only=True)
         except Exception:  # absent, or truncated, for which torch raises many kinds of errors
-            return
-        if not isinstance(state, dict) or state.get("about") != self.about:
+            state = None
+        curve = state["curve"] if isinstance(state, dict) and state.get("about") == self.about else []
+        differs = self.any_process(curve != from_main_process(self.accelerator, curve))
+        if differs or not curve:
             return
         self.network.load_state_dict(state["network"], strict=False)
         self.best, self.step, self.seconds = state["best"], state["step"], state["seconds"]
@@ -216,13 +223,26 @@ class _Training:
             torch.cuda.set_rng_state(state["cuda"], self.device)
 
 
+def from_main_process(processes: Any, value: Value) -> Value:
+    """Return the main process's value in every process."""
+    if processes is None:
+        return value
+    from accelerate.utils import broadcast_object_list
+
+    value, = broadcast_object_list([value])
+    return value
+
+
+@functools.cache
 def accelerator(machine: Machine) -> Any:
     """Return the Accelerator that connects the processes started by `accelerate launch`; None for a single process."""
     if int(os.environ.get("WORLD_SIZE", "1")) < 2:
         return None
     from accelerate import Accelerator
 
-    return Accelerator(cpu=machine.kind == "cpu")
+    processes = Accelerator(cpu=machine.kind == "cpu")
+    atexit.register(processes.end_training)  # without it, gloo sometimes aborts at exit
+    return processes
 
 
 @contextlib.contextmanager

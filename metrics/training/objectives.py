@@ -18,12 +18,11 @@ import numpy as np
 import torch
 from torch.nn import functional
 
-from metrics.training.data import Objective, Split, TrainingData, check_parts
+from metrics.training.data import BATCH, Objective, Split, TrainingData, check_parts
 from metrics.training.examples import Contrast
 from metrics.training.loop import on_device
 from metrics.training.tuned import built
 
-BATCH = 128
 HELD_OUT_BATCHES = 8
 FIRST = 1_024
 """Number of examples from which a network is initialised."""

@@ -16,7 +16,9 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from metrics.metric import Columns, Trained, variant
+from metrics.errors import MissingResource
+from metrics.metric import Columns, Dependent, Trained, variant
+from metrics.models.checkpoint import command
 from metrics.models.readings import pairs
 from metrics.training.data import Dialogues, Objective, Recipe, Split, TrainingData, check_parts, recipes_of
 
@@ -89,8 +91,18 @@ class Trainable(Trained):
         return self.card.checkpoints[list(self.training.parts).index(part)] if part else self.weights_name
 
     def scorer(self, models: Models, part: str = "") -> Scorer:
-        """Load the network for these options, or for a part of the recipe."""
-        return models.scorer(self.weights(part), self.encoder or "")
+        """Load the network for these options, or for a part of the recipe.
+
+        Raises MissingResource if it was trained with other word vectors or resources.
+        """
+        name, encoder = self.weights(part), self.encoder or ""
+        used = self.depends(models) if isinstance(self, Dependent) else {}
+        read = models.checkpoint(name, encoder).card.get("weights_read", {}) if used else {}
+        for kind in used.keys() & read:
+            if used[kind] != read[kind]:
+                raise MissingResource(f"weights {name} were trained with {kind} {read[kind]}, but the run uses "
+                                      f"{used[kind]}; retrain with `{command(name)} --fresh`")
+        return models.scorer(name, encoder)
 
     def readings(self, items: Sequence[Item]) -> Sequence[Any]:
         """Return the network's input for each item, by default context and response; None if they are missing."""

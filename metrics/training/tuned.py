@@ -67,6 +67,12 @@ def tuned(data: TrainingData, kind: type[Architecture], arguments: Mapping[str, 
     recipe, machine, encoder = data.recipe, data.models.machine, data.models.encoder(data.encoder)
     if recipe.batch < 2:
         raise MetricError(f"batch={recipe.batch}: must be at least 2 to train a transformer")
+    if recipe.checkpointing and recipe.rank:
+        raise BadOption(f"checkpointing=true has no effect with adapters (rank={recipe.rank}); give one of them")
+    if encoder.weights.trained is not None:
+        base, _, trained = encoder.name.rpartition("+")
+        raise BadOption(f"encoder {encoder.name} already has weights of {trained}, and cannot have those of a second "
+                        f"training; use --encoder {base}")
     settings: dict[str, Any] = {**recipe.network, **arguments}
     heads = networks.pretraining_heads(encoder.weights)
     if recipe.next_sentence:

@@ -59,7 +59,7 @@ class TopicMetric(Trainable):
         neighbours = f"n{self.first}-{self.second}"
         return {"graph": self.graph, "branch": self.branch, "khop": "no-khop", "weighted": "unweighted",
                 "negatives": f"{self.negatives}-negatives", "first": neighbours, "second": neighbours,
-                "nodes": "vectors" if self.nodes else "words"}
+                "nodes": "vectors" if self.nodes else "words", "tagger": f"{self.tagger}-keywords"}
 
     def depends(self, models: Models) -> Mapping[str, str]:
         """Return the concept graph and the word counts for choosing keywords."""

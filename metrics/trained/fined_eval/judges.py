@@ -22,7 +22,7 @@ from benchmarks.corpora.corpora import Dialogue
 from metrics.models.readings import Pair
 from metrics.models.text_table import Rows, TextTable
 from metrics.training import objectives
-from metrics.training.data import Recipe, TrainingData
+from metrics.training.data import BATCH, Recipe, TrainingData
 from metrics.training.examples import Contrast
 from metrics.training.loop import fit
 
@@ -102,7 +102,7 @@ def _balanced(examples: Sequence[tuple[Any, float]]) -> list[tuple[Any, float]]:
 
 def _fitted(data: TrainingData, table: TextTable, training: Sequence[Any], held: Sequence[Any], architecture: str,
             loss: str, **network: Any) -> FittedJudge:
-    steps = min(max(1, EPOCHS * len(training) // objectives.BATCH), MAX_STEPS)
+    steps = min(max(1, EPOCHS * len(training) // BATCH), MAX_STEPS)
     recipe = Recipe((), steps=steps, rate=2e-3, every=max(1, steps // 6), patience=3, architecture=architecture,
                     losses=(loss,))
     judging = dataclasses.replace(data, recipe=recipe, built=None, notes={})

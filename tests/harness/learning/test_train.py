@@ -16,12 +16,14 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from benchmarks.corpora import corpora  # noqa: E402
 from harness.learning import train  # noqa: E402
 from harness.learning.train import Pace  # noqa: E402
 from metrics import registry  # noqa: E402
 from metrics.errors import MissingResource  # noqa: E402
 from metrics.metric import GROUP  # noqa: E402
 from metrics.models import checkpoint  # noqa: E402
+from metrics.models.device import Machine  # noqa: E402
 from metrics.models.service import Choice, Models  # noqa: E402
 from metrics.training import trainables  # noqa: E402
 from tests.conftest import ROOT, Invoke, make_item  # noqa: E402
@@ -119,11 +121,23 @@ def test_training_resumes_and_existing_weights_are_kept(
     before = (trained(home) / "model.safetensors").stat().st_mtime_ns
     assert "already trained by the same command" in invoke(*command).out
     assert (trained(home) / "model.safetensors").stat().st_mtime_ns == before
+    assert "100 steps" in invoke(*command, "--eight-bits").out
+    assert json.loads((trained(home) / "card.json").read_text())["eight_bits"]
     invoke(*command, "--seed", "1")
     assert checkpoint.read("follows", trained(home)).digest != digest
     corpus.write_text("".join(corpus.read_text().splitlines(keepends=True)[:-1]))
     assert "100 steps" in invoke(*command, "--seed", "1", "--out", tmp_path / "mine").out, "a changed corpus"
     assert {path.name for path in (tmp_path / "mine").iterdir()} == {"card.json", "config.json", "model.safetensors"}
+
+
+def test_all_processes_of_a_training_run_have_one_fingerprint(corpus: Path, home: Path, tiny_encoder: Path) -> None:
+    fingerprints = set()
+    for device in ("cuda:0", "cuda:1"):
+        request = train.Request(str(tiny_encoder), corpora=(str(corpus),), device="cpu")
+        plan = train.plan("follows", request, home, lambda name: corpora.load(name, home))
+        plan.models.machine = Machine((device,), "bf16")
+        fingerprints.add(plan.fingerprint)
+    assert len(fingerprints) == 1
 
 
 def test_user_errors_are_one_line(command: list[str], follows: Any, monkeypatch: pytest.MonkeyPatch, invoke: Invoke,

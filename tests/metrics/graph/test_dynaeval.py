@@ -107,11 +107,15 @@ def test_dynaeval_against_its_formulas_as_loops(published: bool) -> None:
 
 
 @pytest.mark.usefixtures("one_thread")
-def test_s_dicoh_by_the_recipe_of_the_paper(tmp_path: Path, tiny_encoder: Path) -> None:
+def test_s_dicoh_by_the_recipe_of_the_paper(tmp_path: Path, tiny_encoder: Path,
+                                            capsys: pytest.CaptureFixture[str]) -> None:
+    def trained() -> tuple[Models, Any]:
+        return tiny_weights.by_paper(f"s-dicoh[words={tmp_path}/words.txt]", tmp_path, tiny_encoder, "batch=4",
+                                     "hidden=3", "size=2")
+
     torch.manual_seed(0)
     (tmp_path / "words.txt").write_text("4 2\ntea 3 4\nrain 0 5\nhello 1 2\nyou 8 6\n")
-    models, metric = tiny_weights.by_paper(f"s-dicoh[words={tmp_path}/words.txt]", tmp_path, tiny_encoder, "batch=4",
-                                           "hidden=3", "size=2")
+    models, metric = trained()
     network = models.trained("s-dicoh-paper", DialogueWords, str(tiny_encoder))
     items = [Item("two", (Utterance("A", "hello you"), Utterance("B", "Tea, moon")), None),
              Item("one", dialogue("A:hello"), None), Item("nothing known", dialogue("A:moon B:sun"), None),
@@ -128,6 +132,11 @@ def test_s_dicoh_by_the_recipe_of_the_paper(tmp_path: Path, tiny_encoder: Path) 
     expected = network.score(summed(network.utterances, network.weigh_utterances, utterances))
     assert scores[0] == pytest.approx(expected.item(), abs=1e-5)
     assert signature(metric, models)["vectors"].startswith("words.txt@")
+    (tmp_path / "words.txt").write_text("1 2\ntea 4 3\n")
+    with pytest.raises(MissingResource, match=r"were trained with vectors words\.txt@.* but the run uses words\.txt@"):
+        metric.score(items, Models(tmp_path, Choice(device="cpu")))
+    trained()
+    assert "already trained" not in capsys.readouterr().out
 
 
 @pytest.mark.usefixtures("one_thread")

@@ -161,12 +161,13 @@ def test_eight_bits_round_to_the_nearest_step() -> None:
     assert bool(((read - matrix).abs().amax(1) <= matrix.abs().amax(1) * 0.0046).all())
     weights = {"vector": torch.tensor([0.5, -2.5]), "small": torch.ones(3, 3), "whole": torch.tensor([7]),
                "large": torch.tensor([1e6]), "matrix": torch.ones(64, 64), "lost": torch.full((64, 64), torch.nan),
-               "many": torch.ones(4, 64, 64), "none": torch.zeros(0)}
+               "many": torch.ones(4, 64, 64), "none": torch.zeros(0),
+               "norm.scale": torch.ones(3)}
     stored = checkpoint.packed(weights, eight_bits=True)
     assert {name: tensor.dtype for name, tensor in stored.items()} == {
         "vector": torch.float16, "small": torch.float16, "whole": torch.int64, "large": torch.float32,
         "matrix": torch.int8, "matrix.scale": torch.float16, "lost": torch.float32, "many": torch.int8,
-        "many.scale": torch.float16, "none": torch.float32}
+        "many.scale": torch.float16, "none": torch.float32, "norm.scale": torch.float16}
     read = checkpoint.unpacked(stored)
     assert read.keys() == weights.keys()
     for name, tensor in weights.items():

@@ -93,6 +93,8 @@ def test_auto_is_resolved(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(device.platform, "system", lambda: "Windows")
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     assert machine("auto").devices == ("cuda:0",)
+    monkeypatch.setenv("LOCAL_RANK", "3")
+    assert machine("auto").devices == ("cuda:3",), "one GPU per process"
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     assert machine("auto").devices == ("cpu",), "without torch"
 

@@ -213,5 +213,6 @@ def test_options_with_their_own_weights() -> None:
         ("mme-tcm[graph=conceptnet]", "mme-tcm-conceptnet"), ("s-dicoh[negatives=ss]", "s-dicoh-negatives-ss"),
         ("dynaeval[speakers=3]", "dynaeval-speakers-3"), ("grade[khop=false]", "grade-no-khop"),
         ("grade[first=3,second=0]", "grade-n3-0"), ("grade[weighted=false]", "grade-unweighted"),
+        ("grade[tagger=nltk]", "grade-nltk-keywords"),
     ):
         assert trainables.choose(requested).weights == name

@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -69,6 +70,9 @@ def test_the_body_or_its_adapters_are_trained(rank: int, prefixes: set[str], dat
     names = checkpoint.learned(contrast(data, (TOY, TOY)).network)
     assert {name.partition(".")[0] for name in names} == prefixes
     assert not any("pooler" in name for name in names)
+    data.built, data.recipe = None, dataclasses.replace(TINY, rank=2, checkpointing=True)
+    with pytest.raises(BadOption, match="no effect with adapters"):
+        built(data)
 
 
 def test_each_example_is_judged_by_its_output(data: TrainingData) -> None:
@@ -102,6 +106,9 @@ def test_the_trained_transformer_is_an_encoder(data: TrainingData) -> None:
     assert fitted.steps == 4
     assert np.abs(after.sentences(["do you like tea"]) - before).max() > 1e-3
     np.testing.assert_allclose(after.sentences(["do you like tea"]), expected, rtol=1e-2, atol=2e-3)  # float16
+    data.encoder, data.built = "+dialogue", None
+    with pytest.raises(BadOption, match=r"already has weights of dialogue.*; use --encoder .*tiny-encoder$"):
+        built(data)
 
 
 def test_deb_from_pretraining_to_a_score(tmp_path: Path, command: Callable[..., int], tiny_encoder: Path,
@@ -119,6 +126,8 @@ def test_deb_from_pretraining_to_a_score(tmp_path: Path, command: Callable[..., 
     assert command(*settings) == 0
     assert "resuming an interrupted training run" in capsys.readouterr().err
     assert checkpoint.read("deb-paper", whole.folder).digest == whole.digest
+    assert command(*settings, "--set", "rank=2") == 2
+    assert "give both trainings the same rank" in capsys.readouterr().err
     requested = f"deb[recipe=paper,encoder={tiny_encoder}]"
     chosen = registry.choose(requested).metric
     assert chosen.card.system == "same method, smaller model"
@@ -202,6 +211,7 @@ def test_settings() -> None:
     epochs = Recipe((), 1, batch=4, accumulate=2, epochs=3)
     assert epochs.with_settings(["epochs=1.5"]).over(80).steps == 15
     assert epochs.with_settings(["steps=20"]).over(80).steps == 20
+    assert Recipe((), 1, epochs=3).over(1280).steps == 30, "batches of 128 by default"
 
 
 def test_a_batch_that_does_not_fit_is_halved(command: Callable[..., int], monkeypatch: pytest.MonkeyPatch,
@@ -220,12 +230,24 @@ def test_a_batch_that_does_not_fit_is_halved(command: Callable[..., int], monkey
 
 @pytest.mark.slow
 def test_two_processes_train_together(tmp_path: Path, tiny_encoder: Path) -> None:
-    command = [sys.executable, "-m", "accelerate.commands.launch", "--cpu", "--num_processes", "2", "--num_machines",
-               "1", "--mixed_precision", "no", "--dynamo_backend", "no", "-m", "harness", "train", "deb", "--recipe",
-               "pretrain", "--minutes", "0", "--set", "batch=4", "--set", "every=2", "--encoder", str(tiny_encoder),
-               "--corpus", str(tiny_weights.corpus_file(tmp_path)), "--home", str(tmp_path), "--device", "cpu"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=200, check=False,
-                          env={**os.environ, "OMP_NUM_THREADS": "1"})
-    assert done.returncode == 0, done.stderr[-2000:]
+    """Both stop, resume or start again, also if one has lost its state, and neither repeats a completed one."""
+    def launched(*words: str) -> str:
+        command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2", "-m",
+                   "harness", "train", "deb", "--recipe", "pretrain", "--steps", "4", "--set", "batch=4", "--set",
+                   "every=2", "--encoder", str(tiny_encoder), "--corpus", str(tiny_weights.corpus_file(tmp_path)),
+                   "--home", str(tmp_path), "--device", "cpu", *words]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=200, check=False,
+                              env={**os.environ, "OMP_NUM_THREADS": "1"})
+        assert done.returncode == 0, done.stderr[-2000:]
+        return done.stdout + done.stderr
+
+    for lost, steps in ((False, ["4", "4"]), (True, ["2", "2", "4", "4"])):
+        launched("--fresh", "--minutes", "0")
+        second, _ = sorted((tmp_path / "training").glob("*.state"))
+        if lost:
+            second.unlink()
+        assert sorted(re.findall(r"step (\d) of 4,", launched())) == steps
+        assert not list((tmp_path / "training").glob("*.state"))
+    assert launched().count("already trained by the same command") == 2
     (folder,) = (tmp_path / "checkpoints" / "deb-pretrain").iterdir()
-    assert checkpoint.read("deb-pretrain", folder).card["steps"] == 2
+    assert checkpoint.read("deb-pretrain", folder).card["steps"] == 4
