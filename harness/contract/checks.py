@@ -118,7 +118,7 @@ def case(items: Sequence[Item], level: Level, trial: Trial) -> str:
 
 def missing(trial: Trial) -> str:
     """An item that lacks what the metric needs scores NaN."""
-    lacks = {"references": ("without references", "blank reference", "bare"), "context": ("without context", "bare"),
+    lacks = {"references": ("without references", "bare"), "context": ("without context", "bare"),
              "facts": ("bare",)}
     needs = trial.metric.card.needs
     if not needs:
@@ -182,9 +182,15 @@ def repeated(trial: Trial) -> str:
 def offline(trial: Trial) -> str:
     """Without a network the scores are the same, or the metric refuses."""
     dataset, before = trial.first
+    return without_network(
+        lambda: trial.compare(dataset.items, before, trial.scored(dataset), "without the network"))
+
+
+def without_network(compared: Callable[[], str]) -> str:
+    """Return the outcome of a comparison; raise Broken if the metric opens a connection during it."""
     with _no_network() as requested:
         try:
-            text = trial.compare(dataset.items, before, trial.scored(dataset), "without the network")
+            text = compared()
         except (CannotScore, MissingResource) as error:
             raise Note(f"has no scores without the network: {error}") from error
         except Exception as error:  # raised by the metric because its connection was refused
@@ -201,7 +207,7 @@ def offline(trial: Trial) -> str:
 def _no_network() -> Iterator[set[str]]:
     """Refuse every connection of this process, and record the addresses."""
     requested: set[str] = set()
-    original = socket.socket.connect
+    original, original_sendto = socket.socket.connect, socket.socket.sendto
 
     def refuse(host: Any, port: Any = "", *_: Any, **__: Any) -> None:
         requested.add(f"{host}:{port}")
@@ -212,7 +218,12 @@ def _no_network() -> Iterator[set[str]]:
             refuse(*address)
         original(connection, address)
 
-    with (mock.patch.multiple(socket.socket, connect=connect, connect_ex=connect),
+    def sendto(connection: socket.socket, *arguments: Any) -> int:
+        if connection.family in (socket.AF_INET, socket.AF_INET6):
+            refuse(*arguments[-1])
+        return original_sendto(connection, *arguments)
+
+    with (mock.patch.multiple(socket.socket, connect=connect, connect_ex=connect, sendto=sendto),
           mock.patch.object(socket, "getaddrinfo", refuse)):
         yield requested
 

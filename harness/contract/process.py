@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.contract import run_check, uncached
-from harness.contract.checks import CHECKS
+from harness.contract.checks import CHECKS, without_network
 from harness.contract.trial import Finding, Trial
 from metrics import registry
 from metrics.errors import BrokenPlugin, MetricError, WorkerFailed
@@ -72,9 +72,15 @@ def main() -> None:
 
 
 def _elsewhere(trial: Trial, before: Any) -> str:
-    """Score the first dataset of the sample, and compare the scores with those of another process, if any."""
+    """Score the first dataset of the sample; without a network, if the scores of another process are given.
+
+    A process of its own has not cached what an earlier one has downloaded.
+    """
+    if before:
+        return without_network(lambda: trial.compare(
+            trial.first[0].items, columns_of(before), trial.first[1], "in another process, without the network"))
     dataset, scores = trial.first
-    return trial.compare(dataset.items, columns_of(before) if before else scores, scores, "in another process")
+    return trial.compare(dataset.items, scores, scores, "in another process")
 
 
 if __name__ == "__main__":

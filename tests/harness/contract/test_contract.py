@@ -191,6 +191,17 @@ def test_a_score_that_depends_on_hashes_is_found(tmp_path: Path, invoke: Invoke,
     assert last == "the contract is broken: 1 of 2 checks failed"
 
 
+def test_a_metric_that_downloads_only_once_is_found(tmp_path: Path, invoke: Invoke,
+                                                    monkeypatch: pytest.MonkeyPatch) -> None:
+    only(monkeypatch, "repeated runs", "network off")
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        odd = runs.metric(tmp_path, "odd", "import socket\nif not hasattr(socket, 'fetched'):\n"
+                          f"    socket.fetched = socket.create_connection({server.getsockname()}, timeout=5)")
+        *others, found, _ = invoke("check", odd, status=1).out.splitlines()
+    assert [finding.split()[0] for finding in others] == ["ok", "ok"]
+    assert "connects to 127.0.0.1" in found
+
+
 def test_checks_that_break_for_one_reason_are_shown_once(tmp_path: Path, invoke: Invoke,
                                                          monkeypatch: pytest.MonkeyPatch) -> None:
     only(monkeypatch, "whitespace only", "permuted items", "an item alone")
