@@ -1,6 +1,7 @@
 """Recompute the numbers of a bundle.
 
     scores of the bundle and ratings here    ->  correlations, their intervals and p
+    scores computed again, if possible       ->  correlations, which should be the same
     these, or else the packed correlations   ->  values on the boards, ranks among all packed rows
 
 A dataset is available here if its items and ratings have the fingerprints of the bundle. A name in a bundle never loads
@@ -9,11 +10,14 @@ a path or another library, and no model is fetched for it.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+
+import numpy as np
 
 from benchmarks import registry as datasets
 from benchmarks.dataset import Dataset
@@ -21,13 +25,14 @@ from benchmarks.errors import BenchmarkError, plural
 from benchmarks.storage.store import ratings_fingerprint
 from benchmarks.tables import private
 from harness.bundle import Bundle, heading, scores_of
-from harness.results.differences import COMPARED, key_of
+from harness.results.differences import COMPARED, distance, key_of
 from harness.results.entries import BoardId
-from harness.results.rows import Correlation, RankingRow, Results
+from harness.results.rows import ColumnKey, Correlation, RankingRow, Results
 from harness.run import correlate, environment, plan
 from harness.run.correlate import Judged
 from harness.run.rank import RULES, Target, boards, by_column, over, unseen
 from harness.run.settings import Settings
+from harness.statistics.panel import Vector
 from harness.statistics.rank_intervals import rank
 from harness.verification import rescoring
 from harness.verification.rescoring import How
@@ -56,7 +61,9 @@ def recompute(bundle: Bundle, home: Path, ratings: Path | None, how: How, named:
     if not here:
         metrics, notes = [], []
     points = [rescoring.rescore(packed, dataset, metrics, models, notes) for dataset in here.values()]
-    correlations = [row for dataset in here.values() for row in _correlations(packed, dataset)]
+    exact = {metric.packed.name for metric in metrics if metric.exact}
+    correlations = [row for dataset, (_, again) in zip(here.values(), points, strict=True)
+                    for row in _correlations(packed, dataset, again.scores, exact)]
     ranking, ranks = _ranking(packed, here, correlations)
     names = {entry.name for entry in packed.metrics}
     before = Results(packed.run, [entry for entry in packed.datasets if entry.name in here],
@@ -99,14 +106,29 @@ def load(bundle: Results, home: Path, ratings: Path | None) -> tuple[dict[str, D
             [f"not here: {name}: {reason}" for name, reason in absent.items()])
 
 
-def _correlations(bundle: Results, dataset: Dataset) -> Iterator[Correlation]:
-    """Correlate packed scores with the ratings here; fields that depend on the ratings alone stay as packed."""
-    packed = {key_of(row): row for row in bundle.correlations}
+def _correlations(bundle: Results, dataset: Dataset, again: Mapping[ColumnKey, Vector], exact: Collection[str],
+                  ) -> Iterator[Correlation]:
+    """Correlate packed scores with the ratings here; fields that depend on the ratings alone stay as packed.
+
+    The packed value must also be that of the scores computed `again`, since tiny changes can break many ties in favour
+    of the raters. Rounding moves it by about 1 / n if close scores swap, which is allowed unless a metric is `exact`.
+    """
+    packed, scores = {key_of(row): row for row in bundle.correlations}, scores_of(bundle, dataset)
+    again = {key: again.get(key, values) for key, values in scores.items()}
     qualities = _judged(bundle, dataset)
-    points = replace(correlate.item_scores(dataset, qualities, {}), scores=scores_of(bundle, dataset))
-    for target in correlate.targets(points, qualities):
-        for row in correlate.correlations(target):
-            yield replace(packed.get(key_of(row), row), value=row.value, p=row.p, low=row.low, high=row.high, n=row.n)
+    points = correlate.item_scores(dataset, qualities, {})
+
+    def correlated(scores: Mapping[ColumnKey, Vector]) -> list[Correlation]:
+        return [row for target in correlate.targets(replace(points, scores=scores), qualities)
+                for row in correlate.correlations(target)]
+
+    rows = correlated(scores)
+    equal = all(np.array_equal(again[key], values, equal_nan=True) for key, values in scores.items())
+    for row, other in zip(rows, rows if equal else correlated(again), strict=True):
+        old, value = packed.get(key_of(row), row), row.value
+        if not abs(value - other.value) <= (0 if row.metric in exact else TOLERANCE + 1 / max(row.n, 1)):
+            value = max(value, other.value, key=functools.partial(distance, old.value))
+        yield replace(old, value=value, p=row.p, low=row.low, high=row.high, n=row.n)
 
 
 def _judged(bundle: Results, dataset: Dataset) -> tuple[Judged, ...]:

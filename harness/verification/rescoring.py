@@ -30,11 +30,15 @@ CARD = ("columns", "needs", "levels", "scope", "learned_on")
 
 
 class InstalledMetric(NamedTuple):
-    """A metric of a bundle that is installed here: its packed entry, the entry made here, and the metric."""
+    """A metric of a bundle that is installed here: its packed entry, the entry made here, and the metric.
+
+    `exact` metrics use no model, so that their scores are the same on every machine.
+    """
 
     packed: MetricEntry
     here: MetricEntry
     chosen: Chosen
+    exact: bool
 
 
 def metrics_here(bundle: Results, models: Models, how: How, more: Sequence[str], notes: list[str],
@@ -47,14 +51,15 @@ def metrics_here(bundle: Results, models: Models, how: How, more: Sequence[str],
     metrics = []
     for entry in bundle.metrics:
         chosen, reason = _same(entry, models, bundle.run.seed, named)
+        exact = chosen is not None and not any(
+            part.card.models or checkpoints(part) for part in inputs(chosen.metric))
         if chosen is not None and how != "always":
-            uses_model = any(part.card.models or checkpoints(part) for part in inputs(chosen.metric))
-            reason = "not requested" if how == "never" else "uses a model; add --rescore always" if uses_model else ""
+            reason = "not requested" if how == "never" else "" if exact else "uses a model; add --rescore always"
         notes.append(f"not scored again: {entry.name}: {reason}" if reason else f"scored again: {entry.name}")
         if chosen is not None and not reason:
             card = entries.metric_entry(chosen, models)
             here = replace(entry, **{name: getattr(card, name) for name in CARD})
-            metrics.append(InstalledMetric(entry, here, chosen))
+            metrics.append(InstalledMetric(entry, here, chosen, exact))
     return metrics
 
 

@@ -1,0 +1,65 @@
+"""Recomputing bundles: forged bundles differ, and honest ones from another machine do not."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from harness import bundle
+from harness.bundle import Bundle
+from harness.results.differences import TableDifference, compare, key_of
+from harness.results.rows import Results
+from harness.statistics.panel import Vector
+from harness.verification import bundles, rescoring
+from harness.verification.rescoring import How
+from tests.suite_run import SuiteRun
+
+
+def differences(results: Results, home: Path, how: How = "always") -> dict[str, TableDifference]:
+    """Return the differences of each table of a bundle with these results."""
+    recomputed = bundles.recompute(Bundle("made", results), home, None, how, ())
+    tables = compare(recomputed.before, recomputed.after, recomputed.tables, recomputed.tolerance)
+    return {table.table: table for table in tables}
+
+
+def packed(run: SuiteRun, home: Path, metric: str, change: Callable[[str, Vector], Vector]) -> Results:
+    """Pack a metric with changed scores of each dataset, and with the correlations and boards of these scores."""
+    results = bundle.of(run.results, [metric], "made").results
+    points = [replace(table, scores={key: change(table.dataset, values) for key, values in table.scores.items()})
+              for table in results.points]
+    for _ in range(2):  # ranks follow from the values on the boards
+        recomputed = bundles.recompute(Bundle("made", replace(results, points=points)), home, None, "never", ()).after
+        ranking = {key_of(row): row for row in (*results.ranking, *recomputed.ranking)}
+        results = replace(results, correlations=recomputed.correlations, ranking=tuple(ranking.values()))
+    return replace(results, points=points)
+
+
+def test_ties_broken_in_favour_of_raters_are_differences(suite_run: SuiteRun, home: Path,
+                                                         monkeypatch: pytest.MonkeyPatch) -> None:
+    """The scores differ by less than the tolerance, the correlations by far more, with or without a model."""
+    ratings = {table.dataset: np.nanmean([means / np.nanmax(means) for means in table.human.values()], axis=0)
+               for table in suite_run.results.points}
+    forged = packed(suite_run, home, "distinct", lambda dataset, values: values + 0.0009 * ratings[dataset])
+    assert all(table.equal for table in differences(forged, home, "never").values())
+    for parts in ((), ("weights",)):
+        monkeypatch.setattr(rescoring, "checkpoints", lambda _, parts=parts: parts)
+        found = differences(forged, home)
+        assert found["points"].equal
+        assert max(difference.size for difference in found["correlations"].fields) > 0.2
+        assert not found["ranking"].equal
+
+
+def test_rounding_of_models_is_no_difference(suite_run: SuiteRun, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On another machine, close scores of a model can swap; without a model, scores do not change."""
+    def swapped(dataset: str, values: Vector) -> Vector:
+        order, changed = np.argsort(values), values.copy()
+        closest = int(np.diff(values[order]).argmin())
+        changed[order[[closest, closest + 1]]] = values[order[[closest + 1, closest]]]
+        return changed if dataset == "persona-usr" else values
+
+    honest = packed(suite_run, home, "random", swapped)
+    assert not differences(honest, home)["correlations"].equal
+    monkeypatch.setattr(rescoring, "checkpoints", lambda _: ("weights",))
+    assert all(table.equal for table in differences(honest, home).values())
