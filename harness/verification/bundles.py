@@ -31,7 +31,9 @@ from harness.results.rows import ColumnKey, Correlation, RankingRow, Results
 from harness.run import correlate, environment, plan
 from harness.run.correlate import Judged
 from harness.run.rank import RULES, Target, boards, by_column, over, unseen
-from harness.run.settings import Settings
+from harness.run.settings import Settings, additional_statistics
+from harness.statistics import LEVEL_NAMES, STATISTIC_NAMES
+from harness.statistics.estimates import full_name
 from harness.statistics.panel import Vector
 from harness.statistics.rank_intervals import rank
 from harness.verification import rescoring
@@ -39,6 +41,8 @@ from harness.verification.rescoring import How
 from metrics.models.service import Choice, Models
 
 TOLERANCE = 0.001
+ADDITIONAL = {full_name(*pair): pair for pair in additional_statistics(STATISTIC_NAMES, LEVEL_NAMES)}
+"""The statistics that are computed on request, each with its level, by their names in the results."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,12 +119,13 @@ def _correlations(bundle: Results, dataset: Dataset, again: Mapping[ColumnKey, V
     """
     packed, scores = {key_of(row): row for row in bundle.correlations}, scores_of(bundle, dataset)
     again = {key: again.get(key, values) for key, values in scores.items()}
-    qualities = _judged(bundle, dataset)
+    qualities, named = _judged(bundle, dataset), bundle.run.options.get("statistics")
+    statistics = [pair for name, pair in ADDITIONAL.items() if isinstance(named, list) and name in named]
     points = correlate.item_scores(dataset, qualities, {})
 
     def correlated(scores: Mapping[ColumnKey, Vector]) -> list[Correlation]:
         return [row for target in correlate.targets(replace(points, scores=scores), qualities)
-                for row in correlate.correlations(target)]
+                for row in correlate.correlations(target, (*correlate.DEFAULT, *statistics))]
 
     rows = correlated(scores)
     equal = all(np.array_equal(again[key], values, equal_nan=True) for key, values in scores.items())

@@ -9,11 +9,13 @@ import pytest
 
 from harness import bundle
 from harness.bundle import Bundle
+from harness.results import files
 from harness.results.differences import TableDifference, compare, key_of
 from harness.results.rows import Results
 from harness.statistics.panel import Vector
 from harness.verification import bundles, rescoring
 from harness.verification.rescoring import How
+from tests.conftest import Invoke
 from tests.suite_run import SuiteRun
 
 
@@ -63,3 +65,16 @@ def test_rounding_of_models_is_no_difference(suite_run: SuiteRun, home: Path, mo
     assert not differences(honest, home)["correlations"].equal
     monkeypatch.setattr(rescoring, "checkpoints", lambda _: ("weights",))
     assert all(table.equal for table in differences(honest, home).values())
+
+
+def test_additional_statistics_are_recomputed(home: Path, tmp_path: Path, invoke: Invoke) -> None:
+    added = ("--statistic", "roc-auc", "--statistic", "spearman", "--level", "items", "--level", "within-contexts")
+    invoke("run", "--data", "sample", "--dataset", "persona-usr", "--metric", "length", "--draws", "0",
+           *added, "--out", tmp_path)
+    results = bundle.of(files.read(tmp_path), (), "made").results
+    assert {row.statistic for row in results.correlations} > {
+        "roc-auc", "roc-auc within-contexts", "spearman within-contexts"}
+    assert all(table.equal for table in differences(results, home).values())
+    for named in (None, "roc-auc within-contexts", [["roc-auc"], 1, "unknown"]):
+        run = replace(results.run, options={**results.run.options, "statistics": named})
+        assert len(differences(replace(results, run=run), home)["correlations"].gone) == 18
