@@ -1,5 +1,6 @@
 """Recomputing bundles: forged bundles differ, and honest ones from another machine do not."""
 
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -11,7 +12,9 @@ from harness import bundle
 from harness.bundle import Bundle
 from harness.results import files
 from harness.results.differences import TableDifference, compare, key_of
+from harness.results.entries import BoardId, fitted
 from harness.results.rows import Results
+from harness.run.rank import ranking, unseen
 from harness.statistics.panel import Vector
 from harness.verification import bundles, rescoring
 from harness.verification.rescoring import How
@@ -33,8 +36,8 @@ def packed(run: SuiteRun, home: Path, metric: str, change: Callable[[str, Vector
               for table in results.points]
     for _ in range(2):  # ranks follow from the values on the boards
         recomputed = bundles.recompute(Bundle("made", replace(results, points=points)), home, None, "never", ()).after
-        ranking = {key_of(row): row for row in (*results.ranking, *recomputed.ranking)}
-        results = replace(results, correlations=recomputed.correlations, ranking=tuple(ranking.values()))
+        rows = {key_of(row): row for row in (*results.ranking, *recomputed.ranking)}
+        results = replace(results, correlations=recomputed.correlations, ranking=tuple(rows.values()))
     return replace(results, points=points)
 
 
@@ -78,3 +81,37 @@ def test_additional_statistics_are_recomputed(home: Path, tmp_path: Path, invoke
     for named in (None, "roc-auc within-contexts", [["roc-auc"], 1, "unknown"]):
         run = replace(results.run, options={**results.run.options, "statistics": named})
         assert len(differences(replace(results, run=run), home)["correlations"].gone) == 18
+
+
+def test_only_fitted_metrics_are_ranked_without_all_targets(suite_run: SuiteRun, home: Path) -> None:
+    """The datasets are not available here, so that the ranks follow from the packed correlations."""
+    report = suite_run.results
+    datasets = [replace(entry, origin="imported") for entry in report.datasets]
+    metrics = [replace(entry, learned_on=("fed-turn",)) for entry in report.metrics if entry.name == "distinct"]
+    targets = frozenset((entry.name, quality.name) for entry in datasets if entry.split == "dev"
+                        for quality in entry.qualities)
+    rows = ranking(BoardId("dev"), "real", targets, unseen(report.correlations, metrics, datasets),
+                   fitted(metrics, datasets))
+    honest = replace(bundle.of(report, ["distinct"], "made").results, datasets=datasets, metrics=metrics,
+                     ranking=tuple(rows), points=())
+    assert any(row.metric == "distinct" and row.rank and row.covered < row.targets for row in honest.ranking)
+    assert all(table.equal for table in differences(honest, home).values())
+    kept = [row for row in honest.correlations if row.dataset != "fed-turn"]
+    forged = replace(honest, metrics=[replace(metrics[0], learned_on=())], correlations=kept)
+    found = differences(forged, home)["ranking"].fields
+    assert {(change.field, str(change.after)) for change in found} == {("value", "nan"), ("rank", "None")}
+    forged = replace(honest, correlations=[row for row in kept if row.dataset != "persona-usr"])
+    assert {change.field for change in differences(forged, home)["ranking"].fields} == {"value", "rank", "covered"}
+
+
+def test_corrected_correlations_and_cards_are_recomputed(suite_run: SuiteRun, home: Path) -> None:
+    results = bundle.of(suite_run.results, ["bleu"], "made").results
+    correlations = [replace(row, corrected=row.corrected + 0.1) for row in results.correlations]
+    known = sum(math.isfinite(row.corrected) for row in correlations)
+    metrics = [replace(entry, title="Best", system="inspired", family="control") for entry in results.metrics]
+    for how in ("auto", "never"):
+        found = differences(replace(results, correlations=correlations, metrics=metrics), home, how)
+        assert [change.field for change in found["correlations"].fields] == ["corrected"] * known
+        assert {change.field for change in found["metrics"].fields} == {"title", "system", "family"}
+    plain = [replace(row, corrected=math.nan) for row in results.correlations]
+    assert differences(replace(results, correlations=plain), home)["correlations"].equal
