@@ -51,7 +51,9 @@ def write(outcome: Outcome, out: Path) -> tuple[Results, Exhibit]:
         "correlation": [("submission", *(entry.name for entry in submitted)), *(
             (entry.name, *row) for entry, row in zip(submitted, outcome.correlation.round(6).tolist(), strict=True))]}
     files = {f"{name}.csv": exhibits.csv_of(rows) for name, rows in tables.items()}
-    _put(made, shown, {**files, "pairs.parquet": _pairs(outcome), "audit.jsonl": audit_log(outcome, out),
+    pairs = [compared(*target, [entry.name for entry in submitted], "spearman", "williams", tests)
+             for target, tests in outcome.pairs.items()]
+    _put(made, shown, {**files, "pairs.parquet": packed(pairs, Comparisons), "audit.jsonl": audit_log(outcome, out),
                        "announcement.md": announcement(outcome)}, out)
     return made, shown
 
@@ -93,12 +95,6 @@ def _decisions(outcome: Outcome) -> Iterator[dict[str, object]]:
                "rank": ranks.get(entry.name), "remarks": list(entry.remarks)}
 
 
-def _pairs(outcome: Outcome) -> bytes:
-    names = [entry.name for entry in outcome.entries.entries]
-    return packed([compared(*target, names, "spearman", "williams", tests) for target, tests in outcome.pairs.items()],
-                  Comparisons)
-
-
 def announcement(outcome: Outcome) -> bytes:
     """Return the announcement of a ranking, in Markdown for the organiser to edit."""
     rules, table = outcome.rules, official(outcome)
@@ -126,8 +122,7 @@ def receipts(outcome: Outcome) -> tuple[Results, Exhibit]:
     rows = tuple((entry.team, str(entry.number), str(entry.about.date or ""), entry.sha256)
                  for entry in outcome.entries.entries)
     grids = (Grid("receipts", "Accepted submissions, with the sha256 of the unpacked files",
-                  ("team", "submission", "date", "sha256"), rows),
-             refused_table(outcome))
+                  ("team", "submission", "date", "sha256"), rows), refused_table(outcome))
     return report, Exhibit(
         name="challenge", kind="challenge", title=rules.name, command=command(rules),
         lead=f"{plural(len(rows), 'submission')} accepted, {counted(outcome.refused, outcome.at_receipt)}. Scores and "

@@ -94,10 +94,6 @@ def _time(line: Mapping[str, Any]) -> datetime.datetime:
     return datetime.datetime.fromisoformat(line["time"])
 
 
-def _locked(folder: Path) -> SoftFileLock:
-    return SoftFileLock(folder / f"{FILE}.lock", timeout=LOCK_TIMEOUT)
-
-
 def _append(folder: Path, log: Log, line: Mapping[str, Any]) -> None:
     path = folder / FILE
     before = path.read_bytes() if path.is_file() else b""
@@ -118,7 +114,7 @@ def inputs(rules: Rulebook, field: Ground) -> dict[str, str]:
 
 def freeze(folder: Path, home: Path, phase: str, now: datetime.datetime) -> int:
     """Freeze a phase, so that only its present submissions are ranked; return their number."""
-    with _locked(folder):
+    with SoftFileLock(folder / f"{FILE}.lock", timeout=LOCK_TIMEOUT):
         log, rules = read(folder), rulebook.read(folder, phase)
         if log.of("frozen", rules.phase):
             raise BadConfig(f"{rules.name} is already frozen")
@@ -139,7 +135,7 @@ def receive(folder: Path, home: Path, file: Path, team: str, *, phase: str = "",
 
     With `dry`, nothing is kept or logged.
     """
-    with _locked(folder):
+    with SoftFileLock(folder / f"{FILE}.lock", timeout=LOCK_TIMEOUT):
         log, phases = read(folder), rulebook.phases(folder)
         rules = (_phase_of(phases, log, file, column, home, now.date()) if len(phases) > 1 and not phase else
                  rulebook.read(folder, phase))

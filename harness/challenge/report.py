@@ -67,8 +67,7 @@ def _metrics(outcome: Outcome) -> Iterator[MetricEntry]:
 def _ranking(outcome: Outcome, correlations: Sequence[Correlation]) -> Iterator[RankingRow]:
     """Yield the boards; those of the challenge's statistic have the intervals and letters of its ranking."""
     rules, origin = outcome.rules, outcome.ground.fields[0].dataset.kind
-    ranks = {rule: dict(zip(outcome.teams, standings, strict=True))
-             for rule, standings in outcome.ranks.items()}
+    ranks = {rule: dict(zip(outcome.teams, standings, strict=True)) for rule, standings in outcome.ranks.items()}
     lettered = {rule: readable(standings) for rule, standings in outcome.ranks.items()}
     for row in ranking(BoardId(rules.rule), origin, outcome.ground.targets, correlations):
         if row.statistic == full_name(rules.statistic, rules.level):

@@ -135,8 +135,7 @@ def part_of(rules: Rulebook) -> str:
 def _lead(outcome: Outcome) -> str:
     rules, ground = outcome.rules, outcome.ground
     part = " on the public part" if ground.public and rules.counts == "best" else ""
-    return (f"{plural(len(outcome.chosen), 'team')} with "
-            f"{plural(len(outcome.entries.entries), 'submission')} on "
+    return (f"{plural(len(outcome.chosen), 'team')} with {plural(len(outcome.entries.entries), 'submission')} on "
             f"{plural(len(ground.fields), 'dataset')} and {plural(len(ground.targets), 'target')}; "
             f"{counted(outcome.refused, outcome.at_receipt)}. Ranked {rule_of(rules)}; each team's {rules.counts} "
             f"submission{part} counts.{part_of(rules)} {winner(outcome)}.")

@@ -74,8 +74,8 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _computed(tables: Sequence[TableDifference]) -> bool:
-    """Return True if anything but ranks was recomputed; ranks follow from packed correlations too."""
-    return any(table.common for table in tables if table.table != "ranking") or not all(
+    """Return True if anything but cards and ranks was recomputed; these need no dataset."""
+    return any(table.common for table in tables if table.table not in ("metrics", "ranking")) or not all(
         table.equal for table in tables)
 
 

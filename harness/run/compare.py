@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from benchmarks.dataset import Dataset
 from harness.results.cache import Cache, digest
 from harness.results.item_scores import labels
 from harness.results.rows import ColumnKey, Comparisons, Reliability, Target
@@ -60,7 +61,12 @@ class Verdicts:
         return pooled.better(parts, weights([dataset for dataset, _ in keys], rule))
 
 
-def reliability(target: TargetData, seed: int, cache: Cache, source: str = "") -> tuple[Reliability, ...]:
+def source(dataset: Dataset) -> str:
+    """Return the source of a dataset's votes, by which their random draws are seeded; users may rename their tables."""
+    return dataset.fingerprint if dataset.card.split == "own" else dataset.card.name
+
+
+def reliability(target: TargetData, seed: int, cache: Cache | None, source: str = "") -> tuple[Reliability, ...]:
     """Return the agreement of the raters: leave-one-out, split-half and Krippendorff's alpha.
 
     Random draws are seeded by the seed, the quality and the `source` of the votes, by default the dataset's name.
@@ -79,7 +85,8 @@ def reliability(target: TargetData, seed: int, cache: Cache, source: str = "") -
         return [[method, agreement.value, agreement.items, agreement.note] for method, agreement in by_method.items()]
 
     key = [*origin, seed, votes.shape, rated.shape, digest(votes, rated)]
-    return tuple(Reliability(*target.key, *row) for row in cache.get("reliability", key, compute))
+    rows = cache.get("reliability", key, compute) if cache else compute()
+    return tuple(Reliability(*target.key, *row) for row in rows)
 
 
 def compared(dataset: str, quality: str, names: Sequence[str], statistic: str, test: str,

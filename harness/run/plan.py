@@ -18,6 +18,7 @@ from benchmarks.tables import private
 from harness.errors import BadConfig
 from harness.run.reuse import Reused
 from harness.run.settings import Settings, additional_statistics
+from harness.statistics import LEVEL_NAMES, STATISTIC_NAMES
 from harness.statistics.estimates import full_name
 from metrics import registry as metrics
 from metrics.errors import BrokenPlugin
@@ -78,6 +79,13 @@ class Plan:
         if settings.ratings:
             options["ratings sha256"] = hashlib.sha256(settings.ratings.read_bytes()).hexdigest()
         return options
+
+
+def statistics(options: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Return the additional statistics in the recorded options of a run, each with its level."""
+    named = options.get("statistics")
+    return [pair for pair in additional_statistics(STATISTIC_NAMES, LEVEL_NAMES)
+            if isinstance(named, list) and full_name(*pair) in named]
 
 
 def make(settings: Settings, command: str = "", *, quick: bool = False) -> Plan:

@@ -109,9 +109,8 @@ def _correlate_and_compare(plan: Plan, work: Workspace, dataset: Dataset, scores
     first = len(tables["correlations"])
     learned_here = entries.fitted_on(plan, work.models, dataset.card.name)
     excluded = learned_here if dataset.kind == "real" else ()
-    source = dataset.fingerprint if dataset.card.split == "own" else ""  # users may rename their tables
     for target in correlate.targets(points, qualities):
-        agreement = compare.reliability(target, settings.seed, cache, source) if cache else ()
+        agreement = compare.reliability(target, settings.seed, cache, compare.source(dataset)) if cache else ()
         tables["correlations"] += correlate.correlations(target, reliability=agreement, cache=cache)
         for statistic in statistics:
             tables["correlations"] += correlate.correlations(target, [statistic], cache=cache)

@@ -1,6 +1,7 @@
 """Recompute the numbers of a bundle.
 
     scores of the bundle and ratings here    ->  correlations, their intervals and p
+    scores computed again, if possible       ->  correlations, which should be the same
     these, or else the packed correlations   ->  values on the boards, ranks among all packed rows
 
 A dataset is available here if its items and ratings have the fingerprints of the bundle. A name in a bundle never loads
@@ -21,13 +22,13 @@ from benchmarks.errors import BenchmarkError, plural
 from benchmarks.storage.store import ratings_fingerprint
 from benchmarks.tables import private
 from harness.bundle import Bundle, heading, scores_of
-from harness.results.differences import COMPARED, key_of
-from harness.results.entries import BoardId
-from harness.results.rows import Correlation, RankingRow, Results
-from harness.run import correlate, environment, plan
-from harness.run.correlate import Judged
+from harness.results.differences import COMPARED, distance, key_of
+from harness.results.entries import BoardId, fitted
+from harness.results.rows import ColumnKey, Correlation, ItemScores, RankingRow, Results
+from harness.run import compare, correlate, environment, plan
 from harness.run.rank import RULES, Target, boards, by_column, over, unseen
 from harness.run.settings import Settings
+from harness.statistics.panel import Vector
 from harness.statistics.rank_intervals import rank
 from harness.verification import rescoring
 from harness.verification.rescoring import How
@@ -53,16 +54,17 @@ def recompute(bundle: Bundle, home: Path, ratings: Path | None, how: How, named:
     packed, models, notes = bundle.results, Models(home, Choice(device="cpu")), list[str]()
     here, absent = load(packed, home, ratings)
     metrics = rescoring.metrics_here(packed, models, how, named, notes)  # refuses unknown names
-    if not here:
-        metrics, notes = [], []
+    metrics, notes = (metrics, notes) if here else ([], [])
     points = [rescoring.rescore(packed, dataset, metrics, models, notes) for dataset in here.values()]
-    correlations = [row for dataset in here.values() for row in _correlations(packed, dataset)]
+    exact = {metric.packed.name for metric in metrics if metric.exact}
+    correlations = [row for dataset, (_, again) in zip(here.values(), points, strict=True)
+                    for row in _correlations(packed, dataset, again, exact)]
     ranking, ranks = _ranking(packed, here, correlations)
     names = {entry.name for entry in packed.metrics}
     before = Results(packed.run, [entry for entry in packed.datasets if entry.name in here],
                      [metric.packed for metric in metrics], [row for row in packed.correlations if row.dataset in here],
                      [row for row in packed.ranking if row.metric in names], points=[pair[0] for pair in points])
-    device = str(models.machine) if metrics else packed.run.device
+    device = str(models.machine) if any(metric.scored for metric in metrics) else packed.run.device
     run = environment.facts(packed.run.seed, device, packed.run.options, packed.run.command)
     after = Results(run, before.datasets, [metric.here for metric in metrics], correlations, ranking,
                     points=[pair[1] for pair in points])
@@ -92,24 +94,38 @@ def load(bundle: Results, home: Path, ratings: Path | None) -> tuple[dict[str, D
             owners.add(dataset)
     extra = private.read(ratings, owners) if ratings and loaded else {}
     here = {name: private.join(dataset, extra.get(name, ()))[0] for name, dataset in loaded.items()}
-    for entry in bundle.datasets:
-        if entry.name in here and ratings_fingerprint(here[entry.name].ratings) != entry.ratings_fingerprint:
-            absent[entry.name] = "the ratings here differ"
+    absent |= {entry.name: "the ratings here differ" for entry in bundle.datasets if entry.name in here
+               and ratings_fingerprint(here[entry.name].ratings) != entry.ratings_fingerprint}
     return ({name: dataset for name, dataset in here.items() if name not in absent},
             [f"not here: {name}: {reason}" for name, reason in absent.items()])
 
 
-def _correlations(bundle: Results, dataset: Dataset) -> Iterator[Correlation]:
-    """Correlate packed scores with the ratings here; fields that depend on the ratings alone stay as packed."""
-    packed = {key_of(row): row for row in bundle.correlations}
-    qualities = _judged(bundle, dataset)
-    points = replace(correlate.item_scores(dataset, qualities, {}), scores=scores_of(bundle, dataset))
-    for target in correlate.targets(points, qualities):
-        for row in correlate.correlations(target):
-            yield replace(packed.get(key_of(row), row), value=row.value, p=row.p, low=row.low, high=row.high, n=row.n)
+def _correlations(bundle: Results, dataset: Dataset, again: ItemScores, exact: set[str]) -> Iterator[Correlation]:
+    """Correlate packed scores with the ratings here, corrected for rater unreliability if the bundle is.
+
+    The packed value must also be that of the scores computed `again`, since tiny changes can break many ties in favour
+    of the raters. Rounding moves it by about 1 / n if close scores swap, which is allowed unless a metric is `exact`.
+    """
+    qualities, statistics = _judged(bundle, dataset), plan.statistics(bundle.run.options)
+    points = correlate.item_scores(dataset, qualities, {})
+    corrected = any(math.isfinite(row.corrected) for row in bundle.correlations)
+
+    def correlated(scores: Mapping[ColumnKey, Vector]) -> Iterator[Correlation]:
+        for target in correlate.targets(replace(points, scores=scores), qualities):
+            agreement = compare.reliability(target, bundle.run.seed, None, compare.source(dataset)) if corrected else ()
+            yield from correlate.correlations(target, reliability=agreement)
+            yield from correlate.correlations(target, statistics)
+
+    packed = {key_of(row): row.value for row in bundle.correlations}
+    recomputed = {key_of(row): row.value for row in correlated(again.scores)}
+    for row in correlated(scores_of(bundle, dataset)):
+        old, value = packed.get(key_of(row)), recomputed.get(key_of(row), row.value)
+        rounding = 0 if row.metric in exact else TOLERANCE + 1 / max(row.n, 1)
+        keep = abs(value - row.value) <= rounding or distance(old, value) < distance(old, row.value)
+        yield row if keep else replace(row, value=value)
 
 
-def _judged(bundle: Results, dataset: Dataset) -> tuple[Judged, ...]:
+def _judged(bundle: Results, dataset: Dataset) -> tuple[correlate.Judged, ...]:
     (entry,) = (entry for entry in bundle.datasets if entry.name == dataset.card.name)
     names = {quality.name for quality in entry.qualities}
     return correlate.judged(dataset, [quality for quality in dataset.card.qualities if quality.name in names])
@@ -120,7 +136,7 @@ def _ranking(bundle: Results, here: Mapping[str, Dataset], correlations: Iterabl
     """Return the rows of the bundle's metrics among all packed rows of their boards, and notes on the main boards."""
     known = (*(row for row in bundle.correlations if row.dataset not in here), *correlations)
     values = by_column(unseen(known, bundle.metrics, bundle.datasets))
-    metrics = {entry.name for entry in bundle.metrics}
+    metrics, seen = {entry.name for entry in bundle.metrics}, fitted(bundle.metrics, bundle.datasets)
     rankings: defaultdict[tuple[str, str, str, str], list[RankingRow]] = defaultdict(list)
     for row in bundle.ranking:
         rankings[row.board, row.origin, row.rule, row.statistic].append(row)
@@ -133,11 +149,11 @@ def _ranking(bundle: Results, here: Mapping[str, Dataset], correlations: Iterabl
         for row in (row for row in packed if row.metric in metrics):
             column = values.get((statistic, row.metric, row.column), {})
             covered = {target: value for target, value in column.items() if target in cells}
-            partial = row.rank is not None and not row.complete  # fitted on missing targets; its rank needs all columns
-            value = over(RULES[rule], covered, covered if partial else cells) if rule in RULES else math.nan
+            shared = [cell for cell in cells if (row.metric, cell[0]) not in seen]
+            value = over(RULES[rule], covered, shared) if rule in RULES else math.nan
+            standing = ranks.get((row.metric, row.column), row)  # the rank of a fitted metric needs all columns
             recomputed = replace(row, value=value, covered=len(covered), targets=len(cells),
-                            rank=row.rank if partial else
-                            None if math.isnan(value) else ranks[row.metric, row.column].rank)
+                                 rank=None if math.isnan(value) else standing.rank)
             ranking.append(recomputed)
             if (statistic, rule, board.dimension) == ("spearman", board.split, ""):
                 notes.append((name, origin, recomputed.rank or math.inf, _shown(recomputed, ranked, sum(
@@ -146,10 +162,7 @@ def _ranking(bundle: Results, here: Mapping[str, Dataset], correlations: Iterabl
 
 
 def _targets(bundle: Results, here: Mapping[str, Dataset]) -> dict[tuple[str, str], frozenset[Target]]:
-    """Return the targets of each board and kind of data.
-
-    These are the usable qualities of the datasets available here, and those with three rated items of the others.
-    """
+    """Return the targets of each board: usable qualities of the datasets here, those with three ratings of others."""
     counted: defaultdict[tuple[str, str], set[Target]] = defaultdict(set)
     for entry in bundle.datasets:
         usable = [judged.quality.name for judged in _judged(bundle, here[entry.name]) if judged.usable] \

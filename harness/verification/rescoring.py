@@ -25,21 +25,23 @@ from metrics.registry import Chosen
 How = Literal["auto", "always", "never"]
 """When to score again; auto: only metrics without models, which take seconds."""
 
-CARD = ("columns", "needs", "levels", "scope", "learned_on")
-"""Fields of a metric that follow from its signature."""
+CARD = ("title", "family", "columns", "needs", "levels", "scope", "learned_on", "fitted_on", "system")
+"""Fields of a metric that should be those of an installed metric with the same signature."""
 
 
 class InstalledMetric(NamedTuple):
-    """A metric of a bundle that is installed here: its packed entry, the entry made here, and the metric."""
+    """A metric of a bundle that is installed here; `exact` if it uses no model, `scored` if it is scored again."""
 
     packed: MetricEntry
     here: MetricEntry
     chosen: Chosen
+    exact: bool
+    scored: bool
 
 
 def metrics_here(bundle: Results, models: Models, how: How, more: Sequence[str], notes: list[str],
                  ) -> list[InstalledMetric]:
-    """Return the metrics to score again, and add a note on each metric of the bundle; `more` names metrics to load."""
+    """Return the installed metrics, and add a note on each metric of the bundle; `more` names metrics to load."""
     named = {chosen.label: chosen for chosen in (registry.choose(name, seed=bundle.run.seed) for name in more)}
     if unknown := sorted(named.keys() - {entry.name for entry in bundle.metrics}):
         raise BadConfig(f"{unknown[0]}: the bundle has no metric of that name; "
@@ -47,14 +49,14 @@ def metrics_here(bundle: Results, models: Models, how: How, more: Sequence[str],
     metrics = []
     for entry in bundle.metrics:
         chosen, reason = _same(entry, models, bundle.run.seed, named)
-        if chosen is not None and how != "always":
-            uses_model = any(part.card.models or checkpoints(part) for part in inputs(chosen.metric))
-            reason = "not requested" if how == "never" else "uses a model; add --rescore always" if uses_model else ""
-        notes.append(f"not scored again: {entry.name}: {reason}" if reason else f"scored again: {entry.name}")
-        if chosen is not None and not reason:
+        if chosen is not None:
+            exact = not any(part.card.models or checkpoints(part) for part in inputs(chosen.metric))
+            reason = {"always": "", "never": "not requested"}.get(
+                how, "" if exact else "uses a model; add --rescore always")
             card = entries.metric_entry(chosen, models)
             here = replace(entry, **{name: getattr(card, name) for name in CARD})
-            metrics.append(InstalledMetric(entry, here, chosen))
+            metrics.append(InstalledMetric(entry, here, chosen, exact, not reason))
+        notes.append(f"not scored again: {entry.name}: {reason}" if reason else f"scored again: {entry.name}")
     return metrics
 
 
@@ -85,7 +87,7 @@ def rescore(bundle: Results, dataset: Dataset, metrics: Iterable[InstalledMetric
     packed, name = scores_of(bundle, dataset), dataset.card.name
     before, after = dict[ColumnKey, Vector](), dict[ColumnKey, Vector]()
     scorer = Scorer(dataset, models)
-    for chosen in (metric.chosen for metric in metrics):
+    for chosen in (metric.chosen for metric in metrics if metric.scored):
         columns = {key: values for key, values in packed.items() if key[0] == chosen.label}
         before |= columns
         try:
