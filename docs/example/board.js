@@ -141,10 +141,10 @@ document.addEventListener("DOMContentLoaded", () => {
     return step ? `${value > 0 ? "p" : "n"}${step}` : "z";
   }
 
-  /* Return the two highest distinct values above 0 as strings. */
+  /* Return the two highest values above 0, distinct when rounded, as strings. */
   function leaders(values) {
-    const distinct = [...new Set(values.filter((value) => value >= 0.0005))];
-    return distinct.sort((first, second) => second - first).slice(0, 2).map(three);
+    const above = values.filter((value) => value >= 0.0005).sort((first, second) => second - first);
+    return [...new Set(above.map(three))].slice(0, 2);
   }
 
   function fill(cell, value, [best, second], small) {
