@@ -8,6 +8,7 @@ its reasons and does not affect others.
 from __future__ import annotations
 
 import datetime
+import json
 import os
 import re
 import stat
@@ -59,13 +60,19 @@ class About:
     column: terms.Line = ""
     primary: bool = False
 
+    @property
+    def settings(self) -> dict[str, object]:
+        """The settings that affect the ranking; logs record them."""
+        return {"column": self.column, "primary": self.primary}
+
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """The time of receipt (None if unknown) and the sha256 of the file."""
+    """The time of receipt (None if unknown), the sha256 of the file, and its settings (None in older logs)."""
 
     time: datetime.datetime | None
     sha256: str
+    settings: Mapping[str, object] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +156,9 @@ def submission(team: Path, number: int, rules: Rulebook, receipt: Receipt | None
                 about = records.value_of(About, terms.table(folder / ABOUT, ABOUT), ABOUT)
         if receipt and receipt.time:
             about = replace(about, date=receipt.time.date())
+        if not reasons and receipt and receipt.settings and receipt.settings != about.settings:
+            received = ", ".join(f"{name} = {json.dumps(value)}" for name, value in receipt.settings.items())
+            reasons = [f"{ABOUT} differs from the received one, which has {received}"]
         reasons = reasons or list(wrong_date(about.date, rules))
     except Exception as error:  # a hostile file affects this submission only
         reasons = [_unreadable(error)]

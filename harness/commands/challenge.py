@@ -49,6 +49,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
                         help="receive: the score file (give only FILE for a challenge in the current folder)")
     add(parser, "team NAME: receive: the submitting team")
     add(parser, "column NAME: receive: column of the scores")
+    add(parser, "primary: receive: mark as the team's primary submission")
     add(parser, "phase NAME: phase (default: receive: the phase of the scored items; validate: all phases; rank and "
                 "publish: all phases with submissions; freeze: required if there are several phases)")
     add(parser, "dry-run: receive: only show what would happen")
@@ -116,7 +117,8 @@ def _receive(args: argparse.Namespace) -> int:
     if not file.exists():
         raise BadConfig(f"{file}: no such file; usage: harness challenge receive DIR FILE --team NAME")
     name, reasons, remarks = receipts.receive(folder, args.home, file, args.team, phase=args.phase, column=args.column,
-                                           now=datetime.datetime.now(datetime.UTC), dry=args.dry_run)
+                                              primary=args.primary, now=datetime.datetime.now(datetime.UTC),
+                                              dry=args.dry_run)
     state = "refused" if reasons else "valid:" if args.dry_run else "received"
     recorded = "dry run, not recorded" if args.dry_run else f"recorded in {folder / receipts.FILE}"
     print(f"{state} {printable(name)}; {recorded}")

@@ -56,10 +56,11 @@ def of(dataset: str, values: dict[str, float], column: str = "score") -> str:
 
 @pytest.fixture
 def send(root: Path, home: Path, tmp_path: Path) -> Send:
-    def sent(team: str, day: str, dataset: str, seed: int = 1, column: str = "") -> tuple[str, tuple[str, ...]]:
+    def sent(team: str, day: str, dataset: str, seed: int = 1, *, column: str = "", primary: bool = False,
+             ) -> tuple[str, tuple[str, ...]]:
         file = tmp_path / "mine.csv"
         file.write_text(of(dataset, scores(1, seed), column or "score"))
-        return receipts.receive(root, home, file, team, column=column, now=at(day))[:2]
+        return receipts.receive(root, home, file, team, column=column, primary=primary, now=at(day))[:2]
 
     return sent
 
@@ -72,7 +73,7 @@ def three_sent(send: Send) -> None:
 
 def test_files_are_accepted_while_phase_and_quota_allow(root: Path, home: Path, send: Send) -> None:
     assert send("alpha", "01-05", "") == ("alpha/1 in development", ())
-    assert send("alpha", "01-05", "first", 2, column="wit") == ("alpha/2 in development", ())
+    assert send("alpha", "01-05", "first", 2, column="wit", primary=True) == ("alpha/2 in development", ())
     for team, day, dataset, reason in (
             ("alpha", "01-05", "first", "limit of 2 submissions per day"),
             ("alpha", "02-10", "second", "before the phase test"),
@@ -84,8 +85,9 @@ def test_files_are_accepted_while_phase_and_quota_allow(root: Path, home: Path, 
     assert send("gamma", "01-07", "first") == ("gamma/1 in development", ())
     (root / "later.json").rename(root / "data" / "second.json")
     result = outcome.read(root, home, "development")
-    assert [(entry.name, entry.about.date, entry.remarks) for entry in result.entries.entries] == [
-        ("alpha/1", at("01-05").date(), ()), ("alpha/2", at("01-05").date(), ()), ("gamma/1", at("01-07").date(), ())]
+    assert [(entry.name, entry.about.date, entry.about.primary, entry.remarks) for entry in result.entries.entries] == [
+        ("alpha/1", at("01-05").date(), False, ()), ("alpha/2", at("01-05").date(), True, ()),
+        ("gamma/1", at("01-07").date(), False, ())]
     assert "4 refused (4 when received)" in tables.exhibit(result).lead
     names = [str(name) for name, _ in tables.for_csv(result)["refused"][1:]]
     assert len(names) == 4
@@ -104,7 +106,7 @@ def test_other_phases_are_refused_and_a_dry_run_writes_nothing(root: Path, home:
 
 
 @pytest.mark.usefixtures("three_sent")
-def test_changed_files_and_logs_are_refused(root: Path, home: Path) -> None:
+def test_changed_files_and_logs_are_refused(root: Path, home: Path, send: Send) -> None:
     inbox = root / "submissions" / "test"
     file = inbox / "beta" / "1" / "scores.csv"
     file.write_text(file.read_text().replace("0.", "1."))
@@ -114,7 +116,23 @@ def test_changed_files_and_logs_are_refused(root: Path, home: Path) -> None:
     assert [entry.name for entry in files.entries.entries] == ["alpha/1"]
     assert [(refused.name, refused.reasons[0][:17]) for refused in files.refused] == [
         ("omega/1", "has no receipt; s"), ("gamma/1", "has a receipt but"), ("beta/1", "differs from the ")]
+    about = inbox / "alpha" / "1" / "submission.toml"
+    for frozen in (False, True):
+        if frozen:
+            receipts.freeze(root, home, "test", at("03-20"))
+        for setting, status in (("primary = true", 1), ('column = "wit"', 1), ('name = "A"', 0)):
+            about.write_text(f"{setting}\n")
+            reasons = [refused.reasons for refused in outcome.read(root, home, "test").refused
+                       if refused.name == "alpha/1"]
+            assert [text for (text,) in reasons] == [
+                'submission.toml differs from the received one, which has column = "", primary = false'] * status
     log = root / receipts.FILE
+    send("alpha", "01-05", "first")
+    *lines, last = log.read_text().splitlines()
+    older = {name: value for name, value in json.loads(last).items() if name != "settings"}
+    log.write_text("\n".join((*lines, json.dumps(older))) + "\n")
+    (root / "submissions" / "development" / "alpha" / "1" / "submission.toml").write_text("primary = true\n")
+    assert outcome.read(root, home, "development").refused == (), "a log of an older version has no settings"
     log.write_text(log.read_text().replace("alpha", "omega"))
     with pytest.raises(BadConfig, match=r"line 2 or the one before it was changed"):
         outcome.read(root, home, "test")
