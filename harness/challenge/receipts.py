@@ -55,9 +55,11 @@ class Log:
         receipts = {f"{line['team']}/{line['number']}": Receipt(_time(line), line["sha256"], line.get("settings"))
                     for line in lines}
         if frozen := self.of("frozen", phase):
-            kept, settings = frozen[0]["submissions"], frozen[0].get("settings", {})
-            return {name: replace(receipt, settings=settings.get(name, receipt.settings)) for name, receipt in (
-                (name, receipts.get(name, Receipt(None, digest))) for name, digest in kept.items())}
+            settings, left_out = frozen[0].get("settings", {}), frozen[0].get("left out", {})  # not in older logs
+            return {**{name: Receipt(receipts[name].time if name in receipts else None, digest, settings.get(name))
+                       for name, digest in frozen[0]["submissions"].items()},
+                    **{name: Receipt(None, "", left_out=tuple(f"left out of the freeze: {line}" for line in reasons))
+                       for name, reasons in left_out.items()}}
         return receipts if lines else None
 
     def refused(self, phase: str) -> tuple[Refused, ...]:
@@ -119,8 +121,8 @@ def inputs(rules: Rulebook, field: Ground) -> dict[str, str]:
         name: hashlib.sha256(text.encode()).hexdigest() for name, text in parts.items()}
 
 
-def freeze(folder: Path, home: Path, phase: str, now: datetime.datetime) -> int:
-    """Freeze a phase, so that only its present submissions are ranked; return their number."""
+def freeze(folder: Path, home: Path, phase: str, now: datetime.datetime) -> tuple[int, tuple[Refused, ...]]:
+    """Freeze a phase, so that only its present submissions are ranked; return their number, and those left out."""
     with _locked(folder):
         log, rules = read(folder), rulebook.read(folder, phase)
         if log.of("frozen", rules.phase):
@@ -130,12 +132,13 @@ def freeze(folder: Path, home: Path, phase: str, now: datetime.datetime) -> int:
             raise BadConfig(f"no submissions yet{f' in the phase {rules.phase}' if rules.phase else ''}; set `closes` "
                             "to stop accepting submissions")
         field = ground.prepared(replace(rules, final=True), home)
-        accepted = entries.accepted(listed, field, rules)[0].entries
+        valid, refused = entries.accepted(listed, field, rules)
         _append(folder, log, {"event": "frozen", "time": now.isoformat(timespec="seconds"), "phase": rules.phase,
-                              "submissions": {entry.name: entry.sha256 for entry in accepted},
-                              "settings": {entry.name: entry.about.settings for entry in accepted},
+                              "submissions": {entry.name: entry.sha256 for entry in valid.entries},
+                              "settings": {entry.name: entry.about.settings for entry in valid.entries},
+                              "left out": {entry.name: entry.reasons for entry in refused if not entry.public},
                               "inputs": inputs(rules, field)})
-    return len(accepted)
+    return len(valid.entries), refused
 
 
 def receive(folder: Path, home: Path, file: Path, team: str, *, now: datetime.datetime, phase: str = "",

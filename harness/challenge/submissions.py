@@ -68,11 +68,12 @@ class About:
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """The time of receipt (None if unknown), the sha256 of the file, and its settings (None in older logs)."""
+    """The time of receipt (None if unknown), sha256 of the file, settings, and reasons to leave it out of a freeze."""
 
     time: datetime.datetime | None
     sha256: str
-    settings: Mapping[str, object] | None = None
+    settings: Mapping[str, object] | None = None  # older logs have none
+    left_out: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +122,9 @@ def listed(rules: Rulebook, receipts: Mapping[str, Receipt] | None = None) -> li
                         else _team(Path(entry.path), rules, receipts))
         except (OSError, BadConfig) as error:
             results.append(Refused(shown(entry.name), (_unreadable(error),)))
-    return results + [Refused(shown(name), (MISSING,)) for name in receipts or () if not os.path.lexists(root / name)]
+    seen = {result.name for result in results}
+    return results + [Refused(shown(name), receipt.left_out or (MISSING,)) for name, receipt in (receipts or {}).items()
+                      if not (name in seen or os.path.lexists(root / name))]
 
 
 def counted(refused: Sequence[Refused], at_receipt: Sequence[Refused]) -> str:
@@ -147,10 +150,10 @@ def wrong_date(date: datetime.date | None, rules: Rulebook) -> Iterator[str]:
 
 def submission(team: Path, number: int, rules: Rulebook, receipt: Receipt | None) -> Submission | Refused:
     """Read a submission from a team's folder, or refuse it."""
-    folder, about, reasons = team / str(number), About(), list[str]()
+    folder, about, reasons = team / str(number), About(), list(receipt.left_out if receipt else ())
     try:
         entries = _entries_of(folder, MAX_FILES)
-        reasons = list(_wrong_files(entries))
+        reasons = reasons or list(_wrong_files(entries))
         if not reasons and any(entry.name == ABOUT for entry in entries):
             with records.refused_as(BadConfig):
                 about = records.value_of(About, terms.table(folder / ABOUT, ABOUT), ABOUT)

@@ -101,13 +101,15 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _freeze(folder: Path, phase: str, args: argparse.Namespace) -> int:
+    """Freeze a phase; return the number of submissions that are left out."""
     now = datetime.datetime.now(datetime.UTC)
-    count, closes = receipts.freeze(folder, args.home, phase, now), rulebook.read(folder, phase).closes
+    (count, left_out), closes = receipts.freeze(folder, args.home, phase, now), rulebook.read(folder, phase).closes
+    _refusals(left_out)
     if closes and now.date() <= closes:
         print(wrapped(f"note: {phase or folder} was to close on {closes} and no longer accepts submissions. To undo "
                       f"this, delete the last line of {folder / receipts.FILE}"), end="")
-    print(f"{phase or folder}: {plural(count, 'submission')} frozen; `publish` now makes the final table")
-    return 0
+    print(f"{phase or folder}: {plural(count, 'submission')} frozen, {len(left_out)} left out; next: `publish`")
+    return len(left_out)
 
 
 def _receive(args: argparse.Namespace) -> int:

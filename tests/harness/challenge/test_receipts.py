@@ -106,7 +106,7 @@ def test_other_phases_are_refused_and_a_dry_run_writes_nothing(root: Path, home:
 
 
 @pytest.mark.usefixtures("three_sent")
-def test_changed_files_and_logs_are_refused(root: Path, home: Path, send: Send) -> None:
+def test_changed_files_and_logs_are_refused(root: Path, home: Path, send: Send, invoke: Invoke) -> None:
     inbox = root / "submissions" / "test"
     file = inbox / "beta" / "1" / "scores.csv"
     file.write_text(file.read_text().replace("0.", "1."))
@@ -117,14 +117,16 @@ def test_changed_files_and_logs_are_refused(root: Path, home: Path, send: Send) 
     assert [(refused.name, refused.reasons[0][:17]) for refused in files.refused] == [
         ("omega/1", "has no receipt; s"), ("gamma/1", "has a receipt but"), ("beta/1", "differs from the ")]
     about = inbox / "alpha" / "1" / "submission.toml"
+    reasons = {refused.name: f"left out of the freeze: {refused.reasons[0]}" for refused in files.refused}
     for frozen in (False, True):
         if frozen:
-            receipts.freeze(root, home, "test", at("03-20"))
+            printed = invoke("challenge", "freeze", root, "--phase", "test", status=1).out
+            assert all(name in printed for name in ("1 submission frozen, 3 left out", *reasons))
+            assert {refused.name: refused.reasons[0] for refused in outcome.read(root, home, "test").refused} == reasons
         for setting, status in (("primary = true", 1), ('column = "wit"', 1), ('name = "A"', 0)):
             about.write_text(f"{setting}\n")
-            reasons = [refused.reasons for refused in outcome.read(root, home, "test").refused
-                       if refused.name == "alpha/1"]
-            assert [text for (text,) in reasons] == [
+            assert [refused.reasons[0] for refused in outcome.read(root, home, "test").refused
+                    if refused.name == "alpha/1"] == [
                 'submission.toml differs from the received one, which has column = "", primary = false'] * status
     log = root / receipts.FILE
     send("alpha", "01-05", "first")
