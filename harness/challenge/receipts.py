@@ -152,7 +152,8 @@ def receive(folder: Path, home: Path, file: Path, team: str, *, now: datetime.da
         rules = (_phase_of(phases, log, file, column, home, now.date()) if len(phases) > 1 and not phase else
                  rulebook.read(folder, phase))
         number = 1 + max((line["number"] for line in log.of("received", rules.phase, team)), default=0)
-        wrong_name = submissions.wrong_team(team, rules.inbox)
+        teams = [line["team"] for line in log.lines if line["event"] == "received"]
+        wrong_name = submissions.wrong_team(team, teams, [rules.inbox for rules in phases])
         reasons = (wrong_name,) if wrong_name else tuple(_not_accepting(rules, log, team, now))
         while not reasons and (rules.inbox / team / str(number)).exists():  # created by hand or by a killed process
             number += 1

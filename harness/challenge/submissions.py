@@ -132,10 +132,10 @@ def counted(refused: Sequence[Refused], at_receipt: Sequence[Refused]) -> str:
     return f"{len(refused) + len(at_receipt)} refused{early}"
 
 
-def wrong_team(name: str, inbox: Path) -> str:
-    """Return the reason to refuse a team name, else ""."""
-    others = {entry.name for entry in _entries_of(inbox, MAX_TEAMS)} if inbox.is_dir() else set()
-    return _wrong_names(sorted(others | {name})).get(name, "")
+def wrong_team(name: str, known: Iterable[str], inboxes: Iterable[Path]) -> str:
+    """Return the reason to refuse a team name, by itself or beside known ones and those in inboxes, else ""."""
+    submitted = (entry.name for inbox in inboxes if inbox.is_dir() for entry in _entries_of(inbox, MAX_TEAMS))
+    return _wrong_names(sorted({name, *known, *submitted})).get(name, "")
 
 
 def wrong_date(date: datetime.date | None, rules: Rulebook) -> Iterator[str]:

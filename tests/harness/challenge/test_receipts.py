@@ -80,6 +80,14 @@ def test_files_are_accepted_while_phase_and_quota_allow(root: Path, home: Path, 
             ("ALPHA", "01-06", "first", "looks like alpha"), ("length", "01-06", "first", "name of a metric"),
             ("beta", "02-10", "first", "after the phase development closed")):
         assert reason in send(team, day, dataset)[1][0]
+    assert send("alpha", "03-01", "second") == ("alpha/1 in test", ())
+    shutil.rmtree(root / "submissions" / "test" / "alpha")
+    (root / "submissions" / "development").rename(root / "elsewhere")
+    assert "looks like alpha" in send("A1pha", "03-01", "second")[1][0], "a name in the log of another phase"
+    (root / "elsewhere").rename(root / "submissions" / "development")
+    submit(root, "development/delta", 1, {})
+    assert "looks like delta" in send("Delta", "03-01", "second")[1][0], "a folder in another phase"
+    shutil.rmtree(root / "submissions" / "development" / "delta")
     assert [send("beta", f"03-0{day}", "second")[1] == () for day in range(1, 5)] == [True, True, True, False]
     (root / "data" / "second.json").rename(root / "later.json")  # items of a future phase may be kept elsewhere
     assert send("gamma", "01-07", "first") == ("gamma/1 in development", ())
