@@ -157,7 +157,7 @@ def loaded(rules: Rulebook, home: Path) -> list[Dataset]:
         raise BadConfig(*missing)
     datasets = [part for dataset in (*(registry.load(registry.card(name).name, home) for name in rules.datasets),
                                      *(dataset.read() for dataset in rules.custom))
-                for part in _split(dataset, rules.by)]
+                for part in split(dataset, rules.by)]
     for aspect, groups in (("kind of data (the bundled sample, or real)", {dataset.kind for dataset in datasets}),
                            ("split (dev or test)", {dataset.card.split for dataset in datasets})):
         if len(groups) > 1:
@@ -171,7 +171,7 @@ def loaded(rules: Rulebook, home: Path) -> list[Dataset]:
     return datasets
 
 
-def _split(dataset: Dataset, by: str) -> Iterator[Dataset]:
+def split(dataset: Dataset, by: str) -> Iterator[Dataset]:
     """Yield a dataset DATASET-VALUE per language or system; items without one keep the name DATASET."""
     groups: dict[str, list[Item]] = {}
     for item in dataset.items:

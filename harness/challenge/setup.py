@@ -127,8 +127,8 @@ def _participant_files(phases: Sequence[tuple[Rulebook, list[Dataset]]]) -> dict
     names = {rules.phase: f"template-{rules.phase}.csv" if rules.phase else TEMPLATE for rules, _ in phases}
     page = _shipped("participants.md", phases=phases, templates=names, wanted=ground.wanted, rule_of=rule_of,
                     statistic=lambda rules: statistic_title(full_name(rules.statistic, rules.level)),
-                    files={(rules.phase, custom.card.name): os.path.relpath(custom.file, rules.folder)
-                           for rules, _ in phases for custom in rules.custom},
+                    files={(rules.phase, part.card.name): os.path.relpath(own.file, rules.folder) for rules, _ in phases
+                           for own in rules.custom for part in ground.split(own.read(), rules.by)},
                     test="; or by ".join(dict.fromkeys(test_of(rules) for rules, _ in phases)))
     return {"README.md": page, **{
         names[rules.phase]: scorefile.template([item.id for dataset in datasets for item in dataset.items],

@@ -87,19 +87,22 @@ def test_shipped_rules_rank_custom_tables_by_language_and_system(tmp_path: Path,
         qualities = [quality.name for quality in dataset.card.qualities]
         text = {"turn": {"context": "Well?", "response": "Yes."}, "dialogue": {"dialogue": "user: Well?\nsystem: Yes."}}
         rows = [{"item": f"{rules.phase}_{item}", **text[dataset.card.level], "language": language,
-                 dataset.columns.get("system", "system"): ("one", "two")[item % 2],
+                 dataset.columns.get("system", "system"): ("one", "back-translation")[item % 2],
                  **dict.fromkeys(qualities, item // 6 % 2)}
                 for item, language in enumerate(["en", "es", "zh"] * 8)]
         dataset.file.parent.mkdir(exist_ok=True)
         dataset.file.write_bytes(csv_of([tuple(rows[0]), *(tuple(row.values()) for row in rows)]))
         for team, sign in (("good", 1.0), ("bad", -1.0)):
             submit(root, f"{rules.phase}/{team}", 1, {row["item"]: sign * row[qualities[0]] for row in rows})
+    invoke("challenge", "template", root)
+    assert (root / "README.md").read_text().count(" in `data/") == sum(
+        {"": 1, "language": 3, "system": 2}[rules.by] for rules in rulebook.phases(root))
     assert invoke("challenge", "validate", root).out.count("2 accepted") == len(rulebook.phases(root))
     lead = invoke("challenge", "publish", root).out
     assert ("(20 resamples of datasets and their contexts)" in lead) == (name == "dstc12-track1")
     for rules in rulebook.phases(root):
         head, first, second = csv.reader((root / "ranking" / rules.phase / "official.csv").read_text().splitlines())
-        parts = {"": ("",), "language": ("-en", "-es", "-zh"), "system": ("-one", "-two")}[rules.by]
+        parts = {"": ("",), "language": ("-en", "-es", "-zh"), "system": ("-back-translation", "-one")}[rules.by]
         assert head[11:] == [f"{dataset.card.name}{part}|{quality.name}" for dataset in rules.custom
                              for part in parts for quality in dataset.card.qualities]
         assert [row[1] for row in (first, second)] == ["good", "bad"]
