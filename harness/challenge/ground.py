@@ -102,7 +102,7 @@ class Ground:
 def prepared(rules: Rulebook, home: Path, *, rated: bool = True) -> Ground:
     """Load the datasets and join the private ratings; if not `rated`, load items and qualities only."""
     datasets = loaded(rules, home)
-    if rated and rules.blind and not rules.final and (files := _with_ratings(rules)):
+    if rated and rules.blind and not rules.final and (files := with_ratings(rules)):
         raise BadConfig(*(f"{file}: contains ratings, which participants of a blind phase would see; move them to the "
                           "file of `ratings`" for file in files))
     others = {f"the phase {phase.phase}, open {phase.when or 'on any day'}": loaded(phase, home)
@@ -138,9 +138,10 @@ def prepared(rules: Rulebook, home: Path, *, rated: bool = True) -> Ground:
                   tuple(sorted(ids & elsewhere.keys())), public)
 
 
-def _with_ratings(rules: Rulebook) -> list[Path]:
-    """Return the files of items that also contain ratings."""
-    return [own.file for own in rules.custom if any(rating.votes for rating in own.read().ratings)]
+def with_ratings(rules: Rulebook) -> list[Path]:
+    """Return the files of items that also contain ratings, or must do so once they exist."""
+    return [own.file for own in rules.custom if (
+        any(rating.votes for rating in own.read().ratings) if own.file.is_file() else not rules.ratings)]
 
 
 def _partial(field: RankedDataset, rated: set[str]) -> Iterator[str]:

@@ -82,6 +82,7 @@ def run(args: argparse.Namespace) -> int:
     if args.action == "template":
         names = setup.template(folder, args.home)
         print(f"{folder}: written from {folder / 'challenge.toml'}: {', '.join(names)}")
+        _notes(dict.fromkeys(line for rules in rulebook.phases(folder) for line in _rated(rules)))
         return 0
     act = {"freeze": _freeze, "validate": _validate, "rank": _rank, "publish": _rank}[args.action]
     refused, faults, phases = 0, dict[str, str](), _phases(folder, args)
@@ -189,9 +190,16 @@ def _remarks(rules: rulebook.Rulebook, ground: Ground) -> Iterator[str]:
     if ground.shared:
         hidden = f", which reveals items hidden by {rules.phase}" if rules.public else ""
         yield f"{len(ground.shared)} items are also in another phase{hidden}: {listed(ground.shared)}"
+    yield from _rated(rules)
     custom = {dataset.card.name for dataset in rules.custom}
     yield from (f"{field.name}: {line}" for field in ground.fields if field.name in custom
                 for line in contract.remarks(field.dataset, {}))
+
+
+def _rated(rules: rulebook.Rulebook) -> Iterator[str]:
+    """Yield a note for each file of items that also contains ratings."""
+    yield from (f"{file} contains ratings: do not publish it. `template` lists it in .gitignore until you move them "
+                "to the file of `ratings`" for file in ground.with_ratings(rules))
 
 
 def _refusals(refused: Iterable[submissions.Refused]) -> None:
