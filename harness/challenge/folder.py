@@ -1,13 +1,4 @@
-"""Write DIR/ranking, the files of `harness challenge rank`.
-
-    official.csv, rules.csv, submissions.csv, refused.csv   the tables
-    ranking.md, ranking.json   all shown tables in one file
-    targets.csv         the value of every submission on every target, with all digits
-    correlation.csv     Spearman of each pair of submissions
-    pairs.parquet       Williams' test of each pair of submissions on every target
-    announcement.md     a text about the winner, to be edited and posted
-    audit.jsonl         the decision about each file with its reason; append-only
-    report/             the input of the pages
+"""Write DIR/ranking, the files of `harness challenge rank`, which docs/tutorial-organiser.md lists.
 
 The same challenge gives the same bytes; the only times in them are the dates of submissions.
 """
@@ -42,16 +33,17 @@ COLUMNS = 4
 def write(outcome: Outcome, out: Path) -> tuple[Results, Exhibit]:
     shown, made = exhibit(outcome), report(outcome, out / "statistics")
     sweep(out)
-    submitted = outcome.entries.entries
+    submitted, names = outcome.entries.entries, [entry.name for entry in outcome.entries.entries]
+    pairs = [compared(*target, names, "spearman", "williams", tests) for target, tests in outcome.pairs.items()]
     tables: dict[str, Sequence[Row]] = {
         **for_csv(outcome),
         "targets": [("team", "number", "sha256", *map("|".join, outcome.ground.targets)), *(
             (entry.team, entry.number, entry.sha256, *row)
             for entry, row in zip(submitted, outcome.values.tolist(), strict=True))],
-        "correlation": [("submission", *(entry.name for entry in submitted)), *(
-            (entry.name, *row) for entry, row in zip(submitted, outcome.correlation.round(6).tolist(), strict=True))]}
+        "correlation": [("submission", *names), *(
+            (name, *row) for name, row in zip(names, outcome.correlation.round(6).tolist(), strict=True))]}
     files = {f"{name}.csv": exhibits.csv_of(rows) for name, rows in tables.items()}
-    _put(made, shown, {**files, "pairs.parquet": _pairs(outcome), "audit.jsonl": audit_log(outcome, out),
+    _put(made, shown, {**files, "pairs.parquet": packed(pairs, Comparisons), "audit.jsonl": audit_log(outcome, out),
                        "announcement.md": announcement(outcome)}, out)
     return made, shown
 
@@ -91,12 +83,6 @@ def _decisions(outcome: Outcome) -> Iterator[dict[str, object]]:
         yield {"event": "counts" if entry.name in ranks else "accepted", "submission": entry.name,
                "file": entry.path.name, "sha256": entry.sha256, "date": entry.about.date, "value": round(total, 9),
                "rank": ranks.get(entry.name), "remarks": list(entry.remarks)}
-
-
-def _pairs(outcome: Outcome) -> bytes:
-    names = [entry.name for entry in outcome.entries.entries]
-    return packed([compared(*target, names, "spearman", "williams", tests) for target, tests in outcome.pairs.items()],
-                  Comparisons)
 
 
 def announcement(outcome: Outcome) -> bytes:

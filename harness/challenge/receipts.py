@@ -99,10 +99,6 @@ def _time(line: Mapping[str, Any]) -> datetime.datetime:
     return datetime.datetime.fromisoformat(line["time"])
 
 
-def _locked(folder: Path) -> SoftFileLock:
-    return SoftFileLock(folder / f"{FILE}.lock", timeout=LOCK_TIMEOUT)
-
-
 def _append(folder: Path, log: Log, line: Mapping[str, Any]) -> None:
     path = folder / FILE
     before = path.read_bytes() if path.is_file() else b""
@@ -123,7 +119,7 @@ def inputs(rules: Rulebook, field: Ground) -> dict[str, str]:
 
 def freeze(folder: Path, home: Path, phase: str, now: datetime.datetime) -> tuple[int, tuple[Refused, ...]]:
     """Freeze a phase, so that only its present submissions are ranked; return their number, and those left out."""
-    with _locked(folder):
+    with SoftFileLock(folder / f"{FILE}.lock", timeout=LOCK_TIMEOUT):
         log, rules = read(folder), rulebook.read(folder, phase)
         if log.of("frozen", rules.phase):
             raise BadConfig(f"{rules.name} is already frozen")
@@ -147,13 +143,14 @@ def receive(folder: Path, home: Path, file: Path, team: str, *, now: datetime.da
 
     With `dry`, nothing is kept or logged.
     """
-    with _locked(folder):
+    with SoftFileLock(folder / f"{FILE}.lock", timeout=LOCK_TIMEOUT):
         log, phases = read(folder), rulebook.phases(folder)
         rules = (_phase_of(phases, log, file, column, home, now.date()) if len(phases) > 1 and not phase else
                  rulebook.read(folder, phase))
         number = 1 + max((line["number"] for line in log.of("received", rules.phase, team)), default=0)
-        teams = [line["team"] for line in log.lines if line["event"] == "received"]
-        wrong_name = submissions.wrong_team(team, teams, [rules.inbox for rules in phases])
+        teams = {line["team"] for line in log.lines if line["event"] == "received"}
+        teams |= {path.name for phase_rules in phases for path in phase_rules.inbox.glob("[!.]*")}
+        wrong_name = submissions.wrong_names(sorted({team, *teams})).get(team, "")
         reasons = (wrong_name,) if wrong_name else tuple(_not_accepting(rules, log, team, now))
         while not reasons and (rules.inbox / team / str(number)).exists():  # created by hand or by a killed process
             number += 1

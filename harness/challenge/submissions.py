@@ -112,7 +112,7 @@ def listed(rules: Rulebook, receipts: Mapping[str, Receipt] | None = None) -> li
     if root.is_symlink():
         raise BadConfig(f"{root} is a link; put submissions in DIR/{FOLDER}/{'PHASE/' if rules.phase else ''}TEAM/N/")
     teams = _entries_of(root, MAX_TEAMS) if root.is_dir() else []
-    wrong = _wrong_names(entry.name for entry in teams)
+    wrong = wrong_names(entry.name for entry in teams)
     results: list[Submission | Refused] = []
     for entry in teams:
         try:
@@ -130,12 +130,6 @@ def listed(rules: Rulebook, receipts: Mapping[str, Receipt] | None = None) -> li
 def counted(refused: Sequence[Refused], at_receipt: Sequence[Refused]) -> str:
     early = f" ({len(at_receipt)} when received)" if at_receipt else ""
     return f"{len(refused) + len(at_receipt)} refused{early}"
-
-
-def wrong_team(name: str, known: Iterable[str], inboxes: Iterable[Path]) -> str:
-    """Return the reason to refuse a team name, by itself or beside known ones and those in inboxes, else ""."""
-    submitted = (entry.name for inbox in inboxes if inbox.is_dir() for entry in _entries_of(inbox, MAX_TEAMS))
-    return _wrong_names(sorted({name, *known, *submitted})).get(name, "")
 
 
 def wrong_date(date: datetime.date | None, rules: Rulebook) -> Iterator[str]:
@@ -219,7 +213,7 @@ def _not_a_folder(entry: os.DirEntry[str], reason: str) -> str:
     return "" if entry.is_dir(follow_symlinks=False) else reason
 
 
-def _wrong_names(names: Iterable[str]) -> dict[str, str]:
+def wrong_names(names: Iterable[str]) -> dict[str, str]:
     """Return the reason to refuse each name that breaks a rule or looks like another to readers or file systems."""
     groups: dict[str, list[str]] = defaultdict(list)
     for name in names:
