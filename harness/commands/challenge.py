@@ -49,10 +49,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
                         help="receive: the score file (give only FILE for a challenge in the current folder)")
     add(parser, "team NAME: receive: the submitting team")
     add(parser, "column NAME: receive: column of the scores")
-    add(parser, "primary: receive: mark as the team's primary submission")
+    add(parser, "primary: receive: mark as primary")
     add(parser, "phase NAME: phase (default: receive: the phase of the scored items; validate: all phases; rank and "
                 "publish: all phases with submissions; freeze: required if there are several phases)")
-    add(parser, "dry-run: receive: only show what would happen")
+    add(parser, "dry-run: receive: change nothing")
     add(parser, "allow-refused: exit with 0 if submissions are refused, and rank even if files changed since the "
                 "freeze")
     add(parser, "example: init: include five fictional teams, one of them with a broken file")
