@@ -49,10 +49,9 @@ class Entries:
 def accepted(listed: Sequence[Submission | Refused], ground: Ground, rules: Rulebook,
              ) -> tuple[Entries, tuple[Refused, ...]]:
     """Return the submissions that may be ranked, and the refused ones."""
-    submissions = [result for result in listed if isinstance(result, Submission)]
     refused = [result for result in listed if isinstance(result, Refused)]
     valid: list[tuple[Submission, Scores]] = []
-    for submission in submissions:
+    for submission in (result for result in listed if isinstance(result, Submission)):
         file, receipt = read(submission.path, ground, submission.about.column or rules.column), submission.receipt
         reasons = file.reasons
         if not reasons and receipt and receipt.sha256 != file.sha256:

@@ -1,13 +1,4 @@
-"""Write DIR/ranking, the files of `harness challenge rank`.
-
-    official.csv, rules.csv, submissions.csv, refused.csv   the tables
-    ranking.md, ranking.json   all shown tables in one file
-    targets.csv         the value of every submission on every target, with all digits
-    correlation.csv     Spearman of each pair of submissions
-    pairs.parquet       Williams' test of each pair of submissions on every target
-    announcement.md     a text about the winner, to be edited and posted
-    audit.jsonl         the decision about each file with its reason; append-only
-    report/             the input of the pages
+"""Write DIR/ranking, the files of `harness challenge rank`, which docs/tutorial-organiser.md lists.
 
 The same challenge gives the same bytes; the only times in them are the dates of submissions.
 """
@@ -42,17 +33,16 @@ COLUMNS = 4
 def write(outcome: Outcome, out: Path) -> tuple[Results, Exhibit]:
     shown, made = exhibit(outcome), report(outcome, out / "statistics")
     sweep(out)
-    submitted = outcome.entries.entries
+    submitted, names = outcome.entries.entries, [entry.name for entry in outcome.entries.entries]
+    pairs = [compared(*target, names, "spearman", "williams", tests) for target, tests in outcome.pairs.items()]
     tables: dict[str, Sequence[Row]] = {
         **for_csv(outcome),
         "targets": [("team", "number", "sha256", *map("|".join, outcome.ground.targets)), *(
             (entry.team, entry.number, entry.sha256, *row)
             for entry, row in zip(submitted, outcome.values.tolist(), strict=True))],
-        "correlation": [("submission", *(entry.name for entry in submitted)), *(
-            (entry.name, *row) for entry, row in zip(submitted, outcome.correlation.round(6).tolist(), strict=True))]}
+        "correlation": [("submission", *names), *(
+            (name, *row) for name, row in zip(names, outcome.correlation.round(6).tolist(), strict=True))]}
     files = {f"{name}.csv": exhibits.csv_of(rows) for name, rows in tables.items()}
-    pairs = [compared(*target, [entry.name for entry in submitted], "spearman", "williams", tests)
-             for target, tests in outcome.pairs.items()]
     _put(made, shown, {**files, "pairs.parquet": packed(pairs, Comparisons), "audit.jsonl": audit_log(outcome, out),
                        "announcement.md": announcement(outcome)}, out)
     return made, shown

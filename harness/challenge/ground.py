@@ -102,8 +102,7 @@ class Ground:
 def prepared(rules: Rulebook, home: Path, *, rated: bool = True) -> Ground:
     """Load the datasets and join the private ratings; if not `rated`, load items and qualities only."""
     datasets = loaded(rules, home)
-    if rated and rules.blind and not rules.final and (files := [
-            own.file for own in rules.custom if any(rating.votes for rating in own.read().ratings)]):
+    if rated and rules.blind and not rules.final and (files := with_ratings(rules)):
         raise BadConfig(*(f"{file}: contains ratings, which participants of a blind phase would see; move them to the "
                           "file of `ratings`" for file in files))
     others = {f"the phase {phase.phase}, open {phase.when or 'on any day'}": loaded(phase, home)
@@ -139,6 +138,12 @@ def prepared(rules: Rulebook, home: Path, *, rated: bool = True) -> Ground:
                   tuple(sorted(ids & elsewhere.keys())), public)
 
 
+def with_ratings(rules: Rulebook) -> list[Path]:
+    """Return the files of items that also contain ratings, or must do so once they exist."""
+    return [own.file for own in rules.custom if (
+        any(rating.votes for rating in own.read().ratings) if own.file.is_file() else not rules.ratings)]
+
+
 def _partial(field: RankedDataset, rated: set[str]) -> Iterator[str]:
     """Describe each quality on which only some items have private ratings."""
     for judged in field.judged:
@@ -153,7 +158,7 @@ def loaded(rules: Rulebook, home: Path) -> list[Dataset]:
         raise BadConfig(*missing)
     datasets = [part for dataset in (*(registry.load(registry.card(name).name, home) for name in rules.datasets),
                                      *(dataset.read() for dataset in rules.custom))
-                for part in _split(dataset, rules.by)]
+                for part in split(dataset, rules.by)]
     for aspect, groups in (("kind of data (the bundled sample, or real)", {dataset.kind for dataset in datasets}),
                            ("split (dev or test)", {dataset.card.split for dataset in datasets})):
         if len(groups) > 1:
@@ -167,7 +172,7 @@ def loaded(rules: Rulebook, home: Path) -> list[Dataset]:
     return datasets
 
 
-def _split(dataset: Dataset, by: str) -> Iterator[Dataset]:
+def split(dataset: Dataset, by: str) -> Iterator[Dataset]:
     """Yield a dataset DATASET-VALUE per language or system; items without one keep the name DATASET."""
     groups: dict[str, list[Item]] = {}
     for item in dataset.items:

@@ -1,9 +1,9 @@
 """Receive submissions and freeze phases, with a log of both.
 
-`receipts.jsonl` has a line for each received file (time in UTC by the local clock, sha256 of the unpacked file,
-outcome) and a line for each frozen phase. Lines are only appended, and each holds the sha256 of the line before, so
-that changed or missing lines are detected. If a phase has receipts, only received files are ranked. After a freeze,
-only those received before it are ranked, and changed rules, ratings or data are reported.
+`receipts.jsonl` has a line for each received file (time in UTC by the local clock, sha256 of the unpacked file, its
+column, whether it is primary, outcome) and a line for each frozen phase. Lines are only appended, and each holds the
+sha256 of the line before, so that changed or missing lines are detected. If a phase has receipts, only received files
+are ranked. After a freeze, only those received before it are ranked, and changed rules, ratings or data are reported.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from benchmarks.storage.store import ratings_fingerprint
 from harness.challenge import entries, ground, rulebook, submissions
 from harness.challenge.ground import Ground
 from harness.challenge.rulebook import Rulebook
-from harness.challenge.submissions import Receipt, Refused
+from harness.challenge.submissions import About, Receipt, Refused
 from harness.errors import BadConfig
 
 FILE = "receipts.jsonl"
@@ -52,10 +52,15 @@ class Log:
     def receipts(self, phase: str) -> dict[str, Receipt] | None:
         """Return the receipts of the files that may be ranked in the phase, by TEAM/N; None if the phase has none."""
         lines = self.of("received", phase)
-        times = {f"{line['team']}/{line['number']}": Receipt(_time(line), line["sha256"]) for line in lines}
+        receipts = {f"{line['team']}/{line['number']}": Receipt(_time(line), line["sha256"], line.get("settings"))
+                    for line in lines}
         if frozen := self.of("frozen", phase):
-            return {name: times.get(name, Receipt(None, digest)) for name, digest in frozen[0]["submissions"].items()}
-        return times if lines else None
+            settings, left_out = frozen[0].get("settings", {}), frozen[0].get("left out", {})  # not in older logs
+            return {**{name: Receipt(receipts[name].time if name in receipts else None, digest, settings.get(name))
+                       for name, digest in frozen[0]["submissions"].items()},
+                    **{name: Receipt(None, "", left_out=tuple(f"left out of the freeze: {line}" for line in reasons))
+                       for name, reasons in left_out.items()}}
+        return receipts if lines else None
 
     def refused(self, phase: str) -> tuple[Refused, ...]:
         """Return the files that were refused when received, with the time; refused team names are not public."""
@@ -112,8 +117,8 @@ def inputs(rules: Rulebook, field: Ground) -> dict[str, str]:
         name: hashlib.sha256(text.encode()).hexdigest() for name, text in parts.items()}
 
 
-def freeze(folder: Path, home: Path, phase: str, now: datetime.datetime) -> int:
-    """Freeze a phase, so that only its present submissions are ranked; return their number."""
+def freeze(folder: Path, home: Path, phase: str, now: datetime.datetime) -> tuple[int, tuple[Refused, ...]]:
+    """Freeze a phase, so that only its present submissions are ranked; return their number, and those left out."""
     with SoftFileLock(folder / f"{FILE}.lock", timeout=LOCK_TIMEOUT):
         log, rules = read(folder), rulebook.read(folder, phase)
         if log.of("frozen", rules.phase):
@@ -123,14 +128,17 @@ def freeze(folder: Path, home: Path, phase: str, now: datetime.datetime) -> int:
             raise BadConfig(f"no submissions yet{f' in the phase {rules.phase}' if rules.phase else ''}; set `closes` "
                             "to stop accepting submissions")
         field = ground.prepared(replace(rules, final=True), home)
-        accepted = {entry.name: entry.sha256 for entry in entries.accepted(listed, field, rules)[0].entries}
+        valid, refused = entries.accepted(listed, field, rules)
         _append(folder, log, {"event": "frozen", "time": now.isoformat(timespec="seconds"), "phase": rules.phase,
-                              "submissions": accepted, "inputs": inputs(rules, field)})
-    return len(accepted)
+                              "submissions": {entry.name: entry.sha256 for entry in valid.entries},
+                              "settings": {entry.name: entry.about.settings for entry in valid.entries},
+                              "left out": {entry.name: entry.reasons for entry in refused if not entry.public},
+                              "inputs": inputs(rules, field)})
+    return len(valid.entries), refused
 
 
-def receive(folder: Path, home: Path, file: Path, team: str, *, phase: str = "", column: str = "",
-            now: datetime.datetime, dry: bool = False) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
+def receive(folder: Path, home: Path, file: Path, team: str, *, now: datetime.datetime, phase: str = "",
+            column: str = "", primary: bool = False, dry: bool = False) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
     """Receive and log a team's score file; return its name TEAM/N, the reasons if it is refused, and remarks.
 
     With `dry`, nothing is kept or logged.
@@ -140,15 +148,18 @@ def receive(folder: Path, home: Path, file: Path, team: str, *, phase: str = "",
         rules = (_phase_of(phases, log, file, column, home, now.date()) if len(phases) > 1 and not phase else
                  rulebook.read(folder, phase))
         number = 1 + max((line["number"] for line in log.of("received", rules.phase, team)), default=0)
-        wrong_name = submissions.wrong_team(team, rules.inbox)
+        teams = {line["team"] for line in log.lines if line["event"] == "received"}
+        teams |= {path.name for phase_rules in phases for path in phase_rules.inbox.glob("[!.]*")}
+        wrong_name = submissions.wrong_names(sorted({team, *teams})).get(team, "")
         reasons = (wrong_name,) if wrong_name else tuple(_not_accepting(rules, log, team, now))
         while not reasons and (rules.inbox / team / str(number)).exists():  # created by hand or by a killed process
             number += 1
         name, digest, remarks = f"{team}/{number}", "", tuple[str, ...]()
+        about = About(column=column, primary=primary)
         if not reasons:
             staged = folder / STAGING / team / str(number)
             try:
-                digest, reasons, remarks = _checked(staged, file, column, rules, home, now)
+                digest, reasons, remarks = _checked(staged, file, about, rules, home, now)
                 same = [line for line in log.of("received", rules.phase)
                         if line["sha256"] == digest and line["team"] != team]
                 remarks += tuple(f"the file is identical to {line['team']}/{line['number']}" for line in same)
@@ -161,7 +172,7 @@ def receive(folder: Path, home: Path, file: Path, team: str, *, phase: str = "",
             name = _refused(team, 1 + len(log.lines))
         if not dry:
             outcome = ({"event": "refused", "why": reasons, **({"team refused": True} if wrong_name else {})} if reasons
-                       else {"event": "received", "number": number})
+                       else {"event": "received", "number": number, "settings": about.settings})
             _append(folder, log, {"time": now.isoformat(timespec="seconds"), "phase": rules.phase, "team": team,
                                   "file": file.name, "sha256": digest, **outcome})
     return f"{name}{f' in {rules.phase}' if rules.phase else ''}", reasons, remarks
@@ -203,7 +214,7 @@ def _not_accepting(rules: Rulebook, log: Log, team: str, now: datetime.datetime)
         yield f"{team} has reached the limit of {rules.per_day} submissions per day (UTC)"
 
 
-def _checked(staged: Path, file: Path, column: str, rules: Rulebook, home: Path, now: datetime.datetime,
+def _checked(staged: Path, file: Path, about: About, rules: Rulebook, home: Path, now: datetime.datetime,
              ) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
     """Check a staged copy of a file as for a ranking; return its digest, the reasons to refuse it, and remarks."""
     try:
@@ -214,8 +225,9 @@ def _checked(staged: Path, file: Path, column: str, rules: Rulebook, home: Path,
     unpacked = ["the recorded sha256 is that of the unpacked file"] if file.suffix.casefold() == ".gz" else []
     staged.mkdir(parents=True)
     write_atomically(staged / f"scores{ending}", content)
-    if column:
-        write_atomically(staged / submissions.ABOUT, f"column = {json.dumps(column, ensure_ascii=False)}\n".encode())
+    if settings := "".join(f"{name} = {json.dumps(value, ensure_ascii=False)}\n"
+                           for name, value in about.settings.items() if value):
+        write_atomically(staged / submissions.ABOUT, settings.encode())
     submission = submissions.submission(staged.parent, int(staged.name), rules, Receipt(now, digest))
     accepted, refused = entries.accepted([submission], ground.prepared(rules, home, rated=False), rules)
     return (digest, tuple(reason for submission in refused for reason in submission.reasons),

@@ -43,16 +43,12 @@ def report(outcome: Outcome, cache: Path) -> Results:
                                notes="The ratings are private." if rules.ratings else "")
                        for field in outcome.ground.fields),
         metrics=tuple(_metrics(outcome)),
-        correlations=tuple(replace(row, p=_figures(row.p), **{
+        correlations=tuple(replace(row, p=float(f"{row.p:.{FIGURES}g}"), **{
             name: round(getattr(row, name), TARGET_DECIMALS) for name in ("value", "low", "high", "corrected")})
             for row in correlations),
         ranking=tuple(_ranking(outcome, correlations)),
         comparisons=tuple(_comparisons(outcome)),
         reliability=tuple(replace(row, value=round(row.value, TARGET_DECIMALS)) for row in reliability))
-
-
-def _figures(p: float) -> float:
-    return float(f"{p:.{FIGURES}g}")
 
 
 def _metrics(outcome: Outcome) -> Iterator[MetricEntry]:
@@ -90,6 +86,6 @@ def _comparisons(outcome: Outcome) -> Iterator[Comparisons]:
         else:
             rows = compare.compared(*target, outcome.teams, "spearman", "williams", pairs)
         rows = rows.at(np.abs(rows.better - rows.worse) <= NEAR)
-        value, p, holm, bh = (np.array([_figures(number) for number in column], dtype=np.float64)
+        value, p, holm, bh = (np.array([f"{number:.{FIGURES}g}" for number in column], dtype=np.float64)
                               for column in (rows.value, rows.p, rows.holm, rows.bh))
         yield replace(rows, delta=rows.delta.round(TARGET_DECIMALS), value=value, p=p, holm=holm, bh=bh)

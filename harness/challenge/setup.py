@@ -46,7 +46,8 @@ def init(folder: Path, home: Path, example: bool) -> tuple[str, ...]:
         raise BadConfig(f"{folder}: already contains a challenge ({FILE})")
     if (shipped := rulebook.SHIPPED / folder.resolve().name / FILE).is_file():
         _put(folder, {FILE: shipped.read_text(encoding="utf-8")})
-        return (FILE,)
+        _put(folder, {IGNORE: _ignored(folder)})
+        return FILE, IGNORE
     title = " ".join(folder.resolve().name.replace("-", " ").split()).capitalize() or "Challenge"
     now = datetime.datetime.now(datetime.UTC)
     today, opens = now.date(), now.date() - ELAPSED
@@ -74,24 +75,24 @@ def template(folder: Path, home: Path) -> tuple[str, ...]:
         for rules in phases])
     for old in {*folder.glob("template-*.csv"), folder / TEMPLATE} - {folder / name for name in files}:
         old.unlink(missing_ok=True)
-    files[IGNORE] = "".join(f"{line}\n" for line in _ignored(folder, phases))
+    files[IGNORE] = _ignored(folder)
     _put(folder, files)
     return tuple(files)
 
 
-def _ignored(folder: Path, phases: Sequence[Rulebook]) -> list[str]:
-    """Return the lines of .gitignore: the organiser's own, private files, and the items of phases not yet open."""
+def _ignored(folder: Path) -> str:
+    """Return .gitignore: the organiser's own lines, private files, files with ratings, and items of unopened phases."""
     def names(paths: Iterable[Path | None]) -> set[str]:
         return {Path(os.path.relpath(path, folder)).as_posix() for path in paths if path}
 
-    today = datetime.datetime.now(datetime.UTC).date()
-    items = {rules.phase: names(dataset.file for dataset in rules.custom) for rules in phases}
-    public = set[str]().union(*(items[rules.phase] for rules in phases if (rules.opens or today) <= today))
-    hidden = set[str]().union(*items.values()) - public
-    ratings = sorted(name for name in names(rules.ratings for rules in phases) if not name.startswith("private/"))
+    phases, today = rulebook.phases(folder), datetime.datetime.now(datetime.UTC).date()
+    rated = names(file for rules in phases for file in (rules.ratings, *ground.with_ratings(rules)))
+    items = names(own.file for rules in phases for own in rules.custom)
+    public = names(own.file for rules in phases if (rules.opens or today) <= today for own in rules.custom) - rated
     old = (folder / IGNORE).read_text(encoding="utf-8").splitlines() if (folder / IGNORE).is_file() else []
     kept = [line for line in old if line not in public]
-    return list(dict.fromkeys((*kept, "private/", "ranking/", *ratings, *sorted(hidden))))
+    new = sorted(name for name in rated | (items - public) if not name.startswith("private/"))
+    return "".join(f"{line}\n" for line in dict.fromkeys((*kept, "private/", "ranking/", *new)))
 
 
 def _shipped(name: str, **values: object) -> str:
@@ -127,8 +128,8 @@ def _participant_files(phases: Sequence[tuple[Rulebook, list[Dataset]]]) -> dict
     names = {rules.phase: f"template-{rules.phase}.csv" if rules.phase else TEMPLATE for rules, _ in phases}
     page = _shipped("participants.md", phases=phases, templates=names, wanted=ground.wanted, rule_of=rule_of,
                     statistic=lambda rules: statistic_title(full_name(rules.statistic, rules.level)),
-                    files={(rules.phase, custom.card.name): os.path.relpath(custom.file, rules.folder)
-                           for rules, _ in phases for custom in rules.custom},
+                    files={(rules.phase, part.card.name): os.path.relpath(own.file, rules.folder) for rules, _ in phases
+                           for own in rules.custom for part in ground.split(own.read(), rules.by)},
                     test="; or by ".join(dict.fromkeys(test_of(rules) for rules, _ in phases)))
     return {"README.md": page, **{
         names[rules.phase]: scorefile.template([item.id for dataset in datasets for item in dataset.items],

@@ -8,6 +8,7 @@ its reasons and does not affect others.
 from __future__ import annotations
 
 import datetime
+import json
 import os
 import re
 import stat
@@ -59,13 +60,20 @@ class About:
     column: terms.Line = ""
     primary: bool = False
 
+    @property
+    def settings(self) -> dict[str, object]:
+        """The settings that affect the ranking; logs record them."""
+        return {"column": self.column, "primary": self.primary}
+
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """The time of receipt (None if unknown) and the sha256 of the file."""
+    """The time of receipt (None if unknown), sha256 of the file, settings, and reasons to leave it out of a freeze."""
 
     time: datetime.datetime | None
     sha256: str
+    settings: Mapping[str, object] | None = None  # older logs have none
+    left_out: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +112,7 @@ def listed(rules: Rulebook, receipts: Mapping[str, Receipt] | None = None) -> li
     if root.is_symlink():
         raise BadConfig(f"{root} is a link; put submissions in DIR/{FOLDER}/{'PHASE/' if rules.phase else ''}TEAM/N/")
     teams = _entries_of(root, MAX_TEAMS) if root.is_dir() else []
-    wrong = _wrong_names(entry.name for entry in teams)
+    wrong = wrong_names(entry.name for entry in teams)
     results: list[Submission | Refused] = []
     for entry in teams:
         try:
@@ -114,18 +122,14 @@ def listed(rules: Rulebook, receipts: Mapping[str, Receipt] | None = None) -> li
                         else _team(Path(entry.path), rules, receipts))
         except (OSError, BadConfig) as error:
             results.append(Refused(shown(entry.name), (_unreadable(error),)))
-    return results + [Refused(shown(name), (MISSING,)) for name in receipts or () if not os.path.lexists(root / name)]
+    seen = {result.name for result in results}
+    return results + [Refused(shown(name), receipt.left_out or (MISSING,)) for name, receipt in (receipts or {}).items()
+                      if not (name in seen or os.path.lexists(root / name))]
 
 
 def counted(refused: Sequence[Refused], at_receipt: Sequence[Refused]) -> str:
     early = f" ({len(at_receipt)} when received)" if at_receipt else ""
     return f"{len(refused) + len(at_receipt)} refused{early}"
-
-
-def wrong_team(name: str, inbox: Path) -> str:
-    """Return the reason to refuse a team name, else ""."""
-    others = {entry.name for entry in _entries_of(inbox, MAX_TEAMS)} if inbox.is_dir() else set()
-    return _wrong_names(sorted(others | {name})).get(name, "")
 
 
 def wrong_date(date: datetime.date | None, rules: Rulebook) -> Iterator[str]:
@@ -140,15 +144,18 @@ def wrong_date(date: datetime.date | None, rules: Rulebook) -> Iterator[str]:
 
 def submission(team: Path, number: int, rules: Rulebook, receipt: Receipt | None) -> Submission | Refused:
     """Read a submission from a team's folder, or refuse it."""
-    folder, about, reasons = team / str(number), About(), list[str]()
+    folder, about, reasons = team / str(number), About(), list(receipt.left_out if receipt else ())
     try:
         entries = _entries_of(folder, MAX_FILES)
-        reasons = list(_wrong_files(entries))
+        reasons = reasons or list(_wrong_files(entries))
         if not reasons and any(entry.name == ABOUT for entry in entries):
             with records.refused_as(BadConfig):
                 about = records.value_of(About, terms.table(folder / ABOUT, ABOUT), ABOUT)
         if receipt and receipt.time:
             about = replace(about, date=receipt.time.date())
+        if not reasons and receipt and receipt.settings and receipt.settings != about.settings:
+            received = ", ".join(f"{name} = {json.dumps(value)}" for name, value in receipt.settings.items())
+            reasons = [f"{ABOUT} differs from the received one, which has {received}"]
         reasons = reasons or list(wrong_date(about.date, rules))
     except Exception as error:  # a hostile file affects this submission only
         reasons = [_unreadable(error)]
@@ -206,7 +213,7 @@ def _not_a_folder(entry: os.DirEntry[str], reason: str) -> str:
     return "" if entry.is_dir(follow_symlinks=False) else reason
 
 
-def _wrong_names(names: Iterable[str]) -> dict[str, str]:
+def wrong_names(names: Iterable[str]) -> dict[str, str]:
     """Return the reason to refuse each name that breaks a rule or looks like another to readers or file systems."""
     groups: dict[str, list[str]] = defaultdict(list)
     for name in names:

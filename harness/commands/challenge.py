@@ -49,9 +49,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
                         help="receive: the score file (give only FILE for a challenge in the current folder)")
     add(parser, "team NAME: receive: the submitting team")
     add(parser, "column NAME: receive: column of the scores")
+    add(parser, "primary: receive: mark as primary")
     add(parser, "phase NAME: phase (default: receive: the phase of the scored items; validate: all phases; rank and "
                 "publish: all phases with submissions; freeze: required if there are several phases)")
-    add(parser, "dry-run: receive: only show what would happen")
+    add(parser, "dry-run: receive: change nothing")
     add(parser, "allow-refused: exit with 0 if submissions are refused, and rank even if files changed since the "
                 "freeze")
     add(parser, "example: init: include five fictional teams, one of them with a broken file")
@@ -81,6 +82,7 @@ def run(args: argparse.Namespace) -> int:
     if args.action == "template":
         names = setup.template(folder, args.home)
         print(f"{folder}: written from {folder / 'challenge.toml'}: {', '.join(names)}")
+        _notes(dict.fromkeys(line for rules in rulebook.phases(folder) for line in _rated(rules)))
         return 0
     act = {"freeze": _freeze, "validate": _validate, "rank": _rank, "publish": _rank}[args.action]
     refused, faults, phases = 0, dict[str, str](), _phases(folder, args)
@@ -100,13 +102,15 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _freeze(folder: Path, phase: str, args: argparse.Namespace) -> int:
+    """Freeze a phase; return the number of submissions that are left out."""
     now = datetime.datetime.now(datetime.UTC)
-    count, closes = receipts.freeze(folder, args.home, phase, now), rulebook.read(folder, phase).closes
+    (count, left_out), closes = receipts.freeze(folder, args.home, phase, now), rulebook.read(folder, phase).closes
+    _refusals(left_out)
     if closes and now.date() <= closes:
         print(wrapped(f"note: {phase or folder} was to close on {closes} and no longer accepts submissions. To undo "
                       f"this, delete the last line of {folder / receipts.FILE}"), end="")
-    print(f"{phase or folder}: {plural(count, 'submission')} frozen; `publish` now makes the final table")
-    return 0
+    print(f"{phase or folder}: {plural(count, 'submission')} frozen, {len(left_out)} left out; next: `publish`")
+    return len(left_out)
 
 
 def _receive(args: argparse.Namespace) -> int:
@@ -116,7 +120,8 @@ def _receive(args: argparse.Namespace) -> int:
     if not file.exists():
         raise BadConfig(f"{file}: no such file; usage: harness challenge receive DIR FILE --team NAME")
     name, reasons, remarks = receipts.receive(folder, args.home, file, args.team, phase=args.phase, column=args.column,
-                                           now=datetime.datetime.now(datetime.UTC), dry=args.dry_run)
+                                              primary=args.primary, now=datetime.datetime.now(datetime.UTC),
+                                              dry=args.dry_run)
     state = "refused" if reasons else "valid:" if args.dry_run else "received"
     recorded = "dry run, not recorded" if args.dry_run else f"recorded in {folder / receipts.FILE}"
     print(f"{state} {printable(name)}; {recorded}")
@@ -185,9 +190,16 @@ def _remarks(rules: rulebook.Rulebook, ground: Ground) -> Iterator[str]:
     if ground.shared:
         hidden = f", which reveals items hidden by {rules.phase}" if rules.public else ""
         yield f"{len(ground.shared)} items are also in another phase{hidden}: {listed(ground.shared)}"
+    yield from _rated(rules)
     custom = {dataset.card.name for dataset in rules.custom}
     yield from (f"{field.name}: {line}" for field in ground.fields if field.name in custom
                 for line in contract.remarks(field.dataset, {}))
+
+
+def _rated(rules: rulebook.Rulebook) -> Iterator[str]:
+    """Yield a note for each file of items that also contains ratings."""
+    yield from (f"{file} contains ratings: do not publish it. `template` lists it in .gitignore until you move them "
+                "to the file of `ratings`" for file in ground.with_ratings(rules))
 
 
 def _refusals(refused: Iterable[submissions.Refused]) -> None:

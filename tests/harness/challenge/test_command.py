@@ -81,25 +81,34 @@ def test_shipped_rules_rank_custom_tables_by_language_and_system(tmp_path: Path,
     invoke("challenge", "init", root)
     (root / "challenge.toml").write_text("draws = 20\n" + (root / "challenge.toml").read_text())
     missing = invoke("challenge", "validate", root, status=2).out
+    files = sorted({f"data/{own.file.name}" for rules in rulebook.phases(root) for own in rules.custom})
+    assert (root / ".gitignore").read_text().split() == ["private/", "ranking/", *files]
     for rules in rulebook.phases(root):
         (dataset,) = rules.custom
         assert dataset.file.name in missing
         qualities = [quality.name for quality in dataset.card.qualities]
         text = {"turn": {"context": "Well?", "response": "Yes."}, "dialogue": {"dialogue": "user: Well?\nsystem: Yes."}}
         rows = [{"item": f"{rules.phase}_{item}", **text[dataset.card.level], "language": language,
-                 dataset.columns.get("system", "system"): ("one", "two")[item % 2],
+                 dataset.columns.get("system", "system"): ("one", "back-translation")[item % 2],
                  **dict.fromkeys(qualities, item // 6 % 2)}
                 for item, language in enumerate(["en", "es", "zh"] * 8)]
         dataset.file.parent.mkdir(exist_ok=True)
         dataset.file.write_bytes(csv_of([tuple(rows[0]), *(tuple(row.values()) for row in rows)]))
         for team, sign in (("good", 1.0), ("bad", -1.0)):
             submit(root, f"{rules.phase}/{team}", 1, {row["item"]: sign * row[qualities[0]] for row in rows})
+    (root / ".gitignore").unlink()
+    for action in ("template", "validate"):
+        notes = " ".join(invoke("challenge", action, root).out.split())
+        assert {*re.findall(r"(data/\S+\.csv) contains ratings", notes)} == {*files}
+    assert (root / ".gitignore").read_text().split() == ["private/", "ranking/", *files]
+    assert (root / "README.md").read_text().count(" in `data/") == sum(
+        {"": 1, "language": 3, "system": 2}[rules.by] for rules in rulebook.phases(root))
     assert invoke("challenge", "validate", root).out.count("2 accepted") == len(rulebook.phases(root))
     lead = invoke("challenge", "publish", root).out
     assert ("(20 resamples of datasets and their contexts)" in lead) == (name == "dstc12-track1")
     for rules in rulebook.phases(root):
         head, first, second = csv.reader((root / "ranking" / rules.phase / "official.csv").read_text().splitlines())
-        parts = {"": ("",), "language": ("-en", "-es", "-zh"), "system": ("-one", "-two")}[rules.by]
+        parts = {"": ("",), "language": ("-en", "-es", "-zh"), "system": ("-back-translation", "-one")}[rules.by]
         assert head[11:] == [f"{dataset.card.name}{part}|{quality.name}" for dataset in rules.custom
                              for part in parts for quality in dataset.card.qualities]
         assert [row[1] for row in (first, second)] == ["good", "bad"]
@@ -131,7 +140,7 @@ def test_a_new_challenge_has_two_phases_to_be_edited(tmp_path: Path, invoke: Inv
     (root / ".gitignore").write_text("mine\n" + ignore)
     invoke("challenge", "template", root)
     assert (root / ".gitignore").read_text().split() == [
-        "mine", "private/", "ranking/", "votes.csv", "data/talk-test.csv"]
+        "mine", "private/", "ranking/", "data/talk-test.csv", "votes.csv"]
     assert all(words in (root / "README.md").read_text() for words in ("by Spearman", "by Pearson"))
     commented = [line[2:] for line in path.read_text().splitlines() if line.startswith("# ") and " = " in line]
     path.write_text("\n".join(line for line in commented if "[[" not in line) + "\n" + path.read_text())

@@ -56,10 +56,11 @@ def of(dataset: str, values: dict[str, float], column: str = "score") -> str:
 
 @pytest.fixture
 def send(root: Path, home: Path, tmp_path: Path) -> Send:
-    def sent(team: str, day: str, dataset: str, seed: int = 1, column: str = "") -> tuple[str, tuple[str, ...]]:
+    def sent(team: str, day: str, dataset: str, seed: int = 1, *, column: str = "", primary: bool = False,
+             ) -> tuple[str, tuple[str, ...]]:
         file = tmp_path / "mine.csv"
         file.write_text(of(dataset, scores(1, seed), column or "score"))
-        return receipts.receive(root, home, file, team, column=column, now=at(day))[:2]
+        return receipts.receive(root, home, file, team, column=column, primary=primary, now=at(day))[:2]
 
     return sent
 
@@ -72,20 +73,29 @@ def three_sent(send: Send) -> None:
 
 def test_files_are_accepted_while_phase_and_quota_allow(root: Path, home: Path, send: Send) -> None:
     assert send("alpha", "01-05", "") == ("alpha/1 in development", ())
-    assert send("alpha", "01-05", "first", 2, column="wit") == ("alpha/2 in development", ())
+    assert send("alpha", "01-05", "first", 2, column="wit", primary=True) == ("alpha/2 in development", ())
     for team, day, dataset, reason in (
             ("alpha", "01-05", "first", "limit of 2 submissions per day"),
             ("alpha", "02-10", "second", "before the phase test"),
             ("ALPHA", "01-06", "first", "looks like alpha"), ("length", "01-06", "first", "name of a metric"),
             ("beta", "02-10", "first", "after the phase development closed")):
         assert reason in send(team, day, dataset)[1][0]
+    assert send("alpha", "03-01", "second") == ("alpha/1 in test", ())
+    shutil.rmtree(root / "submissions" / "test" / "alpha")
+    (root / "submissions" / "development").rename(root / "elsewhere")
+    assert "looks like alpha" in send("A1pha", "03-01", "second")[1][0], "a name in the log of another phase"
+    (root / "elsewhere").rename(root / "submissions" / "development")
+    submit(root, "development/delta", 1, {})
+    assert "looks like delta" in send("Delta", "03-01", "second")[1][0], "a folder in another phase"
+    shutil.rmtree(root / "submissions" / "development" / "delta")
     assert [send("beta", f"03-0{day}", "second")[1] == () for day in range(1, 5)] == [True, True, True, False]
     (root / "data" / "second.json").rename(root / "later.json")  # items of a future phase may be kept elsewhere
     assert send("gamma", "01-07", "first") == ("gamma/1 in development", ())
     (root / "later.json").rename(root / "data" / "second.json")
     result = outcome.read(root, home, "development")
-    assert [(entry.name, entry.about.date, entry.remarks) for entry in result.entries.entries] == [
-        ("alpha/1", at("01-05").date(), ()), ("alpha/2", at("01-05").date(), ()), ("gamma/1", at("01-07").date(), ())]
+    assert [(entry.name, entry.about.date, entry.about.primary, entry.remarks) for entry in result.entries.entries] == [
+        ("alpha/1", at("01-05").date(), False, ()), ("alpha/2", at("01-05").date(), True, ()),
+        ("gamma/1", at("01-07").date(), False, ())]
     assert "4 refused (4 when received)" in tables.exhibit(result).lead
     names = [str(name) for name, _ in tables.for_csv(result)["refused"][1:]]
     assert len(names) == 4
@@ -104,7 +114,7 @@ def test_other_phases_are_refused_and_a_dry_run_writes_nothing(root: Path, home:
 
 
 @pytest.mark.usefixtures("three_sent")
-def test_changed_files_and_logs_are_refused(root: Path, home: Path) -> None:
+def test_changed_files_and_logs_are_refused(root: Path, home: Path, send: Send, invoke: Invoke) -> None:
     inbox = root / "submissions" / "test"
     file = inbox / "beta" / "1" / "scores.csv"
     file.write_text(file.read_text().replace("0.", "1."))
@@ -114,7 +124,25 @@ def test_changed_files_and_logs_are_refused(root: Path, home: Path) -> None:
     assert [entry.name for entry in files.entries.entries] == ["alpha/1"]
     assert [(refused.name, refused.reasons[0][:17]) for refused in files.refused] == [
         ("omega/1", "has no receipt; s"), ("gamma/1", "has a receipt but"), ("beta/1", "differs from the ")]
+    about = inbox / "alpha" / "1" / "submission.toml"
+    reasons = {refused.name: f"left out of the freeze: {refused.reasons[0]}" for refused in files.refused}
+    for frozen in (False, True):
+        if frozen:
+            printed = invoke("challenge", "freeze", root, "--phase", "test", status=1).out
+            assert all(name in printed for name in ("1 submission frozen, 3 left out", *reasons))
+            assert {refused.name: refused.reasons[0] for refused in outcome.read(root, home, "test").refused} == reasons
+        for setting, status in (("primary = true", 1), ('column = "wit"', 1), ('name = "A"', 0)):
+            about.write_text(f"{setting}\n")
+            assert [refused.reasons[0] for refused in outcome.read(root, home, "test").refused
+                    if refused.name == "alpha/1"] == [
+                'submission.toml differs from the received one, which has column = "", primary = false'] * status
     log = root / receipts.FILE
+    send("alpha", "01-05", "first")
+    *lines, last = log.read_text().splitlines()
+    older = {name: value for name, value in json.loads(last).items() if name != "settings"}
+    log.write_text("\n".join((*lines, json.dumps(older))) + "\n")
+    (root / "submissions" / "development" / "alpha" / "1" / "submission.toml").write_text("primary = true\n")
+    assert outcome.read(root, home, "development").refused == (), "a log of an older version has no settings"
     log.write_text(log.read_text().replace("alpha", "omega"))
     with pytest.raises(BadConfig, match=r"line 2 or the one before it was changed"):
         outcome.read(root, home, "test")
