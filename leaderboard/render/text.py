@@ -125,7 +125,8 @@ def plain(value: str) -> str:
 
 def wrapped(value: str, widest: int = WIDTH, indent: str = "  ") -> str:
     """Fill a paragraph to the width of the terminal."""
-    return textwrap.fill(plain(value), width(widest), subsequent_indent=indent, break_on_hyphens=False) + "\n"
+    return textwrap.fill(plain(value), width(widest), subsequent_indent=indent, break_on_hyphens=False,
+                         break_long_words=False) + "\n"
 
 
 def _board_table(index: Index, statistics: Sequence[Board]) -> Table:
