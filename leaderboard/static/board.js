@@ -61,6 +61,9 @@ document.addEventListener("DOMContentLoaded", () => {
   const capitalised = (name) =>
     (name.charAt(0).toUpperCase() + name.slice(1).replaceAll(/[-_]/g, " ")).replace("Roc auc", "ROC-AUC");
 
+  const statistic = () => (choice.stat === "corrected" ? "Spearman, corrected for rater noise"
+    : capitalised(choice.stat || Numbers.statistics[0]));
+
   /* The answer */
 
   function drawSentence(question, shown, ranks) {
@@ -78,10 +81,11 @@ document.addEventListener("DOMContentLoaded", () => {
     const name = box.querySelector(".best");
     const about = box.querySelector(".about") ?? name.parentElement.appendChild(make("span", { className: "about" }));
     box.querySelector(".asked").textContent = `For ${question.subject}, ${limits}:${verdict ? ` ${verdict}` : ""}`;
-    name.replaceChildren(best === undefined ? "every metric has a missing value" : link(best));
+    const none = Ranking.targets(question, choice).length ? "every metric has a missing value" : "no dataset is left";
+    name.replaceChildren(best === undefined ? none : link(best));
     about.textContent = answer && answer.about ? ` (${answer.about})` : "";
     box.querySelector(".evidence").textContent = answer ? answer.evidence : untested;
-    box.querySelector(".people").textContent = question.people;
+    box.querySelector(".people").textContent = Ranking.ofRun(choice) ? question.people : "";
   }
 
   /* The plot */
@@ -106,7 +110,8 @@ document.addEventListener("DOMContentLoaded", () => {
     const valueOf = (column) => ranks[column][3].toFixed(2);
     const marks = Object.keys(BANDS).filter((kind) => Ranking.ofRun(choice) && question.marks[kind]);
     const described = first.map((column) => `${columns[column].label} ${valueOf(column)}`).join("; ");
-    const text = `Spearman with 95 % intervals: ${described}`;
+    const intervals = Ranking.ofRun(choice) ? " with 95 % intervals" : "";
+    const text = `${statistic()}${intervals}: ${described}`;
     const band = (kind) => {
       const [value, half] = question.marks[kind];
       const [low, high] = [across(value - half), across(value + half)];
@@ -128,7 +133,7 @@ document.addEventListener("DOMContentLoaded", () => {
         ...first.map((column) => make("li", {}, valueOf(column).replace("-", "−")))),
       make("div", { className: "ticks", ariaHidden: "true" },
         ...[0, 0.2, 0.4, 0.6, 0.8, 1].map((tick) => make("span", {}, String(tick)))),
-      make("figcaption", {}, make("span", {}, "The best, with 95 % intervals."),
+      make("figcaption", {}, make("span", {}, `The best${intervals && `,${intervals}`}.`),
         ...marks.map((kind) => make("span", { className: `key ${kind}` }, BANDS[kind]))));
   }
 
@@ -182,6 +187,8 @@ document.addEventListener("DOMContentLoaded", () => {
     for (const quality of Numbers.questions.filter(({ board }) => cellOf[board] !== undefined)) {
       const means = Ranking.ranks(quality, choice).map(valueOf);
       const leading = leaders(means);
+      const count = new Set(Ranking.targets(quality, choice).map((target) => Numbers.targets[target].dataset)).size;
+      headings[cellOf[quality.board]].querySelector("small").textContent = `${count} dataset${count === 1 ? "" : "s"}`;
       for (const { row, column } of lines) {
         const cell = row.cells[cellOf[quality.board]];
         fill(cell, means[column], leading, "");
@@ -211,15 +218,17 @@ document.addEventListener("DOMContentLoaded", () => {
     }
     const opened = lines.find(({ column, row }) => choice.open === columns[column].label && !row.hidden);
     if (opened) opened.row.after(details(question, shown, opened.column));
-    const statistic = choice.stat === "corrected" ? "Spearman, corrected for rater noise"
-      : capitalised(choice.stat || Numbers.statistics[0]);
-    table.caption.firstElementChild.textContent = `${statistic}, with human ratings: ${question.title}`;
+    table.caption.firstElementChild.textContent = `${statistic()}, with human ratings: ${question.title}`;
+    table.caption.querySelector(".data").textContent = choice.ratings ? "Ranks count all columns"
+      : "Ranks count all columns, including those fitted on ratings, which are hidden";
   }
 
   /* Details of a row */
 
   function details(question, shown, column) {
-    const next = shown[shown.indexOf(column) + 1];
+    const place = shown.indexOf(column); // -1 for a column that only a search shows
+    const next = shown[place + 1];
+    const last = place >= 0 ? "this is the last column" : "";
     const ranks = Ranking.ranks(question, choice);
     const oneQuality = question.board.includes(":");
     const values = question.targets.map((target) => {
@@ -231,7 +240,7 @@ document.addEventListener("DOMContentLoaded", () => {
       .filter(([, metric, other]) => other !== column && metric === columns[column].metric)
       .map(([label, , other]) => `${label} ${three(ranks[other] && ranks[other][3])}`);
     const terms = [
-      ["Against the next", next === undefined ? "this is the last column" : Compare.sentence(question, column, next)],
+      ["Against the next", place < 0 || next === undefined ? last : Compare.sentence(question, choice, column, next)],
       ["On each dataset", values.join(" · ")], ["Its other columns", others.join(" · ")],
       ["To run it", `harness run --metric "${columns[column].metric}"`]];
     const list = make("dl", {}, ...terms.filter(([, text]) => text)
@@ -275,11 +284,13 @@ document.addEventListener("DOMContentLoaded", () => {
       drawSentence(question, shown, ranks);
       drawNumbers(question, ranks);
     }
+    const focused = document.activeElement;
     arrange(question, shown);
+    if (focused !== document.activeElement && focused.isConnected) focused.focus({ preventScroll: true });
     controls.sync();
     const [first, second] = [choice.one, choice.other].map((name) => columns.findIndex(({ label }) => label === name));
     const both = first >= 0 && second >= 0 && first !== second;
-    compared.replaceChildren(...(both ? Compare.view(question, first, second) : []));
+    compared.replaceChildren(...(both ? Compare.view(question, choice, first, second) : []));
   }
 
   /* Controls */
@@ -337,9 +348,9 @@ document.addEventListener("DOMContentLoaded", () => {
       make("details", { className: "menu" }, make("summary", {}, "Datasets"), make("fieldset", {},
         make("legend", { className: "unseen" }, "Datasets"), ...boxes.map(([label]) => label))),
       ...pair.map(([label]) => label), button("Copy link", copyLink), button("Reset", () => change(DEFAULTS)));
-    function sync() {
+    function sync(typed = true) {
       for (const [, show] of [...questions, score, ...pair, ...boxes]) show();
-      if (find !== document.activeElement) find.value = choice.find;
+      if (!typed || find !== document.activeElement) find.value = choice.find;
     }
     return { panel, sync };
   }
@@ -355,7 +366,14 @@ document.addEventListener("DOMContentLoaded", () => {
   const controls = makeControls();
   const compared = make("div", { className: "compared" });
   table.closest(".scroll").before(controls.panel, compared);
-  for (const event of ["popstate", "hashchange"]) addEventListener(event, () => { choice = readAddress(); draw(); });
+  for (const event of ["popstate", "hashchange"]) {
+    addEventListener(event, () => {
+      if (location.hash && !location.hash.includes("=")) return; // an anchor keeps the choice
+      choice = readAddress();
+      draw();
+      controls.sync(false);
+    });
+  }
   draw();
   if (choice.y) scrollTo(0, choice.y);
 });

@@ -21,22 +21,25 @@ const Compare = (() => {
     return code === BETTER ? WORSE : BETTER;
   }
 
+  /* The tests are those of Spearman's correlation, whichever statistic is chosen. */
+  const targetsOf = (question, choice) => Ranking.targets(question, { ...choice, stat: "" });
+
   /* State on how many targets the better column is above the other, by how much, and what each test finds. */
-  function sentence(question, first, second) {
-    const gaps = question.targets
-      .map((target) => [Ranking.value("", first, target), Ranking.value("", second, target), target])
-      .filter((gap) => !gap.includes(null));
-    if (!gaps.length) return "No quality has values for both.";
-    const mean = gaps.reduce((sum, [one, other]) => sum + one - other, 0) / gaps.length;
-    if (mean < 0) return sentence(question, second, first);
+  function sentence(question, choice, first, second) {
+    const gap = (target) => Ranking.value("", first, target) - Ranking.value("", second, target);
+    const both = targetsOf(question, choice)
+      .filter((target) => ![first, second].some((column) => Ranking.value("", column, target) === null));
+    if (!both.length) return "No quality has values for both.";
+    const mean = Ranking.mean(question, both, gap);
+    if (mean < 0) return sentence(question, choice, second, first);
     const [firstName, secondName] = [first, second].map((column) => Numbers.columns[column].label);
     const tests = Object.keys(Numbers.tests).map((test) => {
-      const outcomes = gaps.map(([, , target]) => outcome(test, target, first, second));
+      const outcomes = both.map((target) => outcome(test, target, first, second));
       const [won, lost] = [BETTER, WORSE].map((code) => outcomes.filter((result) => result === code).length);
       return ` ${testName(test)} finds ${firstName} better on ${won} and ${secondName} on ${lost}.`;
     });
-    const above = gaps.filter(([one, other]) => one > other).length;
-    return `${firstName} is above ${secondName} on ${above} of ${gaps.length}, `
+    const above = both.filter((target) => gap(target) > 0).length;
+    return `By Spearman, ${firstName} is above ${secondName} on ${above} of ${both.length}, `
       + `by ${three(mean)} on average.${tests.join("")}`;
   }
 
@@ -52,19 +55,19 @@ const Compare = (() => {
       ...Object.keys(Numbers.tests).map((test) => cell("words")(words[outcome(test, target, first, second)])));
   }
 
-  /* Return the comparison of two columns: a sentence and a table. */
-  function view(question, first, second) {
+  /* Return the comparison of two columns on the chosen datasets: a sentence and a table. */
+  function view(question, choice, first, second) {
     const names = [first, second].map((column) => Numbers.columns[column].label);
     const headings = [["stub", "Dataset"], ["words", "Quality"], ["number", "Items"], ["number", names[0]],
       ["number", names[1]], ["number", "Difference"],
       ...Object.keys(Numbers.tests).map((test) => ["words", `Better by ${testName(test)}`])];
     const table = make("table", {},
-      make("caption", {}, make("span", {}, `${names.join(" and ")}: ${question.title}`)),
+      make("caption", {}, make("span", {}, `${names.join(" and ")}, Spearman: ${question.title}`)),
       make("thead", {}, make("tr", {},
         ...headings.map(([className, text]) => make("th", { scope: "col", className }, text)))),
-      make("tbody", {}, ...question.targets.map((target) => row(target, first, second))));
+      make("tbody", {}, ...targetsOf(question, choice).map((target) => row(target, first, second))));
     Tables.equip(table);
-    return [make("p", {}, sentence(question, first, second)),
+    return [make("p", {}, sentence(question, choice, first, second)),
       make("div", { className: "scroll", role: "group", tabIndex: 0, ariaLabel: "Comparison" }, table)];
   }
 

@@ -31,21 +31,28 @@ const Ranking = (() => {
     return values.reduce((sum, number) => sum + number, 0) / values.length;
   }
 
-  function mean(question, choice, column) {
-    const datasetOf = (target) => Numbers.targets[target].dataset;
-    const targets = question.targets.filter((target) => !choice.without.has(Numbers.datasets[datasetOf(target)])
+  const datasetOf = (target) => Numbers.targets[target].dataset;
+
+  /* Return the targets of a question in the chosen datasets; for corrected values, those with a limit. */
+  function targets(question, choice) {
+    return question.targets.filter((target) => !choice.without.has(Numbers.datasets[datasetOf(target)])
       && (choice.stat !== "corrected" || Numbers.targets[target].limit));
-    const over = (subset) => average(subset.map((target) => (
-      isFitted(column, target) ? null : value(choice.stat, column, target))));
-    if (question.rule === "test") return over(targets);
-    const datasets = [...new Set(targets.map(datasetOf))];
-    return average(datasets.map((dataset) => over(targets.filter((target) => datasetOf(target) === dataset))));
+  }
+
+  /* Return the mean of a value over targets, by the rule of the question; null if one is missing or there are none. */
+  function mean(question, over, valueOf) {
+    if (question.rule === "test") return average(over.map(valueOf));
+    const datasets = [...new Set(over.map(datasetOf))];
+    return average(datasets.map((dataset) => (
+      average(over.filter((target) => datasetOf(target) === dataset).map(valueOf)))));
   }
 
   /* Return [rank, low, high, value, half-width of its interval] or null for every column. */
   function ranks(question, choice) {
     if (ofRun(choice)) return question.ranks;
-    const means = Numbers.columns.map((_, column) => mean(question, choice, column));
+    const over = targets(question, choice);
+    const means = Numbers.columns.map((_, column) => mean(question, over, (target) => (
+      isFitted(column, target) ? null : value(choice.stat, column, target))));
     const rank = (score) => 1 + means.filter((other) => other !== null && other > score + TOLERANCE).length;
     return means.map((score) => (score === null ? null : [rank(score), null, null, score, 0]));
   }
@@ -72,5 +79,5 @@ const Ranking = (() => {
       });
   }
 
-  return { ofRun, ranks, best, value, isAllowed };
+  return { ofRun, targets, mean, ranks, best, value, isAllowed };
 })();

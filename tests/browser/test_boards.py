@@ -88,11 +88,21 @@ def test_other_statistic_or_fewer_datasets_rerank_without_intervals(site: Site, 
     assert_ranks(front, ranks)
     assert front.locator(".ranked td.rank small").first.inner_text() == "not available"
     assert "the lead is not tested" in front.locator("#sentence .evidence").inner_text()
+    assert front.locator("#sentence .people").inner_text() == ""
+    assert str(front.locator("figure.dots svg").get_attribute("aria-label")).startswith("Pearson: ")
+    left = {entry.name for entry in site.results.datasets for quality in entry.qualities
+            if entry.split == "dev" and quality.dimension == "overall"} - {first}
+    assert front.locator(".ranked thead th[data-key='dev:overall'] small").inner_text() == f"{len(left)} datasets"
+    for name, column in zip(("one", "other"), list(shown(front))[:2], strict=True):
+        front.locator(f".panel select[name={name}]").select_option(column)
+    assert {*front.locator(".compared tbody th").all_inner_texts()} == left
+    assert front.locator(".compared p").inner_text().startswith("By Spearman, ")
 
 
 def test_details_and_comparison_match_the_tests(site: Site, front: sync_api.Page) -> None:
     ask(front, q="dev:overall", ratings="1")
-    front.locator(".ranked .more:visible").first.click()
+    front.locator(".ranked .more:visible").first.press("Enter")
+    assert front.evaluate("document.activeElement.className") == "more", "the keyboard stays at the row"
     text = front.locator(".drawer").inner_text()
     assert "Against the next" in text
     assert "PERM-BOTH finds" in text
