@@ -17,8 +17,9 @@ class CommitHook(BuildHookInterface[Any]):
         """Write the commit if this is a git checkout."""
         if version == "editable" or not Path(self.root, ".git").exists():
             return
-        described = subprocess.run(["git", "-C", self.root, "describe", "--always", "--abbrev=40", "--dirty"],
-                                   capture_output=True, text=True, check=True)
+        described = subprocess.run(
+            ["git", "-C", self.root, "describe", "--always", "--exclude=*", "--abbrev=40", "--dirty"],
+            capture_output=True, text=True, check=True)
         self._folder = tempfile.TemporaryDirectory()
         path = Path(self._folder.name, "COMMIT")
         path.write_text(described.stdout, encoding="ascii")

@@ -162,7 +162,9 @@ def winner(outcome: Outcome) -> str:
 
 def rule_of(rules: Rulebook) -> str:
     weights = ", ".join(f"{name} {weight:g}" for name, weight in rules.weights.items())
-    return f"by target: weighted mean over all targets ({weights}; others 1)" if weights else RULES[rules.rule]
+    if weights:
+        return f"by target: weighted mean over all targets ({weights}; others 1)"
+    return RULES.get(rules.rule, rules.rule)
 
 
 def _maps(outcome: Outcome) -> Iterator[HeatMap]:

@@ -99,6 +99,10 @@ def _files(template: str, name: str, kind: str) -> Iterator[tuple[str, str]]:
     spellings = {f"my-{template}": name, f"my_{template}": "_".join(words),
                  f"My{template.capitalize()}": "".join(map(str.capitalize, words)),
                  f"My {template}": " ".join(words).capitalize()}
+    if kind in ("encoder", "trained"):
+        spellings['["dialogue-harness"]'] = '["dialogue-harness[neural]"]'
+    if kind == "trained":  # its test trains it; the workflow has no weights to check
+        spellings = {"      - run: harness check my-metric\n": "", **spellings}
     for source, path in FILES[template].items():
         tested = "trained" if kind == "trained" else "metric"
         file = source.format(kind=tested if source.startswith("test_") else kind)

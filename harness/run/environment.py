@@ -44,7 +44,7 @@ def commit() -> str | None:
         return built.read_text(encoding="ascii").strip() if built.exists() else None
     try:
         described = subprocess.run(  # noqa: S603
-            ["git", "-C", str(root), "describe", "--always", "--abbrev=40", "--dirty"],  # noqa: S607
+            ["git", "-C", str(root), "describe", "--always", "--exclude=*", "--abbrev=40", "--dirty"],  # noqa: S607
             capture_output=True, text=True, timeout=10, check=True)
     except (OSError, subprocess.SubprocessError):
         return None

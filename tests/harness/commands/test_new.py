@@ -28,6 +28,15 @@ def _modules(look_anew: Callable[[], None]) -> Iterator[None]:
     sys.modules.pop("green_tea", None)
 
 
+def test_templates_with_models_need_the_neural_extra(tmp_path: Path) -> None:
+    for kind in KINDS:
+        written = new(tmp_path / kind, kind)
+        project = tomllib.loads((written / "pyproject.toml").read_text())["project"]
+        assert (project["dependencies"] == ["dialogue-harness[neural]"]) == (kind in ("encoder", "trained"))
+        (workflow,) = (written / ".github").rglob("*.yml")
+        assert ("harness check green-tea" in workflow.read_text()) == (kind != "trained")
+
+
 def test_installed_metric_is_listed_and_its_name_is_taken(
         tmp_path: Path, monkeypatch: pytest.MonkeyPatch, look_anew: Callable[[], None], invoke: Invoke) -> None:
     """Imitate an editable installation by pip."""
