@@ -27,20 +27,25 @@ from harness.statistics.rank_intervals import rank
 Rule: TypeAlias = Callable[[Mapping[Target, float]], float]
 
 
+def mean(values: Collection[float], weights: Iterable[float] | None = None) -> float:
+    """Return the mean; rounding cannot move it outside the values."""
+    return min(max(fmean(values, weights), min(values)), max(values))
+
+
 def dataset_mean(values: Mapping[Target, float]) -> float:
     within: dict[str, list[float]] = defaultdict(list)
     for (dataset, _), value in values.items():
         within[dataset].append(value)
-    return fmean(map(fmean, within.values()))
+    return mean([*map(mean, within.values())])
 
 
 def target_mean(values: Mapping[Target, float]) -> float:
-    return fmean(values.values())
+    return mean(values.values())
 
 
 def counted_mean(counts: Mapping[str, int]) -> Rule:
     """Return a rule for published averages of datasets: their mean, weighted by the number of targets of each."""
-    return lambda values: fmean(values.values(), [counts[dataset] for dataset, _ in values])
+    return lambda values: mean(values.values(), [counts[dataset] for dataset, _ in values])
 
 
 RULES: dict[str, Rule] = {"dev": dataset_mean, "test": target_mean}
