@@ -20,7 +20,7 @@ from harness.commands._output import print_correlations, with_exhibits, write_si
 from harness.errors import BadReport
 from harness.results import files
 from harness.results.rows import Results
-from harness.run import unchanged
+from harness.run import reuse, unchanged
 from harness.run.entries import untrained
 from harness.run.plan import Plan
 from harness.run.prepare import prepare
@@ -142,8 +142,7 @@ def _page(requested: Settings) -> str:
 
 
 def _counts(results: Results, scored: int) -> str:
-    sources = {entry.name for entry in results.metrics if entry.source}
-    reused = sum(len({metric for metric, _ in points.scores} & sources) for points in results.points)
+    reused = len(reuse.pairs(results.points, results.timings))
     return (f"pairs of metric and dataset: {scored} scored, {len(results.timings) - scored} already stored, "
             f"{f'{reused} from a bundle, ' if reused else ''}{len(results.skips)} skipped, "
             f"{len(results.failures)} crashed"

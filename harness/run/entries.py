@@ -73,9 +73,10 @@ def metric_entry(chosen: Chosen, models: Models) -> MetricEntry:
     )
 
 
-def metric_entries(plan: Plan, models: Models) -> list[MetricEntry]:
-    """Return the metrics of a run and of the bundle that it reuses, sorted by name."""
-    reused, named = plan.reused.metrics, {chosen.label: chosen.title for chosen in plan.chosen}
+def metric_entries(plan: Plan, models: Models, used: Collection[str]) -> list[MetricEntry]:
+    """Return the metrics of a run, sorted by name; the entry of a metric with `used` scores is that of the bundle."""
+    named = {chosen.label: chosen.title for chosen in plan.chosen}
+    reused = {name: entry for name, entry in plan.reused.metrics.items() if name in used or name not in named}
     scored = [metric_entry(chosen, models) for chosen in plan.chosen if chosen.label not in reused]
     bundled = [dataclasses.replace(entry, named=named.get(name) or entry.named) for name, entry in reused.items()]
     return sorted([*scored, *bundled], key=lambda entry: entry.name)

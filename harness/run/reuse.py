@@ -16,7 +16,7 @@ from benchmarks.dataset import Dataset
 from harness.bundle import aligned, reading
 from harness.errors import BadBundle
 from harness.results.entries import MetricEntry
-from harness.results.rows import ItemScores
+from harness.results.rows import ItemScores, Timing
 from harness.scoring.pairs import signed
 from harness.scoring.score import Scores
 from harness.statistics.panel import Vector
@@ -68,6 +68,12 @@ class Reused:
             columns[metric][column] = values
         items = tuple(item.id for item in dataset.items)
         return {label: Scores(items, vectors, 0.0) for label, vectors in columns.items()}
+
+
+def pairs(points: Iterable[ItemScores], timings: Iterable[Timing]) -> set[tuple[str, str]]:
+    """Return the pairs of dataset and metric with scores from a bundle: a run records no time for them."""
+    timed = {(row.dataset, row.metric) for row in timings}
+    return {(table.dataset, metric) for table in points for metric, _ in table.scores} - timed
 
 
 def take(path: Path, chosen: Iterable[Chosen], aggregations: Iterable[str], models: Models) -> Reused:

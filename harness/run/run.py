@@ -15,7 +15,7 @@ from benchmarks.dataset import Dataset, DatasetCard, Rating
 from benchmarks.errors import BadStore
 from harness.results.entries import DatasetEntry, fitted
 from harness.results.rows import TABLES, Failure, Results, Skip, Target
-from harness.run import compare, correlate, decide, disagree, entries, environment, examples, firmness, intervals
+from harness.run import compare, correlate, decide, disagree, entries, environment, examples, firmness, intervals, reuse
 from harness.run import plan as plans
 from harness.run.correlate import TargetData
 from harness.run.plan import Plan
@@ -64,7 +64,8 @@ def run_with_data(plan: Plan, work: Workspace) -> tuple[Results, tuple[TargetDat
             del dataset  # free memory before the next one is loaded
     with work.progress.stage("ranking"):
         tables = collected.tables
-        tables["metrics"] += entries.metric_entries(plan, work.models)
+        tables["metrics"] += entries.metric_entries(plan, work.models, {
+            metric for _, metric in reuse.pairs(tables["points"], tables["timings"])})
         tables["trainings"] += entries.training_entries(plan.chosen, work.models)
         tables["failures"][:0] = [Failure("every dataset", name, reason) for name, reason in plan.broken]
         _rank(plan, work, collected)

@@ -171,6 +171,14 @@ def test_run_reuses_scores_of_a_bundle(packed: Path, suite_run: SuiteRun, tmp_pa
         Skip("dstc7", COMPOSITE, "the bundle two metrics has no scores of these items")]
 
 
+def test_a_metric_scored_here_on_every_dataset_does_not_name_the_bundle(packed: Path, tmp_path: Path, invoke: Invoke,
+                                                                        ) -> None:
+    printed = invoke("run", "--metric", "bleu", "--dataset", "dstc7", "--reuse", packed, "--out", tmp_path / "out").out
+    assert "1 scored, 0 already stored, 1 skipped" in printed
+    assert {entry.name: entry.source for entry in files.read(tmp_path / "out").metrics} == {
+        "bleu": "", COMPOSITE: "two metrics"}
+
+
 def test_scores_made_for_other_qualities_are_not_reused(suite_run: SuiteRun) -> None:
     dataset = datasets.sample(datasets.card("persona-usr"))
     values = np.zeros(len(dataset.items))
