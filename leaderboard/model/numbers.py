@@ -39,6 +39,8 @@ from leaderboard.model.sentences import described, evidence, is_control, rater_a
 
 TURNS = 2
 """Context turns shown with a reply."""
+DECIMALS = 10
+"""Decimals of numbers that ranking.js averages: finer than its tolerance, so that equal means tie there too."""
 ALPHA = 0.05
 NOT_TESTED, NO_DIFFERENCE, BETTER, WORSE = range(4)
 """Codes of a test of two columns, also in compare.js."""
@@ -59,11 +61,11 @@ def numbers(results: Results, worst: str = "worst.js") -> bytes:
 
     def correlation(column: Column, target: Target, statistic: str) -> float | None:
         row = index.correlation(target, column, statistic)
-        return _known(row.value, 6) if row is not None else None
+        return _known(row.value, DECIMALS) if row is not None else None
 
     def limit(target: Target) -> float | None:
         reliability = index.rater_agreement(target, asking.LIMIT)
-        return round(math.sqrt(reliability), 4) if reliability >= asking.MIN_RELIABILITY else None
+        return round(math.sqrt(reliability), DECIMALS) if reliability >= asking.MIN_RELIABILITY else None
 
     return _script("Numbers", {
         "statistics": list(index.statistics), "columns": [_column(index, column, columns) for column in columns],
