@@ -21,7 +21,8 @@ from harness.run.rank import RULES
 AVERAGE = "average"
 PAPER = "Zhang et al. 2021"
 LEAD = "Published numbers about the challenge, and conclusions from them. No submission was run here."
-NOTE = "The best submission of each team, as published by the organisers to four digits; nothing was run here."
+NOTE = ("The best submission of each team, as published by the organisers to four digits; nothing was run here. "
+        "Counts of votes may be rounded.")
 
 
 def results(rules: Rulebook) -> tuple[Results, Exhibit]:

@@ -30,10 +30,10 @@ CAVEAT = ("The means in the first table are over {}, for this run and, from publ
           "dataset on whose ratings its weights were fitted.")
 REMARKS = (
     "recomputed: from the other numbers in the same table, which are rounded.",
-    ("The organisers ranked submissions by the dev rule on development and by the test rule on test datasets. The "
-     "tables have one average per dataset; under the test rule, each is weighted by the dataset's number of qualities. "
-     "Team 5 is MME-CRS; its own paper reports a different run from the organisers' paper, and calls the teams "
-     "ranked below it only Top 2 to Top 5."))
+    ("The organisers ranked submissions by the dev rule on development and by the test rule on test datasets. Their "
+     "tables have one average per dataset, of each team's best submission; the test rule weights it by the dataset's "
+     "number of qualities. Team 5 is MME-CRS; its own paper reports a different run from the organisers' paper, and "
+     "calls the teams ranked below it only Top 2 to Top 5."))
 MOST_COLUMNS = 12
 PRINTED_TEAM = "challenge, as published"
 
@@ -131,9 +131,10 @@ def _beside_teams(name: str, title: str, head: Sequence[str], digits: int, colum
 def _comparison(report: Results) -> Iterator[Grid]:
     """Yield the published numbers of each metric and those of this run; the page of a metric shows its rows."""
     rows = sorted({(column, number_.dataset, number_.quality, f"{number_.metric}, {number_.source}, {number_.table}",
-                    str(number_.value).replace("-", "−"), number(value, 3), qualities)
+                    str(number_.value).replace("-", "−"), number(value, 3), qualities, number_.note)
                    for column, number_, value, qualities in measured.printed_beside(report)})
     if rows:
         yield Grid("beside-print", "Published numbers of each metric, and this run",
                    ("column", "dataset", "published quality", "published in", "published", "this run",
-                    "our quality"), tuple(rows), "real human judgements; Spearman")
+                    "our quality", "note"), tuple(rows),
+                   "real human judgements; Spearman; aggregated turn scores beside those of the same --aggregate")

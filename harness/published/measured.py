@@ -18,6 +18,7 @@ from statistics import fmean
 from harness.published import NAMES, PrintedNumber, Tables
 from harness.results.rows import Results
 from harness.run.rank import Rule, Target, by_column, dataset_mean, over, unseen
+from metrics.column import of_aggregate
 
 TURNS = ("convai2-grade", "dailydialog-grade", "empathetic-grade", "dailydialog-gupta", "dailydialog-zhao",
          "persona-zhao", "persona-usr", "topical-usr", "fed-turn")
@@ -98,13 +99,16 @@ def printed_beside(report: Results) -> Iterator[tuple[str, PrintedNumber, float,
     """Yield a column, its published number on a dataset of this run, our value, and the qualities that we average.
 
     A published quality is matched by name or dimension. A number without a stated quality is compared with the overall
-    quality; an average, or such a number without an overall quality, with the mean over the qualities.
+    quality; an average, or such a number without an overall quality, with the mean over the qualities. A number whose
+    note names an aggregation of turn scores is compared only with the column of the same aggregation.
     """
     entries = {entry.name: entry for entry in report.datasets if entry.kind == "real"}
     values = {column: row for (_, column), row in columns(report).items()}
     by_name = {plain(column): column for column in values}
     for printed in (row for source in NAMES for row in Tables.of(source).rows):
-        column = by_name.get(plain(TEAMS.get(printed.metric, printed.metric)), "")
+        aggregation = re.search(r"turn scores aggregated by (\w+)", printed.note)
+        metric = of_aggregate(TEAMS.get(printed.metric, printed.metric), aggregation[1] if aggregation else "mean")
+        column = by_name.get(plain(metric), "")
         if not column or printed.statistic != "spearman" or printed.level not in LEVELS:
             continue
         qualities = {quality: value for (dataset, quality), value in values[column].items()
@@ -122,5 +126,5 @@ def printed_beside(report: Results) -> Iterator[tuple[str, PrintedNumber, float,
 
 def plain(column: str) -> str:
     """Return a name in lower case without options and punctuation, so that names in papers match columns."""
-    bare = re.sub(r"[^a-z0-9]", "", column.partition("[")[0].casefold())
+    bare = re.sub(r"\[.*\]|[^a-z0-9]", "", column.casefold())
     return ALIASES.get(bare, bare)

@@ -109,6 +109,17 @@ def test_published_qualities_are_matched_by_name_or_dimension() -> None:
     assert not list(measured.printed_beside(made(QUALITIES, {"grade": (0.5, 0.2, 0.6)}, origin="sample")))
 
 
+def test_published_aggregations_stand_beside_the_same_of_this_run() -> None:
+    """Aggregations of turn scores that the run lacks, such as the sum, are left out; the best of four has its note."""
+    results = made({"fed-dial": {"Coherent": "coherence"}}, {"usr": 0.3, "usr:max": 0.2, "usr[encoder=x]:product": 0.1})
+    shown = {(row[0], row[4], row[5], row[-1]) for row in grid(results, "beside-print").rows if row[2] == "coherence"}
+    assert shown == {
+        ("usr", "0.194", "0.300", "best of four turn-score aggregation strategies"),
+        ("usr", "0.194", "0.300", "turn scores aggregated by mean"),
+        ("usr:max", "0.021", "0.200", "turn scores aggregated by max"),
+        ("usr[encoder=x]:product", "0.158", "0.100", "turn scores aggregated by product")}
+
+
 def test_teams_are_ordered_by_their_turn_level_mean() -> None:
     means = {row.column: round(row.mean, 3) for row in challenge(measured.TURNS)}
     assert (means["MME-CRS"], means["Team 8"], means["Deep AM-FM"], len(means)) == (0.450, 0.447, 0.164, 10)
