@@ -76,8 +76,8 @@ class Tables:
         (row,) = self.where(**fields).rows
         return row
 
-    def value(self, **fields: str | None) -> Decimal | None:
-        return next((row.value for row in self.where(**fields).rows), None)
+    def first(self, **fields: str | None) -> PrintedNumber | None:
+        return next(iter(self.where(**fields).rows), None)
 
     def values(self, name: str) -> tuple[str, ...]:
         return tuple(dict.fromkeys(str(getattr(row, name)) for row in self.rows))

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
 import numpy as np
 
 from benchmarks.corpora.dailydialogpp import Kind
-from harness.published import Tables
+from harness.published import PrintedNumber, Tables
 from harness.results.exhibits import Grid, number
 from harness.studies import Findings
 from harness.studies.dailydialogpp.accuracy import compare_pairs
@@ -50,8 +50,11 @@ CHANGES = {"unchanged": "unmodified positives", "reverse": "reverse word order",
            "nouns only": "retain only nouns", "no punctuation": "remove punctuation",
            "no stop words": "remove stopwords", "synonyms": "replace with synonyms"}
 
+DOUBTS = ("uncertain", "order taken from", "assigned from")
+"""Words in notes on published numbers whose place in their table is not certain."""
 
-def printed(row: ScoredColumn, negatives: Kind, statistic: str) -> Decimal | None:
+
+def printed(row: ScoredColumn, negatives: Kind, statistic: str) -> PrintedNumber | None:
     """Return an accuracy or correlation from Table 3, else from Table 6, or from Table 7 for a trained metric."""
     training = row.training or "random"
     notes = {"Table 3": WAYS[row.way], "Table 6": ""}
@@ -59,15 +62,15 @@ def printed(row: ScoredColumn, negatives: Kind, statistic: str) -> Decimal | Non
         notes = {"Table 3": WAYS["none"]} if training == "random" else {}
         notes["Table 7"] = TRAINING.get(training, "?")
     rows = PAPER.where(metric=METRICS.get(key(row)), quality=QUALITIES[negatives], statistic=statistic)
-    values = (rows.value(table=table, note=note) for table, note in notes.items())
-    return next((value for value in values if value is not None), None)
+    found = (rows.first(table=table, note=note) for table, note in notes.items())
+    return next(filter(None, found), None)
 
 
-def printed_with(row: ScoredColumn, table: str, **fields: str) -> Decimal | None:
+def printed_with(row: ScoredColumn, table: str, **fields: str) -> PrintedNumber | None:
     """Return a number from Table 4 or 5, which have only untrained metrics and those trained on random replies."""
     if row.training not in (None, "random"):
         return None
-    return PAPER.value(table=table, metric=METRICS.get(key(row)), **fields)
+    return PAPER.first(table=table, metric=METRICS.get(key(row)), **fields)
 
 
 def key(row: ScoredColumn) -> str:
@@ -93,13 +96,13 @@ def findings(rows: Sequence[ScoredColumn], cones: Mapping[str, Mapping[str, floa
         {"accuracy": list(_accuracy_objects(rows)), "contest": [
              {"negatives": kind} | pair | {side: main[pair[side]].name for side in ("first", "second")}
              for kind, compared in pairs.items() for pair in compared],
-         "change": [{"metric": row.name, "change": change, "share": value, "paper": _share(row, change)}
+         "change": [{"metric": row.name, "change": change, "share": value, **_cited("paper", _share(row, change))}
                     for row in main for change, value in row.shares.items()],
          "conicity": [{"space": space, **values} for space, values in cones.items()]},
         failures=tuple(f"{label}: {reason}" for label, reason in scores.failures.items()))
 
 
-def _share(row: ScoredColumn, change: str) -> Decimal | None:
+def _share(row: ScoredColumn, change: str) -> PrintedNumber | None:
     return printed_with(row, "Table 4", quality=CHANGES[change])
 
 
@@ -107,8 +110,8 @@ def _accuracy(row: ScoredColumn) -> tuple[str, ...]:
     texts = [row.name, row.way, number(row.threshold.value, 3)]
     for kind in NEGATIVES:
         matrix = row.matrices[kind]
-        texts += [_percent(matrix.accuracy), _percent(printed(row, kind, "accuracy")),
-                  number(matrix.correlation.value), _text(printed(row, kind, "point-biserial"))]
+        texts += [_percent(matrix.accuracy), _quoted(printed(row, kind, "accuracy"), _percent),
+                  number(matrix.correlation.value), _quoted(printed(row, kind, "point-biserial"))]
     return tuple(texts)
 
 
@@ -117,7 +120,8 @@ def _confusion(main: Iterable[ScoredColumn]) -> Iterator[tuple[str, ...]]:
         for kind, matrix in row.matrices.items():
             counts = [printed_with(row, "Table 5", quality=QUALITIES[kind], statistic=f"count-{part}")
                       for part in COUNTS]
-            yield (row.name, kind, *(str(getattr(matrix, part)) for part in (*COUNTS, "missing")), *map(_text, counts))
+            yield (row.name, kind, *(str(getattr(matrix, part)) for part in (*COUNTS, "missing")),
+                   *map(_quoted, counts))
 
 
 def _best(main: Sequence[ScoredColumn], pairs: Pairs) -> Iterator[tuple[str, ...]]:
@@ -138,7 +142,7 @@ def _changed(main: Iterable[ScoredColumn]) -> Iterator[tuple[str, ...]]:
         yield (row.name, *(_percent(row.shares.get(change, math.nan)) for change in CHANGES))
         shares = [_share(row, change) for change in CHANGES]
         if any(value is not None for value in shares):
-            yield (f"{row.name} in the paper", *map(_percent, shares))
+            yield (f"{row.name} in the paper", *(_quoted(share, _percent) for share in shares))
 
 
 def _conicity(cones: Mapping[str, Mapping[str, float]]) -> Iterator[tuple[str, ...]]:
@@ -147,7 +151,7 @@ def _conicity(cones: Mapping[str, Mapping[str, float]]) -> Iterator[tuple[str, .
     if cones:
         rows = PAPER.where(statistic="conicity")
         for space in rows.where(quality="set P").values("metric"):
-            yield (f"{space} (paper)", *(_text(rows.value(quality=f"set {name.replace('+', ' u ')}", metric=space))
+            yield (f"{space} (paper)", *(_quoted(rows.first(quality=f"set {name.replace('+', ' u ')}", metric=space))
                                          for name in SETS))
 
 
@@ -155,6 +159,10 @@ def _remarks(scores: ReplyScores) -> Iterator[str]:
     yield ("references: single is one relevant reply drawn at random; max, avg and standard use all but the k-th for "
            "the k-th reply of each kind; none: the metric uses none. The standard way is not listed if it equals "
            "another. Confusion matrices, tests and changes use the standard way.")
+    yield ("paper: Sai et al. (2020), who pretrained RUBER, RUBER-Large and DEB on Reddit. A question mark follows "
+           "values whose place in the paper's table is uncertain: accuracies of avg and max may be swapped, RUBER and "
+           "RUBER-Large are assumed to have the same order in each row of changes, and DEB's fp and tn on random "
+           "negatives follow from its accuracy.")
     yield ("trained metrics may have seen the development part of DailyDialog++ in training, on which the thresholds "
            "of other metrics are set; their accuracy at the best threshold is then too high. No metric is trained on "
            "the test part.")
@@ -174,20 +182,23 @@ def _accuracy_objects(rows: Sequence[ScoredColumn]) -> Iterator[dict[str, object
             r = matrix.correlation
             yield {"metric": row.name, "references": row.way, "main": row.main, "negatives": kind,
                    "threshold": row.threshold.value, "rule": row.threshold.rule, "accuracy": matrix.accuracy,
-                   "accuracy_paper": printed(row, kind, "accuracy"),
+                   **_cited("accuracy_paper", printed(row, kind, "accuracy")),
                    "r": r.value, "r_low": r.low, "r_high": r.high, "p": r.p,
-                   "r_paper": printed(row, kind, "point-biserial"), "accuracy_at_best": row.at_best[kind],
+                   **_cited("r_paper", printed(row, kind, "point-biserial")), "accuracy_at_best": row.at_best[kind],
                    **{part: getattr(matrix, part) for part in (*COUNTS, "missing")}}
 
 
-def _text(value: Decimal | None) -> str:
-    return "" if value is None else str(value)
+def _cited(name: str, found: PrintedNumber | None) -> dict[str, object]:
+    return {name: found.value if found else None, f"{name}_note": found.note if found else ""}
 
 
-def _percent(value: Decimal | float | None) -> str:
-    """Format a share in per cent: None (not reported) as an empty string, NaN (not measured) as a dash."""
-    if value is None:
-        return ""
+def _quoted(found: PrintedNumber | None, shown: Callable[[Decimal], str] = str) -> str:
+    """Format a published number, with "?" if its place in its table is not certain; None as an empty string."""
+    return "" if found is None else shown(found.value) + " ?" * any(words in found.note for words in DOUBTS)
+
+
+def _percent(value: Decimal | float) -> str:
+    """Format a share in per cent, NaN (not measured) as a dash."""
     return f"{100 * float(value):.1f} %" if math.isfinite(value) else "–"
 
 

@@ -7,16 +7,16 @@ the corpus's training part with the same strategy, with five seeds. `trainings` 
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from decimal import Decimal
 
 import numpy as np
 
 from benchmarks.corpora import corpora
 from benchmarks.errors import BenchmarkError
 from harness.errors import BadConfig, HarnessError
-from harness.published import Tables
+from harness.published import PrintedNumber, Tables
 from harness.results.exhibits import Grid
 from harness.scoring.progress import Progress
 from harness.studies import Findings, StudyRequest
@@ -70,7 +70,8 @@ def findings(accuracies: Accuracies, absent: Sequence[str] = (), failures: tuple
     return Findings((_table(accuracies),), tuple(_remarks(absent)), {"accuracy": [{
         "system": training.label, "corpus": training.part.corpus, "split": training.part.split,
         "negatives": training.kind, "accuracy": float(np.mean(values)), "spread": spread(values), "accuracies": values,
-        "paper": paper(training)} for training, values in accuracies.items()]}, failures=failures)
+        "paper": found.value if (found := paper(training)) else None}
+        for training, values in accuracies.items()]}, failures=failures)
 
 
 def spread(values: Sequence[float]) -> float:
@@ -78,8 +79,8 @@ def spread(values: Sequence[float]) -> float:
     return float(np.std(values, ddof=1)) if len(set(values)) > 1 else 0.0
 
 
-def paper(training: Training) -> Decimal | None:
-    return Tables.of("dynaeval").value(
+def paper(training: Training) -> PrintedNumber | None:
+    return Tables.of("dynaeval").first(
         table="Table 2", metric=PRINTED[training.metric.card.name], dataset=training.part.printed,
         quality=STRATEGIES[training.kind])
 
@@ -89,11 +90,18 @@ def _percent(values: Sequence[float]) -> str:
     return f"{100 * float(np.mean(values)):.2f}" + (f" ± {100 * spread(values):.2f}" if spread(values) else "")
 
 
+def _quoted(found: PrintedNumber | None) -> str:
+    """Format a published accuracy in per cent, with the standard deviation over the seeds that its note has."""
+    if found is None:
+        return ""
+    deviation = re.search(r"std ([\d.]+)", found.note)
+    return f"{100 * found.value:.2f}" + (f" ± {100 * float(deviation[1]):.2f}" if deviation else "")
+
+
 def _table(accuracies: Accuracies) -> Grid:
     columns = list(dict.fromkeys((training.part, training.kind) for training in accuracies))
     texts = {(training.label, training.part, training.kind): (
-        _percent(values), "" if (printed := paper(training)) is None else f"{100 * printed:.2f}")
-        for training, values in accuracies.items()}
+        _percent(values), _quoted(paper(training))) for training, values in accuracies.items()}
     rows = tuple((label, *(text for column in columns for text in texts.get((label, *column), ("", ""))))
                  for label in dict.fromkeys(training.label for training in accuracies))
     return Grid("discrimination", "Dialogues scored above a perturbed version, in per cent",

@@ -185,8 +185,11 @@ def test_published_numbers_are_found() -> None:
         (row("deb", training="both"), "adversarial", "accuracy", "0.9265"),
         (row("ruber-unreferenced", label="ruber[size=large]"), "random", "accuracy", "0.8236"),
     ):
-        assert page.printed(column, kind, statistic) == (None if value is None else Decimal(value))
-    assert page.printed_with(row("deb"), "Table 5", quality="pos vs adv neg", statistic="count-tp") == 5011
+        found = page.printed(column, kind, statistic)
+        assert (found and found.value) == (None if value is None else Decimal(value))
+    count = page.printed_with(row("deb"), "Table 5", quality="pos vs adv neg", statistic="count-tp")
+    assert count is not None
+    assert count.value == 5011
     assert page.key(row("bert-dnn", label="bert-dnn[encoder=roberta-large]")) == "bert-dnn"
     assert set(page.METRICS.values()) <= {row.metric for row in page.PAPER.rows}
 
@@ -204,6 +207,10 @@ def test_end_to_end(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     best = rows["rouge-l", "max", "random"]  # every relevant reply shares words with another, no random one does
     assert (best["accuracy"], best["tp"], best["tn"], best["rule"]) == ("1.0", "6", "6", "grid")
     assert best["accuracy_paper"] == "0.6789"
+    assert best["accuracy_paper_note"].startswith("multi reference, max; uncertain (avg/max may be swapped)")
+    text = (study / "dailydialogpp.md").read_text()
+    assert "67.9 % ?" in text
+    assert "whose place in the paper's table is uncertain" in text
     monkeypatch.setattr("harness.scoring.score.score", None)  # a second study scores nothing
     assert invoke(*command).out == out
 
