@@ -10,11 +10,12 @@
     citation = "Who made it, and where it is described"
     columns = {response = "text"}  columns of the table by role; usual names can be omitted
     qualities = ["overall"]        or a [[quality]] table each, with name, low, high, columns (one for each rater),
-                                   scale ("no < yes") and dimension (to share a board with other datasets)
+                                   scale ("no < yes") and dimension (the construct, shared with other datasets)
 
 Tables are read by benchmarks/tables, with a card or without; `harness new dataset NAME --from TABLE` writes a card. A
 scale that the card leaves open is inferred from the votes; `harness check` prints the inferred lines for the card. A
-quality without a dimension has a board of its own. Such datasets form the split `own`, whose boards are separate from
+quality without a dimension has that of its name (benchmarks/tables/names.toml: `Engaging` has engagement), or else one
+of its own; judges, composites and boards go by it. Such datasets form the split `own`, whose boards are separate from
 those of the challenge and never enter their averages.
 """
 
@@ -24,6 +25,7 @@ import json
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from itertools import repeat
 from pathlib import Path
 from typing import Any, Literal
 
@@ -33,6 +35,7 @@ from benchmarks.errors import BadRecord, raise_if_any
 from benchmarks.formats import official, records
 from benchmarks.tables import ratings, sheet
 from benchmarks.tables.columns import StatedQuality
+from benchmarks.tables.names import dimensions
 from benchmarks.tables.roles import STATED
 from benchmarks.tables.votes import Scale, parse_scale
 from harness import terms
@@ -164,14 +167,15 @@ class OwnDataset:
     def lines(self, card: DatasetCard) -> tuple[str, ...]:
         """Return the lines for the size and the qualities of a card."""
         tables = []
-        for quality in card.qualities:
+        by_name = dimensions([quality.name for quality in card.qualities], card.name)
+        for quality, dimension in zip(card.qualities, by_name, strict=True):
             stated, values = self.qualities[quality.name], dict[str, Any](name=quality.name)
             if stated.scale.labels:
                 values["scale"] = str(stated.scale)
             elif quality.low is not None and quality.high is not None and quality.low < quality.high:
                 values |= {name: int(end) if end == int(end) else end
                            for name, end in (("low", quality.low), ("high", quality.high))}
-            if quality.dimension != private_dimension(quality.name, card.name):
+            if quality.dimension != dimension:
                 values["dimension"] = quality.dimension
             if stated.columns != (quality.name,):
                 values["columns"] = stated.columns
@@ -186,9 +190,10 @@ def _inline(values: Mapping[str, Any]) -> str:
 
 def card_text(table: ratings.Table, name: str, file: str) -> str:
     """Return a card that reproduces how a table was read without one."""
-    layout = table.columns
+    layout, qualities = table.columns, table.dataset.card.qualities
     card = replace(table.dataset.card, name=name, title=name.replace("-", " ").capitalize(), qualities=tuple(
-        replace(quality, dimension=private_dimension(quality.name, name)) for quality in table.dataset.card.qualities))
+        replace(quality, dimension=dimension) for quality, dimension in zip(qualities, dimensions(
+            [quality.name for quality in qualities], name), strict=True)))
     columns = {{"context": "prompt" if layout.single else "history"}.get(role, role): column
                for role, column in layout.roles.items()}
     if ignored := [column for column, why in layout.left_out.items() if why == STATED]:
@@ -236,17 +241,13 @@ def of_table(values: Mapping[str, Any], folder: Path, where: str, split: Split) 
                       else quality for quality in qualities)
     stated = {quality.name: StatedQuality(quality.columns or (quality.name,), Scale(
         labels.get(quality.name, ()), quality.low, quality.high)) for quality in qualities}
+    by_name = dimensions([quality.name for quality in qualities], table.name) if split == "own" else repeat("")
     card = DatasetCard(
         name=table.name, title=table.title or table.name, split=table.split or split, level=table.level,
         language=table.language, size=table.size, licence=table.licence, citation=table.citation, sources=(),
-        qualities=tuple(Quality(quality.name, quality.low, quality.high, quality.dimension or (
-            private_dimension(quality.name, table.name) if split == "own" else "")) for quality in qualities))
+        qualities=tuple(Quality(quality.name, quality.low, quality.high, quality.dimension or dimension)
+                        for quality, dimension in zip(qualities, by_name, strict=False)))
     return OwnDataset(card, folder / table.file, table.columns, stated)
-
-
-def private_dimension(quality: str, dataset: str) -> str:
-    """Return the dimension of a quality with its own board."""
-    return f"{quality} of {dataset}"
 
 
 def is_table(name: str) -> bool:

@@ -34,8 +34,8 @@ KIN = (
     frozenset({"relevance", "maintains context", "semantic appropriateness", "correctness", "appropriateness",
                "content", "coherence", "making sense", "consistency", "listening", "understanding", "error recovery"}),
     frozenset({"grammar", "fluency", "language usage", "understandability", "naturalness", "humanness"}),
-    frozenset({"interestingness", "engagement", "specificity", "informativeness", "uses knowledge", "enjoyment",
-               "depth", "diversity", "inquisitiveness", "likeability", "flexibility"}),
+    frozenset({"interestingness", "engagement", "specificity", "informativeness", "useful information", "diversity",
+               "uses knowledge", "enjoyment", "depth", "inquisitiveness", "likeability", "flexibility"}),
 )
 """Related qualities (coherence, language, interest), used where no development dataset has the quality itself."""
 

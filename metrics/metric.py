@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, TypeAlias, cast, get_args, runtime_checkable
 from weakref import WeakKeyDictionary
 
-from benchmarks.dataset import Item, Level
+from benchmarks.dataset import Item, Level, Quality
 from metrics.column import Column as Column  # authors of metrics import both from here
 from metrics.column import Columns as Columns
 from metrics.errors import MetricError, MissingResource
@@ -106,7 +106,7 @@ class Adaptive(Protocol):
 class Narrowing(Protocol):
     """A metric that scores only some qualities of a dataset, each in a column of its own."""
 
-    def about(self, dimensions: Sequence[str]) -> Metric:
+    def about(self, qualities: Sequence[Quality]) -> Metric:
         """Return the metric for a dataset with these qualities."""
 
 

@@ -11,7 +11,9 @@ from benchmarks.tables.votes import NAMED
 
 NAMES: dict[str, tuple[str, ...]] = {role: tuple(names) for role, names in NAMED["roles"].items()}
 """Usual column names for each role, the most specific first."""
-COMMON_WORDS = frozenset(" ".join((*NAMED["qualities"], *(name for names in NAMES.values() for name in names))).split())
+DIMENSIONS: dict[str, str] = {name: dimension for dimension, names in NAMED["qualities"].items() for name in names}
+"""The dimension of each usual name of a quality, "" for none."""
+COMMON_WORDS = frozenset(" ".join((*DIMENSIONS, *(name for names in NAMES.values() for name in names))).split())
 """Words that do not name a rater."""
 ColumnName: TypeAlias = tuple[str, str, bool]
 """Quality, rater, and True if the name mentions the rater."""
@@ -24,6 +26,13 @@ def spelled(column: str) -> str:
 def words(column: str) -> list[str]:
     """Return the lower-case words of a name; `ModelName`, `model_name` and `model.name` have the same words."""
     return re.sub(r"[_.:-]", " ", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", column).casefold()).split()
+
+
+def dimensions(qualities: Sequence[str], dataset: str) -> list[str]:
+    """Return the dimensions of an own dataset's qualities: by their names, but at most one quality has a common one."""
+    common = [DIMENSIONS.get(spelled(quality), "") for quality in qualities]
+    return [f"{quality} of {dataset}" if dimension in ("", *common[:index]) else dimension
+            for index, (quality, dimension) in enumerate(zip(qualities, common, strict=True))]
 
 
 def parsed_names(columns: Iterable[str]) -> dict[str, ColumnName]:
@@ -45,7 +54,7 @@ def _unmarked(columns: Sequence[str], total: int) -> dict[str, ColumnName]:
     for order in (1, -1):
         split, names = {}, defaultdict(set)
         for column, (quality, *name) in ((column, words(column)[::order] or [""]) for column in columns):
-            if name and quality in NAMED["qualities"] and not COMMON_WORDS.intersection(name):
+            if name and quality in DIMENSIONS and not COMMON_WORDS.intersection(name):
                 split[column] = quality, " ".join(name[::order])
                 names[quality].add(split[column][1])
         same_names = Counter(map(frozenset, names.values()))
@@ -67,9 +76,9 @@ def _quality_and_rater(column: str, *, longest: bool = False) -> ColumnName:
     for position, word in enumerate(parts):
         if (stem := re.fullmatch(r"([a-z]+?)(\d*)", word)) and stem[1] in NAMED["raters"]:
             rest = parts[position + 1:]
-            if rest and rest[0] in NAMED["qualities"] and not stem[2]:
+            if rest and rest[0] in DIMENSIONS and not stem[2]:
                 break
-            if longest and len(rest) > 1 and rest[-1] not in NAMED["qualities"] and not stem[2]:
+            if longest and len(rest) > 1 and rest[-1] not in DIMENSIONS and not stem[2]:
                 rest = [" ".join(rest)]
             rater, rest = (stem[2], rest) if stem[2] else (rest[0] if rest else "", rest[1:])
             return " ".join((*parts[:position], *rest)) or "rating", rater, bool(rater)

@@ -23,6 +23,7 @@ from benchmarks.dataset import (
 )
 from benchmarks.errors import BadRecord, plural, raise_if_any
 from benchmarks.tables.columns import Recognised, StatedQuality, recognise
+from benchmarks.tables.names import dimensions
 from benchmarks.tables.report import outliers, report
 from benchmarks.tables.sheet import Sheet
 from benchmarks.tables.turns import PREFIX, spoken, texts, turns
@@ -188,14 +189,14 @@ def _table(sheet: Sheet, columns: Recognised, read: _Items) -> Table:
     ratings = tuple(read.ratings)
     remarks = [*sheet.remarks, *columns.remarks]
     qualities = []
-    for name in columns.qualities:
+    for name, dimension in zip(columns.qualities, dimensions(columns.qualities, slug(sheet.file)), strict=True):
         rated = [rating for rating in ratings if rating.quality == name and rating.votes]
         if not (rated or columns.of_card):
             raise BadRecord(sheet.file, None, name, "contains no votes")
         labels = next(votes.scale.labels for votes in columns.votes if votes.quality == name)
         values = [vote for rating in rated for vote in rating.votes] or [0.0]
         low, high = (0.0, len(labels) - 1.0) if labels else (min(values), max(values))
-        qualities.append(Quality(name, low, high, f"{name} of {slug(sheet.file)}"))
+        qualities.append(Quality(name, low, high, dimension))
         remarks += [] if labels else outliers(name, rated, read.locations)
     remarks += [f"{plural(count, 'row')} {problem}" for problem, count in read.counts.items() if count]
     card = DatasetCard(slug(sheet.file), Path(sheet.file).stem, "own", columns.level, tuple(qualities),

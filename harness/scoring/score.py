@@ -82,8 +82,7 @@ def score_part(metric: Metric, dataset: Dataset, models: Models) -> Scores:
 
 def about(metric: Metric, dataset: Dataset) -> Metric:
     """Return the metric restricted to this dataset: a judge asks only about its qualities."""
-    dimensions = tuple(quality.dimension for quality in dataset.card.qualities)
-    return metric.about(dimensions) if isinstance(metric, Narrowing) else metric
+    return metric.about(dataset.card.qualities) if isinstance(metric, Narrowing) else metric
 
 
 def today() -> str:

@@ -33,7 +33,7 @@ from typing import Annotated, Any, ClassVar, Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
-from benchmarks.dataset import Item, Level, Utterance
+from benchmarks.dataset import Item, Level, Quality, Utterance
 from benchmarks.errors import nearest
 from benchmarks.formats import records
 from metrics.column import of_quality
@@ -69,7 +69,8 @@ class JudgedQuality:
 class Prompt:
     """A prompt file; `name` is derived from the file's name, `file_digest` from its content.
 
-    `digest` also depends on the questions that `about` has chosen.
+    The `digest` of a prompt that `about` returns depends only on what is asked, so that another question in the file
+    leaves it as it is.
     """
 
     name: str
@@ -110,8 +111,8 @@ class Prompt:
         first, *others = (replace(quality, rates=tuple(rated for rated in quality.rates if rated in wanted))
                           for quality in self.qualities)
         chosen = (first, *(quality for quality in others if quality.rates))
-        identity = repr((self.digest, [quality.rates for quality in chosen]))
-        return replace(self, qualities=chosen, digest=hashlib.sha256(identity.encode()).hexdigest()[:12])
+        asked = replace(self, qualities=chosen, digest="", file_digest="", title="", paper="")
+        return replace(self, qualities=chosen, digest=hashlib.sha256(repr(asked).encode()).hexdigest()[:12])
 
     @property
     def rounds(self) -> tuple[tuple[JudgedQuality, ...], ...]:
@@ -128,12 +129,13 @@ class Prompted:
     def takes(self, item: Item) -> bool:
         return all(getattr(item, need) for need in self.prompt.needs)
 
-    def about(self, dimensions: Sequence[str]) -> Any:
+    def about(self, qualities: Sequence[Quality]) -> Any:
         """Return the judge with only the questions about these qualities, if its questions rate dataset qualities."""
         if not self.prompt.rates:
             return self
         judge: Any = self
-        return _narrowed(judge.__class__, self.prompt.about(dimensions))(**options(judge))
+        prompt = self.prompt.about(quality.dimension for quality in qualities)
+        return _narrowed(judge.__class__, prompt)(**options(judge))
 
 
 @functools.cache

@@ -19,7 +19,7 @@ from harness import cards, own
 from harness.api import hub, run
 from harness.errors import BadConfig
 from harness.results import files
-from tests.benchmarks.tables.test_tables import CASES, lines, read
+from tests.benchmarks.tables.test_tables import CASES, Case, lines, read
 from tests.conftest import Invoke, refused
 
 BOTH = 'qualities = ["overall", "fit"]\n'
@@ -97,11 +97,23 @@ def test_every_format_gives_the_same_dataset(tmp_path: Path) -> None:
         (item, quality, votes) for item, *_, overall, fit in ITEMS
         for quality, votes in (("overall", overall), ("fit", fit))]
     assert [(quality.low, quality.high, quality.dimension) for quality in first.card.qualities] == [
-        (1, 5, "overall of tea"), (0, 1, "fit of tea")]
+        (1, 5, "overall"), (0, 1, "fit of tea")]
     for dataset in others:
         assert dataset.items == first.items
         assert {replace(rating, raters=()) for rating in dataset.ratings if rating.votes} == {
             rating for rating in first.ratings if rating.votes}
+
+
+def test_a_usual_name_of_a_quality_gives_its_dimension(tmp_path: Path) -> None:
+    """So that judges and composites know what it is about; a second quality of the same dimension keeps its own."""
+    rows = lines("prompt,response,Engaging,natural,naturalness,warmth", "Hi,Yo,1,2,3,4", "Ho,Ye,5,4,3,2")
+    case = Case("tea.csv", rows, {})
+    table = read(case, tmp_path)
+    (tmp_path / "tea.toml").write_text(cards.card_text(table, "tea", case.name), encoding="utf-8")
+    for dataset in (table.dataset, load(tmp_path / "tea.toml")):
+        assert {quality.name: quality.dimension for quality in dataset.card.qualities} == {
+            "Engaging": "engagement", "natural": "naturalness", "naturalness": "naturalness of tea",
+            "warmth": "warmth of tea"}
 
 
 @pytest.mark.parametrize("name", CASES)

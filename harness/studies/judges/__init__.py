@@ -107,7 +107,7 @@ def audited(metric: Judge | LocalJudge, dataset: Dataset, request: StudyRequest)
     """Return the quality, the checks of a judge on a dataset, and a remark about its cost and the votes."""
     models, rng = request.workspace.models, np.random.default_rng(request.settings.seed)
     quality = _quality(metric.prompt, request.plan.qualities(dataset.card))
-    metric = metric.about([quality.dimension])
+    metric = metric.about([quality])
     (people,) = judged(dataset, [quality])
     low = quality.low if quality.low is not None else float(np.nanmin(people.means))
     high = quality.high if quality.high is not None else float(np.nanmax(people.means))

@@ -19,11 +19,11 @@ from typing import ClassVar
 import numpy as np
 
 from benchmarks import registry
-from benchmarks.dataset import Item
+from benchmarks.dataset import Item, Quality
 from benchmarks.formats import scorefile
 from metrics.column import of_quality
 from metrics.errors import CannotScore, MetricError
-from metrics.metric import Column, Columns, Metric, MetricCard, variant
+from metrics.metric import Columns, Metric, MetricCard, variant
 from metrics.models.service import Models
 from metrics.paths import label
 
@@ -38,25 +38,28 @@ class ScoresOfFile:
     card: ClassVar[MetricCard]
     digest: ClassVar[str]
     scores: ClassVar[Mapping[str, float]]
-    by_quality: ClassVar[Mapping[str, Mapping[str, float]]]
+    qualities: ClassVar[Sequence[Quality]] = ()
+
+    def about(self, qualities: Sequence[Quality]) -> Metric:
+        """Return the metric with the scores for these qualities, those in the file."""
+        scored = {name.rpartition(scorefile.BAR)[2] for name in self.scores if scorefile.BAR in name}
+        chosen = tuple(quality for quality in qualities if quality.name in scored)
+        return variant(self.__class__, qualities=chosen)() if chosen else self
 
     def score(self, items: Sequence[Item], models: Models) -> Columns:
         """Return the scores for all qualities, and a column `NAME@QUALITY` for each quality with scores in the file."""
-        name = self.card.name
-        ids = [item.id for item in items]
-        columns = {name: self._column(ids, self.scores)}
-        for dimension, scores in self.by_quality.items():
-            columns[of_quality(name, dimension)] = self._column(ids, {**self.scores, **scores})
+        name, ids = self.card.name, [item.id for item in items]
+        columns = {name: np.array([self.scores.get(item, math.nan) for item in ids], dtype=np.float64)}
+        for quality in self.qualities:
+            own = [self.scores.get(f"{item}{scorefile.BAR}{quality.name}", math.nan) for item in ids]
+            columns[of_quality(name, quality.dimension)] = np.where(np.isnan(own), columns[name], own)
         if not any(np.isfinite(column).any() for column in columns.values()):
             raise CannotScore("the file has no scores for its items")
         return columns
 
     def depends(self, models: Models) -> Mapping[str, str]:
-        known = {"qualities": "+".join(sorted(self.by_quality))} if self.by_quality else {}
+        known = {"qualities": "+".join(quality.dimension for quality in self.qualities)} if self.qualities else {}
         return {"asked": self.card.name, "sha256": self.digest[:12], **known}
-
-    def _column(self, ids: Sequence[str], scores: Mapping[str, float]) -> Column:
-        return np.array([scores.get(item, math.nan) for item in ids], dtype=np.float64)
 
 
 def metric_class(name: str) -> type[Metric]:
@@ -75,8 +78,7 @@ def metric_class(name: str) -> type[Metric]:
     scores = {item: value for item, value in zip(rows.ids, rows.numbers, strict=True) if not math.isnan(value)}
     card = MetricCard(name=metric, title=f"Scores of the file {path.name}", columns=(metric,), family="scores",
                       levels=("turn", "dialogue"), notes="Computed elsewhere: the harness has only the numbers.")
-    return variant(ScoresOfFile, card=card, digest=hashlib.sha256(content).hexdigest(), scores=scores,
-                   by_quality=_by_quality(scores))
+    return variant(ScoresOfFile, card=card, digest=hashlib.sha256(content).hexdigest(), scores=scores)
 
 
 def _check(metric: str, rows: scorefile.ScoreRows) -> None:
@@ -89,14 +91,3 @@ def _check(metric: str, rows: scorefile.ScoreRows) -> None:
         if first.setdefault(item, line) != line:
             raise MetricError(f"{metric}: line {line}: {scorefile.printable(item)} is already on line "
                               f"{first[item]}; `harness validate` lists all errors")
-
-
-def _by_quality(scores: Mapping[str, float]) -> dict[str, dict[str, float]]:
-    """Return the scores for one quality, by its dimension and the item's id; unknown qualities are ignored."""
-    dimensions = {known.name: known.dimension for card in registry.cards().values() for known in card.qualities}
-    scores_of: dict[str, dict[str, float]] = {}
-    for name, value in scores.items():
-        item, _, quality = name.rpartition(scorefile.BAR)
-        if item and quality in dimensions:
-            scores_of.setdefault(dimensions[quality], {})[item] = value
-    return scores_of

@@ -3,9 +3,13 @@
 import csv
 import json
 from pathlib import Path
+from typing import Any
 
 from benchmarks import registry
-from tests.conftest import Invoke
+from benchmarks.dataset import Quality
+from metrics.models.service import Models
+from metrics.registry import choose
+from tests.conftest import Invoke, make_item
 
 ID = registry.sample(registry.card("jsalt")).items[0].id
 DATASETS = ("--dataset", "fed-dial", "--dataset", "jsalt")
@@ -94,3 +98,16 @@ def test_texts_suffice_to_score_elsewhere(tmp_path: Path, invoke: Invoke) -> Non
         assert row["context"] == [{"speaker": turn.speaker, "text": turn.text} for turn in item.context]
         assert row["references"] == [reference.text for reference in item.references]
         assert row["facts"] == list(item.facts)
+
+
+def test_scores_for_a_quality_go_by_the_qualities_of_the_dataset(tmp_path: Path, home: Path) -> None:
+    """The same name is another dimension in another dataset."""
+    file = tmp_path / "mine.csv"
+    file.write_text("dialogue_id,score\na,1\na|appropriateness,2\nb,3\n")
+    metric: Any = choose(f"scores:{file}").metric
+    items = [make_item(name, "tea please") for name in "ab"]
+    for dimension in ("appropriateness", "useful information"):
+        columns = metric.about([Quality("appropriateness", dimension=dimension), Quality("fluency")]).score(
+            items, Models(home))
+        assert {name: values.tolist() for name, values in columns.items()} == {
+            "scores:mine.csv": [1, 3], f"scores:mine.csv@{dimension}": [2, 3]}

@@ -10,9 +10,10 @@ import pytest
 
 from benchmarks import registry
 from benchmarks.dataset import Item, Utterance
+from benchmarks.tables.names import DIMENSIONS
 from metrics.errors import BadOption, CannotScore, MetricError, MissingResource, UnknownMetric
 from metrics.judges.answer import Answer, received, scores
-from metrics.judges.prompt import JudgedQuality, Question, columns, find, names, questions, read
+from metrics.judges.prompt import SHIPPED, JudgedQuality, Question, columns, find, names, questions, read
 from metrics.registry import choose
 from tests.conftest import ROOT, make_item, refused
 
@@ -45,7 +46,14 @@ def test_shipped_prompts_ask_for_every_quality() -> None:
 
 def test_every_quality_of_every_dataset_has_a_question() -> None:
     known = {quality.dimension for card in registry.built_in().values() for quality in card.qualities}
-    assert known == set(find("quality").rates)
+    assert known | {*filter(None, DIMENSIONS.values())} == set(find("quality").rates)
+
+
+def test_a_question_about_another_quality_does_not_change_a_dataset_s_digest() -> None:
+    content = (SHIPPED / "quality.toml").read_bytes()
+    changed = read("quality", content.replace(b"free of anything harmful", b"free of harm"), "quality.toml")
+    for dimension, same in (("fluency", True), ("safety", False)):
+        assert (changed.about([dimension]).digest == find("quality").about([dimension]).digest) is same
 
 
 def test_only_the_questions_about_given_qualities_are_asked() -> None:
