@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from benchmarks.dataset import Item
+from benchmarks.dataset import Item, Quality
 from metrics.errors import BadOption, MissingResource, Unreadable
 from metrics.judges import endpoint, sampling
 from metrics.judges.prompt import find, questions
@@ -140,7 +140,7 @@ def test_questions_about_other_qualities_reuse_stored_answers(home: Path) -> Non
     with serving() as server:
         judge: Any = choose(f"judge:{file}[model=toy,url={server.url}]").metric
         for qualities, sent in ((["overall"], 3), (["overall", "safety"], 6), (["safety"], 6)):
-            judge.about(qualities).score(items(3), Models(home))
+            judge.about([*map(Quality, qualities)]).score(items(3), Models(home))
             assert len(server.bodies) == sent, qualities
 
 
