@@ -149,10 +149,13 @@ class OwnDataset:
         return dataset, (f"an empty turn between others is left out{which(empty)}",) if empty else ()
 
     def _scale(self, quality: Quality, dataset: Dataset) -> Quality:
-        """Infer the open ends of a scale from the file; raise BadConfig for a quality without votes."""
+        """Infer the open ends of a scale from the file; raise BadConfig if there are no votes to infer them from."""
         votes = [vote for rating in dataset.ratings if rating.quality == quality.name for vote in rating.votes]
         if not votes:
-            raise BadConfig(f"{self.file.name}: has no votes on {quality.name!r}")
+            if None not in (quality.low, quality.high):
+                return quality
+            raise BadConfig(f"{self.file.name}: has no votes on {quality.name!r}; to supply them with --ratings, state "
+                            "low and high in the card")
         scale = dataset.card.quality(quality.name) or quality
         low, high = min(votes) if scale.low is None else scale.low, max(votes) if scale.high is None else scale.high
         return replace(quality, low=low if quality.low is None else quality.low,

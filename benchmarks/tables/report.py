@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from benchmarks.dataset import Dataset, Rating
 from benchmarks.errors import plural
 from benchmarks.tables.columns import LISTED, Recognised, listed
+from benchmarks.tables.names import DIMENSIONS, words
 from benchmarks.tables.sheet import Sheet
 
 SHOWN, FIRST = 60, 6
@@ -40,13 +41,23 @@ def report(sheet: Sheet, columns: Recognised, dataset: Dataset, remarks: Sequenc
     yield from (f"  {remark}" for remark in remarks)
     if single:
         yield f"  {single}: reliability cannot be estimated"
-        if len(names) > 1:
-            few = ", ".join((*names[:3], *(["..."] if len(names) > 3 else [])))
-            yield f"  if {few} are raters of one quality, name the columns {_as_raters(names)}, ..."
+    for alike in [names] if single else _named_alike(names):
+        if len(alike) > 1:
+            few = ", ".join((*alike[:3], *(["..."] if len(alike) > 3 else [])))
+            yield f"  if {few} are raters of one quality, name the columns {_as_raters(alike)}, ..."
     first = dataset.items[0]
     spoken = " | ".join(f"{turn.speaker}: {turn.text[:SHOWN]}{'...' if len(turn.text) > SHOWN else ''}"
                         for turn in first.utterances[-FIRST:])
     yield f"  first item {'... | ' if len(first.utterances) > FIRST else ''}{spoken}"
+
+
+def _named_alike(names: Sequence[str]) -> Iterable[list[str]]:
+    """Group names that begin with the same usual name of a quality, such as fluency_anna and fluency_ben."""
+    groups: dict[str, list[str]] = {}
+    for name in names:
+        if (parts := words(name))[1:] and parts[0] in DIMENSIONS:
+            groups.setdefault(parts[0], []).append(name)
+    return groups.values()
 
 
 def _as_raters(names: Sequence[str]) -> str:

@@ -240,6 +240,16 @@ BAD_CARDS = (
     (CARD.replace("tea.FORM", "gone.csv"), "gone.csv: no such file"), ("name = ", "is not TOML"))
 
 
+def test_a_card_with_scales_takes_private_votes(tmp_path: Path, invoke: Invoke) -> None:
+    (tmp_path / "tea.csv").write_text(lines("id,context,response", "a,Hi,Yo", "b,Ho,Ye there", "c,He,Ya you all"))
+    (tmp_path / "tea.toml").write_text(
+        'name = "tea"\nfile = "tea.csv"\nqualities = [{name = "overall", low = 1, high = 5}]')
+    (tmp_path / "votes.csv").write_text(lines("item,quality,vote", "a,overall,1", "b,overall,2", "c,overall,4"))
+    invoke("run", "--metric", "length", "--dataset", tmp_path / "tea.toml", "--ratings", tmp_path / "votes.csv",
+           "--out", tmp_path / "out")
+    assert {row.value for row in files.read(tmp_path / "out").correlations if row.statistic == "spearman"} == {1.0}
+
+
 def test_a_broken_dataset_is_refused_with_its_line(tmp_path: Path, home: Path) -> None:
     broken_rows = [("csv", f"{HEAD}overall,fit\n{rows}\n", *more) for rows, *more in BAD_ROWS]
     for form, content, card, message in (*broken_rows, *BAD_FILES, *(("csv", "", *entry) for entry in BAD_CARDS)):

@@ -55,6 +55,10 @@ CASES = {
     "names of raters before qualities": Case(
         "t.csv", lines("prompt,answer,anna_fluency,ben_fluency,anna_fun,ben_fun", "Hi,Yo,5,4,5,3", "Tea?,No,1,2,2,1"),
         {"fluency": [[5, 4], [1, 2]], "fun": [[5, 3], [2, 1]]}, report=("2 raters",)),
+    "names after a quality beside numbered raters of another": Case(
+        "t.csv", lines("prompt,answer,overall_anna,overall_ben,fun_1,fun_2", "Hi,Yo,1,2,3,4", "Ho,Ya,2,3,4,4"),
+        {"overall_anna": [[1], [2]], "overall_ben": [[2], [3]], "fun": [[3, 4], [4, 4]]},
+        report=("if overall_anna, overall_ben are raters of one quality, name the columns overall (anna)",)),
     "names of raters beside the only quality": Case(
         "t.csv", lines("prompt,answer,overall_anna,overall_ben", "Hi,Yo,5,4", "Tea?,No,1,2"),
         {"overall": [[5, 4], [1, 2]]}),
