@@ -61,7 +61,7 @@ def test_means_are_over_targets_that_all_systems_can_score() -> None:
     incomplete = target({column: DOWN for column in COLUMNS if column != "mme-avg"})
     rows = list(measured("real data", [best, worst, incomplete]))
     assert {(row["column"], row["here"], row["targets"]) for row in rows if row["table"] == "Table 6"} == {
-        ("mme-crs-single", 0.0, 2), ("mme-avg", -1.0, 2)}
+        ("mme-crs-single[strength=0.0]", 0.0, 2), ("mme-avg", -1.0, 2)}
     printed = {row["system"]: row["printed"] for row in rows if row["table"] == "Table 5"}
     assert (printed["MME-CRS"], printed["MME-CRS w/o RM+TCM"]) == (0.3104, 0.1107)
     assert not list(measured("real data", [incomplete]))
