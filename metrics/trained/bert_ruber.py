@@ -4,7 +4,8 @@ The unreferenced part is a small network over [q ; r ; qᵀMr], trained by cross
 reply of another dialogue. The referenced part is the cosine of the pooled embeddings of response and reference.
 
 In `small`, mean and max pooling are concatenated, the query is the last three utterances with learned weights, and M
-has low rank; the recipe `paper` has the paper's network over the last utterance and the response.
+has low rank; the recipe `paper` has the paper's network over the last utterance and the response, max-pooled as in the
+paper's best model.
 """
 
 from __future__ import annotations

@@ -194,10 +194,10 @@ class Stack(PairHead, name="stack"):
 
 
 class Layers(PairHead, name="layers"):
-    """Layers of 256, 512 and 128 units on the pooled states of context q and reply r.
+    """Layers of 256, 512 and 128 units on the maximum states of context q and reply r.
 
-    With `bilinear` (BERT-RUBER): [q ; r ; qᵀMr] of mean states, where q is the last utterance, and ReLU. Without it
-    (BERT+DNN): [q ; r] of maximum states, where q is the whole context, and tanh.
+    With `bilinear` (BERT-RUBER): [q ; r ; qᵀMr], where q is the last utterance, and ReLU. Without it (BERT+DNN):
+    [q ; r], where q is the whole context, and tanh.
     """
 
     turns = 1
@@ -206,7 +206,6 @@ class Layers(PairHead, name="layers"):
                  dropout: float = 0.1) -> None:
         super().__init__()
         self.whole = not bilinear
-        self.part = slice(0, width) if bilinear else slice(width, 2 * width)
         self.bilinear = nn.Parameter(torch.randn(width, width) / width) if bilinear else None
         sizes, between = (2 * width + bilinear, first, second, third), nn.ReLU if bilinear else nn.Tanh
         self.layers = nn.Sequential(
@@ -214,7 +213,8 @@ class Layers(PairHead, name="layers"):
               for layer in (nn.Linear(inputs, outputs), between(), nn.Dropout(dropout))), nn.Linear(third, 1))
 
     def forward(self, context: Any, reply: Any) -> Any:
-        query, answer = context[:, 0, self.part], reply[:, self.part]
+        width = reply.shape[-1] // 2
+        query, answer = context[:, 0, width:], reply[:, width:]
         both = [query, answer]
         if self.bilinear is not None:
             both.append(((query @ self.bilinear) * answer).sum(-1, keepdim=True))

@@ -132,12 +132,12 @@ def test_usr(trained: Callable[..., Any], tiny_encoder: Path) -> None:
 
 @pytest.mark.parametrize(("name", "said"), [("bert-dnn", SAID), ("bert-ruber", "what is it")])
 def test_layers_over_a_frozen_encoder(name: str, said: str, trained: Callable[..., Any], tiny_encoder: Path) -> None:
-    """BERT+DNN: tanh layers over max-pooled states; BERT-RUBER: ReLU layers over mean states and their product."""
+    """BERT+DNN: tanh layers over max-pooled states; BERT-RUBER: ReLU layers over them and their product."""
     models, metric, columns = trained(name, "first=5", "second=6", "third=4")
     column = columns["bert-ruber-unreferenced" if name == "bert-ruber" else name]
     weights = load_file(models.checkpoint(*checkpoints(metric), str(tiny_encoder)).folder / checkpoint.WEIGHTS)
     read = [models.encoder(str(tiny_encoder)).states([text])[0] for text in (said, REPLY)]
-    query, answer = (torch.tensor(states.max(0) if name == "bert-dnn" else states.mean(0)) for states in read)
+    query, answer = (torch.tensor(states.max(0)) for states in read)
     both, between = [query, answer], torch.tanh
     if "bilinear" in weights:
         both, between = [*both, (query @ weights["bilinear"].float() @ answer)[None]], torch.relu
@@ -148,6 +148,10 @@ def test_layers_over_a_frozen_encoder(name: str, said: str, trained: Callable[..
     assert len(states) == 1
     assert column[0] == pytest.approx(torch.sigmoid(states).item(), rel=1e-4)
     assert np.isfinite(column).tolist() == [True, False, True]
+    if name == "bert-ruber":
+        reference = torch.tensor(models.encoder(str(tiny_encoder)).states([ITEMS[0].references[0].text])[0].max(0))
+        cosine = torch.nn.functional.cosine_similarity(reference, answer, dim=0).item()
+        assert columns["bert-ruber-referenced"][0] == pytest.approx((1 + cosine) / 2, rel=1e-4)
 
 
 def test_adem(trained: Callable[..., Any], tiny_encoder: Path) -> None:
