@@ -20,8 +20,6 @@ from metrics.training import negatives
 from metrics.training.examples import Contrast, following
 from metrics.training.recipe import Dialogues, Recipe, Split, Trainable, TrainingData, recipes_of
 
-SHORTENED = 20_000
-"""Number of distinct replies whose stop words are dropped half of the time."""
 CANDIDATES = 10
 """Number of random replies; the one with the median similarity is the false reply."""
 BLOCK = 1_024
@@ -40,7 +38,7 @@ class MmeRm(Trainable):
         system="another method", fitted_on="dialogues", departures=(
             "A head on a frozen encoder, which encodes utterances separately; the paper fine-tunes a SimCSE on both.",
             "Similarity of replies is the encoder's cosine, not word2vec's; five corpora in place of one.",
-            "Some true replies lose all stop words; in the paper, each is deleted with probability 0.5."))
+            "Only 20,000 distinct replies lose their stop words, each half of the time; in the paper, any reply may."))
     encoder: str = ""
     recipe: Literal["small", "paper"] = "small"
 
@@ -49,11 +47,14 @@ class MmeRm(Trainable):
 
 
 def median_negatives(data: TrainingData, dialogues: Dialogues) -> list[Contrast]:
-    """Contrast each reply, some without stop words, with the random reply of median similarity."""
+    """Contrast each reply, half of the time without stop words, with the random reply of median similarity.
+
+    With `shortened`, only that many distinct replies lose their stop words.
+    """
     rng, true = data.rng, [example.right for example in following(dialogues)]
     texts = list(dict.fromkeys(pair.response for pair in true))
     changed = {texts[row]: negatives.without_stop_words(texts[row], rng)
-               for row in rng.permutation(len(texts))[:SHORTENED]}
+               for row in rng.permutation(len(texts))[:data.recipe.examples.get("shortened")]}
     rows = {text: row for row, text in enumerate(texts)}
     vectors = data.vectors(texts)
     vectors = vectors[:, : vectors.shape[1] // 2]

@@ -12,6 +12,7 @@ torch = pytest.importorskip("torch")
 
 from safetensors.torch import load_file  # noqa: E402
 
+from benchmarks.dataset import Utterance  # noqa: E402
 from metrics import registry  # noqa: E402
 from metrics.metric import checkpoints  # noqa: E402
 from metrics.models import checkpoint  # noqa: E402
@@ -98,6 +99,17 @@ def test_one_network(name: str, pooling: str, texts: tuple[str, ...], trained: C
     assert np.isfinite(columns[name]).tolist() == [True, len(texts) == 1, True]
     expected = by_hand(models, *checkpoints(metric), str(tiny_encoder), pooling, *texts)
     assert columns[name][0] == pytest.approx(expected, rel=1e-4)
+
+
+def test_half_of_the_true_replies_of_mme_rm_lose_their_stop_words(tmp_path: Path) -> None:
+    metric: Any = registry.choose("mme-rm[recipe=paper]").metric
+    dialogues = tuple(dataclasses.replace(tiny_weights.corpus().dialogues[0], utterances=tuple(
+        Utterance("A", f"it is {number}") for number in range(start, start + 100))) for start in range(0, 26_000, 100))
+    data = TrainingData({"toy": dataclasses.replace(tiny_weights.corpus(), dialogues=dialogues)}, Models(tmp_path), 0,
+                        read=lambda texts: np.ones((len(texts), 4), np.float16), recipe=metric.training)
+    shortened = [row.right.response.isdigit() for row in metric.examples(data)[0]]
+    assert len(shortened) > 20_000
+    assert np.mean(shortened) == pytest.approx(0.5, abs=0.02)
 
 
 def test_usl_h(trained: Callable[..., Any], tiny_encoder: Path) -> None:
