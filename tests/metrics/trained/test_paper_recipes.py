@@ -101,6 +101,15 @@ def test_one_network(name: str, pooling: str, texts: tuple[str, ...], trained: C
     assert columns[name][0] == pytest.approx(expected, rel=1e-4)
 
 
+def test_a_step_has_as_many_examples_as_in_the_released_code() -> None:
+    """A contrast is two examples: a true reply and a false one."""
+    for name, part, expected in (("bert-dnn", "", 512), ("ruber", "", 256), ("usl-h", "vup", 16), ("usl-h", "nup", 16),
+                                 ("deb", "", 32), ("usr", "dr-c", 32)):
+        metric: Any = registry.choose(f"{name}[recipe=paper]").metric
+        recipe = metric.training.of_part(part)
+        assert recipe.batch * recipe.accumulate * (1 + ("contrast" in recipe.losses)) == expected, name
+
+
 def test_half_of_the_true_replies_of_mme_rm_lose_their_stop_words(tmp_path: Path) -> None:
     metric: Any = registry.choose("mme-rm[recipe=paper]").metric
     dialogues = tuple(dataclasses.replace(tiny_weights.corpus().dialogues[0], utterances=tuple(
