@@ -6,7 +6,8 @@ contradictions against many, positive sentiment against none. Topic depth: utter
 others, rare words against common ones. The ensemble is the mean of the three; `fined-eval-multitask` has one network.
 
 The recipe `paper` encodes a dialogue as one sequence with RoBERTa, with </UTT> after each utterance: the mean of the
-second-to-last layer's states, a linear layer, a sigmoid.
+second-to-last layer's states, a linear layer, a sigmoid. Topic depth has one strategy, in the opposite direction: few
+entailed utterances against many.
 
 In `small`, a convolutional network uses the vectors of the utterances. Both dialogues of a pair are scored separately,
 so their order does not matter. Both are from the same corpus, chosen at random. Only the first 20 utterances of a

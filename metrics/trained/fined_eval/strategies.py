@@ -7,6 +7,9 @@
     topic-depth:entailment   the mean of P(entailment) over utterances and the four before them
     topic-depth:specificity  the mean rarity of the words of the utterances
 
+These are the strategies of the recipe `small`. In `paper`, only adjacent utterances are compared, dialogues with little
+entailment are the better ones, and there is no specificity.
+
 The last strategy rates dialogues by word counts, the four before it with the judges of judges.py. The highest third of
 a corpus is better than the lowest third of the same corpus, so that the corpus does not decide which is better. A
 strategy is left out if no corpus has labels for it or no dialogue qualifies; the checkpoint's card counts the dialogues
