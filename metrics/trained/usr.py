@@ -47,7 +47,9 @@ class UsrMetric(Trainable):
         system="another method", fitted_on="dialogues", revision=2, departures=(
             "Heads on a frozen encoder, not a RoBERTa fine-tuned on the target corpus.",
             "The regression separates true from false replies; the paper fits it to human ratings.",
-            "Retrieval finds the reply to each context in a batch, with the encoder's cosine as a feature.", BOUNDED))
+            "Retrieval finds the reply to each context in a batch, with the encoder's cosine as a feature.",
+            ("usr-mlm scores the response after the last utterance; the released code scores the last 100 tokens, "
+             "context included."), BOUNDED))
     encoder: str = ""
     recipe: Literal["small", "paper"] = "small"
 
