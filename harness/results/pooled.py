@@ -127,9 +127,10 @@ class Pool:
 
     def digests(self, targets: Sequence[Target], columns: Sequence[ColumnKey]) -> list[str]:
         """Return a digest per column, equal for columns with the same scores up to rounding errors."""
-        tables = [self.target_scores(target, columns).scores.astype(np.float32) + 0  # -0 becomes 0
+        tables = [self.target_scores(target, columns).scores.astype(np.float64) + 0  # -0 becomes 0
                   for target in targets]
-        return [digest(*(scores[row] for scores in tables)) for row in range(len(columns))]
+        rounded = [(scores.view(np.int64) + 2**28) >> 29 for scores in tables]  # 24 bits, as float32, but any exponent
+        return [digest(*(scores[row] for scores in rounded)) for row in range(len(columns))]
 
     def reached(self, targets: Sequence[Target], column: ColumnKey, rule: str = "dev") -> float:
         """Return a column's mean as a share of an errorless metric's, over the targets with a known reliability."""

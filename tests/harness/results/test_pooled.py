@@ -33,6 +33,14 @@ def test_means_and_leads_are_those_of_the_boards(suite_run: SuiteRun) -> None:
     assert {quality.casefold() for _, quality in pool.targets(dimension="overall")} == {"overall"}
 
 
+@pytest.mark.parametrize("scale", [1e-65, 1e65])
+def test_columns_with_tiny_or_huge_scores_are_told_apart(suite_run: SuiteRun, scale: float) -> None:
+    columns, pool = (("length", "length"), ("random", "random")), Pool.of(suite_run.results)
+    scaled = {name: dataclasses.replace(points, scores={
+        column: points.scores[column] * scale for column in columns}) for name, points in pool.points.items()}
+    assert len(set(dataclasses.replace(pool, points=scaled).digests(pool.targets(), columns))) == 2
+
+
 def test_an_interval_at_odds_with_p_is_explained_only_among_several_pairs(suite_run: SuiteRun) -> None:
     lead = Lead(("a", "a"), ("b", "b"), Difference(0.1, 0.01, 0.19, 0.06))
     assert AT_ODDS in lead.verdict
