@@ -12,6 +12,7 @@ import numpy as np
 
 from benchmarks.errors import plural
 from harness.commands._output import DATA, table
+from harness.results.decision_rows import Decision
 from harness.results.entries import BoardId, DatasetEntry
 from harness.results.entries import fitted as fitted_on
 from harness.results.files import filled
@@ -43,7 +44,7 @@ class Selection:
 
     results: Results
     targets: frozenset[Target]
-    columns: tuple[str, ...] = ()
+    columns: tuple[ColumnKey, ...] = ()
     statistic: str = "spearman"
     test: str = "perm-both"
     rule: str = "every"
@@ -52,8 +53,8 @@ class Selection:
     def has(self, dataset: str, quality: str) -> bool:
         return (dataset, quality) in self.targets
 
-    def has_row(self, row: Correlation) -> bool:
-        return self.has(row.dataset, row.quality) and (not self.columns or row.column in self.columns)
+    def has_row(self, row: Correlation | Decision) -> bool:
+        return self.has(row.dataset, row.quality) and (not self.columns or (row.metric, row.column) in self.columns)
 
     def entry(self, target: Target) -> DatasetEntry:
         return next(entry for entry in self.results.datasets if entry.name == target[0])
@@ -62,13 +63,16 @@ class Selection:
         return {(rows.dataset, rows.quality): rows for rows in self.results.comparisons
                 if (rows.statistic, rows.test) == (self.statistic, self.test) and self.has(rows.dataset, rows.quality)}
 
-    def correlations(self) -> dict[Target, list[Correlation]]:
-        """Return the correlations of each target, the best first."""
-        correlations: dict[Target, list[Correlation]] = {}
+    def correlations(self) -> dict[Target, dict[str, Correlation]]:
+        """Return the correlations of each target, the best first, by the labels of its comparisons."""
+        rows: dict[Target, dict[ColumnKey, Correlation]] = {}
         for row in self.results.correlations:
-            if row.statistic == self.statistic and math.isfinite(row.value) and self.has_row(row):
-                correlations.setdefault((row.dataset, row.quality), []).append(row)
-        return {target: sorted(rows, key=lambda row: (-row.value, row.column)) for target, rows in correlations.items()}
+            if row.statistic == self.statistic and self.has(row.dataset, row.quality):
+                rows.setdefault((row.dataset, row.quality), {})[row.metric, row.column] = row
+        known = {target: [(label, row) for label, row in zip(labels(list(columns)), columns.values(), strict=True)
+                          if math.isfinite(row.value) and self.has_row(row)] for target, columns in rows.items()}
+        return {target: dict(sorted(columns, key=lambda column: (-column[1].value, column[0])))
+                for target, columns in known.items() if columns}
 
     def table(self, target: Target, caption: str, heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
         entry = self.entry(target)
@@ -78,10 +82,11 @@ class Selection:
 
 def correlation_tables(chosen: Selection) -> Iterator[str]:
     for target, rows in chosen.correlations().items():
-        epsilon = ["ε"] if any(math.isfinite(row.epsilon) for row in rows) else []
+        epsilon = ["ε"] if any(math.isfinite(row.epsilon) for row in rows.values()) else []
         yield chosen.table(target, "", ("Metric", "value", "95 % interval", "p", "n", *epsilon), [
-            (row.column, number(row.value), _interval(row), _p(row.p), str(row.n), *(
-                f"{row.epsilon:.3g}" if math.isfinite(row.epsilon) else MISSING for _ in epsilon)) for row in rows])
+            (label, number(row.value), _interval(row), _p(row.p), str(row.n), *(
+                f"{row.epsilon:.3g}" if math.isfinite(row.epsilon) else MISSING for _ in epsilon))
+            for label, row in rows.items()])
     missing = {(row.dataset, row.quality, row.note) for row in chosen.results.correlations
                if row.statistic == chosen.statistic and chosen.has(row.dataset, row.quality)
                and not math.isfinite(row.value)}
@@ -134,13 +139,13 @@ def _low(results: Results, board: BoardId, origin: str, rule: str, targets: Sequ
     return next(chain(on_board, on_target), math.nan)
 
 
-def _leads(pool: Pool, targets: Sequence[Target], rule: str, columns: Sequence[str]) -> list[Lead]:
+def _leads(pool: Pool, targets: Sequence[Target], rule: str, columns: Sequence[ColumnKey]) -> list[Lead]:
     """Compare the leader with the next column and the next metric, or selected columns with the leader or each other.
 
     Columns with the same scores are not compared.
     """
     ranked = list(pool.means(targets, rule))
-    selected = [column for column in ranked if column[1] in columns]
+    selected = [column for column in ranked if column in columns]
     scores, distinct = dict(zip(ranked, pool.digests(targets, ranked), strict=True)), dict[str, ColumnKey]()
     for column in ranked:
         distinct.setdefault(scores[column], column)
@@ -183,10 +188,11 @@ def by_wmt25(chosen: Selection) -> Iterator[tuple[str, list[dict[str, object]]]]
 
 def comparison_tables(chosen: Selection) -> Iterator[str]:
     """Yield a table per target with the comparisons of the best or selected columns, the leader's closest first."""
-    best = {target: rows[0].column for target, rows in chosen.correlations().items()}
+    correlations = chosen.correlations()
+    best = {target: next(iter(rows)) for target, rows in correlations.items()}
     draws = _draws(chosen) if chosen.test.startswith("perm-both") else 0
     for target, comparisons in chosen.comparisons().items():
-        selected = set(chosen.columns) or set(comparisons.names if len(comparisons) <= LISTED else [best[target]])
+        selected = set(correlations.get(target, ()) if chosen.columns or len(comparisons) <= LISTED else [best[target]])
         of_selected = np.array([name in selected for name in comparisons.names])
         rows = comparisons.at(of_selected[comparisons.better] | of_selected[comparisons.worse])
         cells = [(row.better, row.worse, str(row.n), number(row.delta), number(row.value),
@@ -203,7 +209,7 @@ def cluster_tables(chosen: Selection) -> Iterator[str]:
     """Yield a table per target of clusters, by the selected rule, and of group letters."""
     all_comparisons, seen = chosen.comparisons(), fitted_on(chosen.results.metrics, chosen.results.datasets)
     for target, rows in chosen.correlations().items():
-        position = {row.column: index for index, row in enumerate(rows)}
+        position = {label: index for index, label in enumerate(rows)}
         wins = np.zeros((len(rows), len(rows)), dtype=bool)
         if comparisons := all_comparisons.get(target):
             positions = np.array([position.get(name, -1) for name in comparisons.names])
@@ -212,12 +218,12 @@ def cluster_tables(chosen: Selection) -> Iterator[str]:
             significant &= (better >= 0) & (worse >= 0)
             wins[better[significant], worse[significant]] = True
         fitted = {metric for metric, dataset in seen if dataset == target[0]}
-        values = np.array([math.nan if row.metric in fitted else row.value for row in rows])
+        values = np.array([math.nan if row.metric in fitted else row.value for row in rows.values()])
         clusters = significance.clusters(values, wins, chosen.rule)
         cluster = {row: str(rank) for rank, group in enumerate(clusters, start=1) for row in group}
-        cells = [(cluster.get(index, ""), row.column, number(row.value), _interval(row), str(row.n),
-                  number(row.corrected), shortened(letters)) for index, (row, letters) in enumerate(
-            zip(rows, significance.letters(values, wins), strict=True))]
+        cells = [(cluster.get(index, ""), label, number(row.value), _interval(row), str(row.n),
+                  number(row.corrected), shortened(letters)) for index, ((label, row), letters) in enumerate(
+            zip(rows.items(), significance.letters(values, wins), strict=True))]
         adjusted = "one-sided" if chosen.rule == "wmt" else "Benjamini-Hochberg"
         yield (chosen.table(target, f", clusters by {_test(chosen)}, {adjusted}, 5 %. {_raters(chosen, target)}", (
             "Cluster", "Metric", "value", "95 % interval", "n", "corrected", "Group"), cells)

@@ -19,8 +19,7 @@ WIDE = 130
 
 def selected(chosen: Selection) -> list[Decision]:
     """Return the selected decisions by target, the best columns first."""
-    rows = [row for row in chosen.results.decisions
-            if chosen.has(row.dataset, row.quality) and (not chosen.columns or row.column in chosen.columns)]
+    rows = list(filter(chosen.has_row, chosen.results.decisions))
     if not rows:
         raise BadConfig("the results have no decisions for this selection; `harness run` adds them")
     return ranked(make_index(chosen.results), rows)

@@ -21,7 +21,7 @@ from harness.commands._comparisons import Selection
 from harness.commands._output import print_correlations
 from harness.errors import BadConfig
 from harness.results import files
-from harness.results.rows import Results
+from harness.results.rows import ColumnKey, Results
 from harness.run.settings import plain_name
 from harness.statistics import TEST_NAMES
 from leaderboard.model.missing import by_reason
@@ -163,7 +163,7 @@ def targets(results: Results, datasets: Sequence[str], names: Sequence[str], out
                      if (not datasets or dataset in datasets) and (not qualities or known & qualities))
 
 
-def _columns(results: Results, names: Sequence[str]) -> tuple[str, ...]:
+def _columns(results: Results, names: Sequence[str]) -> tuple[ColumnKey, ...]:
     columns = dict.fromkeys((row.metric, row.column) for row in results.correlations)
     known = {name for column in columns for name in column}
     for name in names:
@@ -173,7 +173,7 @@ def _columns(results: Results, names: Sequence[str]) -> tuple[str, ...]:
             why = "; ".join(f"{missing.reason} ({missing.where})" for missing in reasons) or "it failed"
             raise BadConfig(f"{name} was not scored: {why}")
     _check("metric or column", known, names)
-    return tuple(dict.fromkeys(name for metric, name in columns if {metric, name} & set(names)))
+    return tuple(column for column in columns if set(column) & set(names))
 
 
 def check_dataset(name: str, known: Sequence[str], out: Path) -> None:

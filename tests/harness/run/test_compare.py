@@ -1,5 +1,6 @@
 """Comparisons, reliability and rank intervals of a run equal the tests that they name."""
 
+import json
 import math
 import re
 from dataclasses import replace
@@ -10,9 +11,9 @@ import pytest
 from scipy import stats
 
 from benchmarks.dataset import Quality
-from harness.commands._comparisons import Selection, lead_sentences
+from harness.commands._comparisons import Selection, cluster_tables, comparison_tables, lead_sentences
 from harness.results.cache import Cache
-from harness.results.files import read
+from harness.results.files import read, write
 from harness.results.rows import Results
 from harness.run import compare, correlate
 from harness.run.correlate import Judged, TargetData
@@ -132,6 +133,31 @@ def test_unknown_names_are_refused_with_the_nearest_one(suite_run: SuiteRun, inv
 
 
 LENGTH, RANDOM = ("length", "length"), ("random", "random")
+
+
+def sharing_a_name(results: Results) -> Results:
+    """Call the columns of length and random alike."""
+    return replace(
+        results, correlations=tuple(replace(row, column="x") if (row.metric, row.column) in (LENGTH, RANDOM) else row
+                                    for row in results.correlations),
+        comparisons=tuple(replace(rows, names=tuple(f"{name}/x" if (name, name) in (LENGTH, RANDOM) else name
+                                                    for name in rows.names)) for rows in results.comparisons))
+
+
+def test_columns_that_share_a_name_are_told_apart(suite_run: SuiteRun) -> None:
+    targets = frozenset((rows.dataset, rows.quality) for rows in suite_run.results.comparisons)
+    before, after = Selection(suite_run.results, targets), Selection(sharing_a_name(suite_run.results), targets)
+    for tables in (cluster_tables, comparison_tables):
+        shown, expected = ([re.sub("-{2,}", "", "".join(text.replace("/x", "").split())) for text in tables(chosen)]
+                           for chosen in (after, before))
+        assert shown == expected
+
+
+def test_a_metric_selects_only_its_own_columns(suite_run: SuiteRun, tmp_path: Path, invoke: Invoke) -> None:
+    write(sharing_a_name(suite_run.results), tmp_path)
+    for names, metrics in (("length", {"length"}), ("x", {"length", "random"})):
+        printed = invoke("report", "--out", tmp_path, "--dataset", "jsalt", "--metric", names, "--json").out
+        assert {json.loads(line)["metric"] for line in printed.splitlines()} == metrics
 
 
 def leads(results: Results, sign: int = 1, reach: float = 0.0) -> list[str]:

@@ -43,7 +43,7 @@ def of_targets(results: Results) -> Iterator[Verdict]:
         for row in table:
             first, second = named[table.dataset][row.better], named[table.dataset][row.worse]
             yield "table", [target], "", first, second, row.bh < 0.05
-        ranked = [(row.metric, row.column) for row in chosen.correlations()[target]]
+        ranked = [(row.metric, row.column) for row in chosen.correlations()[target].values()]
         lines = clusters[target].partition("---\n")[2].splitlines()[:len(ranked)]
         shown = [line.split()[-1] if re.search("[a-zA-Z]'*$", line) else "" for line in lines]  # unless cut off
         for pair in lettered(dict(zip(ranked, shown, strict=True))):
