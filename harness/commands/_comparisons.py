@@ -113,12 +113,15 @@ def lead_sentences(chosen: Selection) -> Iterator[tuple[str, str]]:
                       if targets[1:] else ", ".join(targets[0]))
                 share = (f"; it reaches {100 * reached:.0f} % of the limit from rater noise"
                          if math.isfinite(reached) else "")
-                mean = pool.means(targets, rule)[lead.better]
-                agrees = above_zero(mean, _low(chosen.results, BoardId(split, dimension=dimension), origin, rule,
-                                               targets, lead.better))
+                means, board = pool.means(targets, rule), BoardId(split, dimension=dimension)
+                agrees, leader_agrees = (
+                    above_zero(means[column], _low(chosen.results, board, origin, rule, targets, column))
+                    for column in (lead.better, next(iter(means))))
+                ahead = f"is ahead of {worse}, with {number(means[lead.better])}"
                 result = (f"{better} and {worse} rank the items identically{share}" if difference.none else
                           f"{better} leads {worse} {lead.verdict}{share}" if agrees else
-                          f"no column agrees with people; {better} is ahead of {worse}, with {number(mean)}")
+                          f"{better} is not shown to agree with people, but {ahead}" if leader_agrees else
+                          f"no column agrees with people; {better} {ahead}")
                 yield (f"{split}, {origin}, {dimension or 'all'} ({on}): {result}",
                        json.dumps(filled({
                            "split": split, "origin": origin, "dimension": dimension or "all", "targets": targets,

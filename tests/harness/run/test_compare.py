@@ -184,3 +184,10 @@ def test_means_not_clearly_positive_show_no_agreement(suite_run: SuiteRun) -> No
         assert any("qualities of" not in sentence for sentence in sentences)
         assert all("no column agrees with people" in sentence and " leads " not in sentence for sentence in sentences)
     assert not any("none agrees" in sentence for sentence in leads(suite_run.results))
+
+
+def test_weak_columns_are_not_taken_for_the_best(suite_run: SuiteRun) -> None:
+    for columns, expected in (((), "length leads random"), ((RANDOM, ("distinct", "distinct-1")), (
+            "random is not shown to agree with people, but is ahead of distinct-1"))):
+        chosen = Selection(suite_run.results, frozenset({("fed-turn", "Fluent")}), columns)
+        assert [expected in sentence for sentence, _ in lead_sentences(chosen)] == [True]
