@@ -241,7 +241,8 @@ def test_the_workflow_receives_files_of_pull_requests(tmp_path: Path, home: Path
     for line in ("init --quiet --initial-branch=main", f"remote add origin {origin}", "add challenge.toml data",
                  "commit --quiet --message challenge", "push --quiet origin main"):
         git(root, *line.split())
-    for number, name, start in ((1, "mine.csv", "main"), (2, "more.csv", "theirs"), (3, "test/mine.csv", "main")):
+    added = ((1, "mine-primary.csv", "main"), (2, "more.csv", "theirs"), (3, "test/mine.csv", "main"))
+    for number, name, start in added:
         git(root, "checkout", "--quiet", "-B", "theirs", start)  # the second pull request adds both files
         (root / "in" / name).parent.mkdir(parents=True, exist_ok=True)
         (root / "in" / name).write_text(table(scores(1, 1)))
@@ -260,6 +261,7 @@ def test_the_workflow_receives_files_of_pull_requests(tmp_path: Path, home: Path
             "TEAM": "alpha", "HARNESS": "dialogue-harness", "PYTHONPATH": str(ROOT)})
     (line,) = git(origin, "show", "main:receipts.jsonl").splitlines()
     assert (json.loads(line)["event"], json.loads(line)["team"]) == ("received", "alpha")
+    assert json.loads(line)["settings"]["primary"] is True
     assert "first_000" in git(origin, "show", "main:submissions/alpha/1/scores.csv")
     comments = (tmp_path / "gh").read_text()
     for words in ("received alpha/1", "refused: a submission adds one file", "has no phases"):
