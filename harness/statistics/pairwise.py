@@ -16,9 +16,13 @@ Soft pairwise accuracy: agreement of metric and raters on the certainty that one
 
     SPA = 1 - mean over pairs of systems i < j of |p_human(i, j) - p_metric(i, j)|       Thompson et al. (2024)
 
-p(i, j) is the one-sided p of a permutation test that system i is better than j. Systems that answered the same contexts
-are compared on those, by swapping the two in random contexts; for systems that share none, rows are permuted between
-the two. Range 0 to 1, higher is better; a random p scores 0.5 against raters who are always certain.
+p(i, j) is the one-sided p of a permutation test that system i has a higher mean than j. Rows are permuted between the
+two within strata: each context that both answered (with one row each, the two are swapped in random contexts), and all
+other rows. The difference of the means over all rows then varies in proportion to the sum over strata of
+
+    2 k_i k_j / (k_i + k_j) * (x_i - x_j)        k_i rows of system i in the stratum, x_i their mean
+
+Range 0 to 1, higher is better; a random p scores 0.5 against raters who are always certain.
 
 Departure: a permutation equal to the observed value counts half, where the paper counts it fully. Then
 p(j, i) = 1 - p(i, j), and the order of systems does not matter. Raters and metric share their permutations, as in the
@@ -27,6 +31,7 @@ authors' program, so that a metric equal to the ratings scores exactly 1.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -34,7 +39,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from harness.statistics.panel import Array, Codes, Panel, Vector, undefined
+from harness.statistics.panel import Array, Codes, Panel, Vector, centred, undefined
 
 ALL_AT_ONCE = 2000
 """Largest number of rows whose pairs are all kept in memory."""
@@ -178,28 +183,36 @@ def why_not_soft(panel: Panel) -> str:
 
 def _p_values(panel: Panel, values: Array) -> Iterator[Vector]:
     """Yield the one-sided p of each pair of systems by each row of values (rows, items)."""
-    means = np.stack([by_context(panel, row) for row in values], axis=-1)  # (systems, contexts, rows)
+    contexts, context = np.unique(panel.context, return_inverse=True)
     rng = np.random.default_rng(0)
-    swaps = rng.choice([-1.0, 1.0], size=(DRAWS, means.shape[1]))
-    systems = np.unique(panel.system)
-    for i, j in zip(*np.triu_indices(len(systems), 1), strict=True):
-        difference = means[i] - means[j]
-        shared = np.isfinite(difference[:, 0])
-        if shared.any():
-            difference, kept = difference[shared], swaps if shared.all() else swaps[:, shared]
-            yield _shares(kept @ difference, difference.sum(axis=0), np.abs(difference).sum(axis=0))
-        else:
-            yield _p_without_shared_contexts(values[:, panel.system == systems[i]],
-                                             values[:, panel.system == systems[j]], rng)
+    swaps = rng.choice([-1.0, 1.0], size=(DRAWS, len(contexts)))
+    for (first, second), others in strata(panel):
+        difference = (values[:, first] - values[:, second]).T
+        chance, observed = swaps[:, context[first]] @ difference, difference.sum(axis=0)
+        size = np.abs(difference).sum(axis=0)
+        for items, weights in others:
+            part = centred(values[:, items], np.zeros_like(items)).T
+            chance += rng.permuted(np.tile(weights, (DRAWS, 1)), axis=1) @ part
+            observed += weights @ part
+            size += np.abs(part).sum(axis=0)
+        yield _shares(chance, observed, size)
 
 
-def _p_without_shared_contexts(first: Array, second: Array, rng: np.random.Generator) -> Vector:
-    """Return the one-sided p of the differences of means, by permuting items between the two systems."""
-    values = np.hstack([first, second]).T
-    weights = np.repeat([1 / first.shape[1], -1 / second.shape[1]], [first.shape[1], second.shape[1]])
-    permuted = rng.permuted(np.tile(weights, (DRAWS, 1)), axis=1)
-    values = values - values.mean(axis=0)
-    return _shares(permuted @ values, weights @ values, np.abs(values).sum(axis=0))
+def strata(panel: Panel) -> Iterator[tuple[Codes, list[tuple[Codes, Vector]]]]:
+    """Yield the strata of each pair of systems.
+
+    These are the two items of each context in which both have one (2, contexts), and the items of every other stratum
+    with weights that sum to 0; they are positive for the first system.
+    """
+    context = np.unique(panel.context, return_inverse=True)[1].ravel()
+    for i, j in itertools.combinations(np.unique(panel.system), 2):
+        items = np.concatenate([np.flatnonzero(panel.system == system) for system in (i, j)])
+        first, where = panel.system[items] == i, context[items]
+        counts = np.array([np.bincount(where[side], minlength=len(context))[where] for side in (first, ~first)])
+        once, stratum = (counts == 1).all(axis=0), np.where(counts.all(axis=0), where, -1)
+        pairs = items[once][np.argsort(where[once], kind="stable")].reshape(-1, 2).T
+        others = [stratum == number for number in np.unique(stratum[~once])]
+        yield pairs, [(items[other], 2 * (first[other] - first[other].mean())) for other in others]
 
 
 def _shares(chance: Array, observed: Vector, size: Vector) -> Vector:
@@ -207,14 +220,3 @@ def _shares(chance: Array, observed: Vector, size: Vector) -> Vector:
     beyond = chance - observed
     equal = np.abs(beyond) <= ROUNDING * size
     return np.asarray(np.where(equal, 0.5, beyond > 0).mean(axis=0))
-
-
-def by_context(panel: Panel, values: Vector) -> Array:
-    """Return the mean of each system in each context (systems, contexts), NaN where it has no row."""
-    systems, system = np.unique(panel.system, return_inverse=True)
-    contexts, context = np.unique(panel.context, return_inverse=True)
-    cell, size = system * len(contexts) + context, len(systems) * len(contexts)
-    counts = np.bincount(cell, minlength=size)
-    sums = np.bincount(cell, weights=values, minlength=size)
-    means: Array = np.divide(sums, counts, out=np.full(size, math.nan), where=counts > 0)
-    return means.reshape(len(systems), len(contexts))

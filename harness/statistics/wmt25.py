@@ -7,8 +7,9 @@
 
 Metrics form clusters by one-sided p below 5 %, unadjusted (significance.py, `wmt`). In a draw each context swaps the
 two standardised metrics with probability 1/2, in all tasks of its dataset, and the differences of the tasks add up.
-Tie thresholds are not recalibrated, and p(i, j) is approximated by Phi(-z), z = sum d / sqrt(sum d^2) over the
-differences d of two systems in shared contexts; if they share none, their difference of means over its standard error.
+Tie thresholds are not recalibrated, and p(i, j) is approximated by Phi(-z), z the sum over strata in pairwise.py over
+its standard deviation in all permutations. With one response to each context, this is z = sum d / sqrt(sum d^2) over
+the differences d of two systems.
 
 Departures from mt-metrics-eval, which the task uses: it swaps single responses, or pairs of them; it tries a sample of
 thresholds; it stops its draws early; its p(i, j) in a draw has no approximation.
@@ -25,7 +26,7 @@ import numpy as np
 import numpy.typing as npt
 
 from harness.statistics import pairwise
-from harness.statistics.panel import Array, Codes, Panel, Vector, by_known_rows
+from harness.statistics.panel import Array, Codes, Panel, Vector, by_known_rows, centred
 
 ALPHA = 0.05
 TOLERANCE = 1e-6
@@ -129,19 +130,15 @@ def _soft_draws(panel: Panel, scores: Array, unit: Codes, kept: Table) -> Callab
 
 def _features(panel: Panel, values: Array, unit: Codes, units: int) -> Table:
     """Return the sums of d and d^2 of each unit for each pair of systems (rows, units, 2, pairs of systems)."""
-    systems, pairs = np.unique(panel.system), []
-    means = np.stack([pairwise.by_context(panel, row) for row in values], axis=-1)  # (systems, contexts, rows)
-    of_context = unit[np.unique(panel.context, return_index=True)[1]]
-    for i, j in zip(*np.triu_indices(len(systems), 1), strict=True):
-        if (shared := np.isfinite(difference := means[i] - means[j])[:, 0]).any():
-            where, d, centred = of_context[shared], difference[shared], difference[shared]
-        else:
-            sides = [np.flatnonzero(panel.system == systems[side]) for side in (i, j)]
-            parts = [sign * values[:, side].T / len(side) for sign, side in zip((1, -1), sides, strict=True)]
-            where, d = unit[np.concatenate(sides)], np.concatenate(parts)
-            centred = np.concatenate([part - part.mean(axis=0) for part in parts])
+    pairs = []
+    for (first, second), others in pairwise.strata(panel):
         pairs.append(np.zeros((units, 2, len(values))))
-        np.add.at(pairs[-1], where, np.stack([d, centred**2], axis=1))
+        d = (values[:, first] - values[:, second]).T
+        np.add.at(pairs[-1], unit[first], np.stack([d, d**2], axis=1))
+        for items, weights in others:
+            scale = weights @ weights / max(1, len(items) - 1)
+            d, part = weights[:, None] * values[:, items].T, centred(values[:, items], np.zeros_like(items)).T
+            np.add.at(pairs[-1], unit[items], np.stack([d, scale * part**2], axis=1))
     return np.stack(pairs, axis=-1).transpose(2, 0, 1, 3).astype(np.float32)
 
 

@@ -1,7 +1,7 @@
 """Pairwise accuracy against its definition; soft pairwise accuracy against scipy's permutation test."""
 
 from collections.abc import Sequence
-from itertools import combinations
+from itertools import combinations, permutations, product
 
 import numpy as np
 import pytest
@@ -105,6 +105,28 @@ def test_soft_accuracy_equals_that_of_all_permutations(monkeypatch: pytest.Monke
                        for i, j in combinations(range(3), 2)]
         accuracy = soft_pairwise_accuracy(of_systems(HUMAN, METRIC, kind == "samples"))
         assert accuracy == pytest.approx(1 - np.mean(differences), abs=0.01)
+
+
+def test_soft_accuracy_permutes_within_shared_contexts_and_all_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One context with a row each, one with two rows of the first system, and rows in other contexts."""
+    monkeypatch.setattr(pairwise, "DRAWS", 20_000)
+    of_first = np.array([True] * 5 + [False] * 4)
+    context = np.array([0, 1, 1, 2, 3, 0, 1, 4, 5])
+    human = np.array([4.0, 5, 3, 2, 5, 1, 4, 4, 1])
+    metric = np.array([0.3, 0.9, 0.2, 0.1, 0.6, 0.8, 0.4, 0.7, 0.5])
+    strata = [np.flatnonzero(np.isin(context, members)) for members in ([0], [1], range(2, 6))]
+
+    def p(values: np.ndarray) -> float:
+        beyond = []
+        for drawn in product(*(permutations(values[rows]) for rows in strata)):
+            permuted = np.empty(9)
+            permuted[np.concatenate(strata)] = np.concatenate(drawn)
+            change = permuted - values
+            beyond.append(round(change[of_first].mean() - change[~of_first].mean(), 9))
+        return float(np.mean(np.sign(beyond)) + 1) / 2
+
+    accuracy = soft_pairwise_accuracy(panel(metric, human, 1 - of_first, context))
+    assert accuracy == pytest.approx(1 - abs(p(human) - p(metric)), abs=0.01)
 
 
 def test_soft_accuracy_of_extreme_metrics_and_any_order() -> None:

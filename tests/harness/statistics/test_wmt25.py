@@ -58,6 +58,16 @@ def test_systems_without_shared_contexts_have_no_ties_task(rng: np.random.Genera
     assert (task.kind, task.values[0] > 0.5) == ("soft", True)
 
 
+def test_one_shared_context_does_not_decide(rng: np.random.Generator) -> None:
+    human = rng.normal(size=(60, 3)) + np.array([0, 0.4, 0.8])
+    metrics = np.array([human + rng.normal(size=human.shape) / 4, np.zeros(human.shape)])
+    rows = panel(human, shared=False)
+    rows.context[:3] = 0
+    (soft_task, _) = wmt25.tasks(rows, metrics.reshape(2, -1), 50, rng)
+    assert soft_task.values[0] > soft_task.values[1] + 0.2
+    assert soft_task.differences(0, 1)[0] == pytest.approx(soft_task.values[0] - soft_task.values[1], abs=0.05)
+
+
 def test_about_10_percent_of_equal_metrics_differ(rng: np.random.Generator) -> None:
     """The better of two equal metrics is tested at one-sided 5 %."""
     def differ() -> bool:
