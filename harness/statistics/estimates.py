@@ -77,8 +77,8 @@ STATISTICS: dict[str, NamedStatistic] = {
     "soft-pairwise-accuracy": NamedStatistic(pairwise.soft_pairwise_accuracy, why_not=pairwise.why_not_soft),
     "pairwise-difference-pearson": NamedStatistic(coefficients.pairwise_difference_pearson,
                                                   why_not=coefficients.no_difference),
-    "partial": NamedStatistic(coefficients.partial, functools.partial(coefficients.spearman_p, lost=3),
-                              lambda rho, n: (1 + rho**2 / 2) / (n - 4), coefficients.no_partial),
+    "partial": NamedStatistic(coefficients.partial, coefficients.partial_p, lambda rho, n: (1 + rho**2 / 2) / (n - 4),
+                              coefficients.no_partial),
 }
 
 DEFAULT = ("spearman", "pearson", "kendall")

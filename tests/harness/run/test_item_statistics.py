@@ -96,7 +96,7 @@ def test_a_column_for_one_quality_counts_there() -> None:
     (target,) = correlate.targets(points, [people])
     assert target.names == (("m", "x"),)
     (row,) = item_statistics.correlations(target, Request())
-    assert (row.value, row.p) == (-1, pytest.approx(0))
+    assert (row.value, row.p) == (-1, pytest.approx(2 / 24))
 
 
 def test_turns_of_a_conversation_are_swapped_together() -> None:

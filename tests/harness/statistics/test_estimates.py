@@ -25,6 +25,13 @@ def paired(human: list[float], metric: list[float], control: list[float] | None 
                  None if control is None else np.array(control, float))
 
 
+def exact_p(human: list[float], metric: list[float]) -> float:
+    """Return the share of all permutations whose Spearman's rho is at least as far from 0."""
+    x, y = (stats.rankdata(side) - (len(human) + 1) / 2 for side in (human, metric))
+    return float(stats.permutation_test((x,), lambda x, axis: abs(x @ y), permutation_type="pairings", vectorized=True,
+                                        n_resamples=np.inf, alternative="greater").pvalue)
+
+
 def equals_scipy(name: str, human: list[float], metric: list[float]) -> None:
     row = estimate(paired(human, metric), name)
     if len(set(human)) == 1 or len(set(metric)) == 1:
@@ -32,7 +39,9 @@ def equals_scipy(name: str, human: list[float], metric: list[float]) -> None:
         return
     oracle = ORACLE[name](human, metric)
     assert row.value == pytest.approx(float(oracle.statistic), abs=1e-12)
-    if abs(row.value) < 1 - 1e-9:  # at -1 and 1 both are rounding errors
+    if name == "spearman" and len(human) < 10:
+        assert row.p == pytest.approx(exact_p(human, metric), rel=1e-9)
+    elif abs(row.value) < 1 - 1e-9:  # at -1 and 1 both are rounding errors
         assert row.p == pytest.approx(float(oracle.pvalue), rel=1e-9, abs=1e-9 if name == "point-biserial" else 1e-15)
 
 
@@ -45,6 +54,16 @@ def test_value_and_p_equal_scipy(rows: list[tuple[int, int]]) -> None:
     for name in ORACLE.keys() - {"point-biserial"}:
         equals_scipy(name, human, metric)
     equals_scipy("point-biserial", [1.0 if vote < 3 else 4.0 for vote in human], metric)
+
+
+def test_spearman_of_few_rows_has_an_exact_p() -> None:
+    for human, metric, rho, p in (
+        ([1, 2, 3], [1, 2, 3], 1, 2 / 6), ([1, 2, 3], [9, 5, 1], -1, 2 / 6), ([1, 2, 3], [1, 3, 2], 0.5, 1),
+        ([1, 2, 3, 4, 5], [1, 2, 3, 5, 4], 0.9, 10 / 120), ([1, 1, 2], [3, 3, 5], 1, 1 / 3),
+        ([*range(9)], [*range(9)], 1, 2 / 362_880),
+    ):
+        row = estimate(paired(human, metric), "spearman")
+        assert (row.value, row.p) == (pytest.approx(rho), pytest.approx(p))
 
 
 def test_roc_auc_by_hand() -> None:
