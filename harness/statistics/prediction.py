@@ -86,6 +86,8 @@ def means(human: Vector, scores: Vector | None, system: Codes, unit: Codes,
     rows = np.isfinite(human if scores is None else scores)
     y, x = human[rows], np.zeros(len(human)) if scores is None else scores
     x = x[rows] - x[rows].mean() if rows.any() and np.ptp(x[rows]) else np.zeros(len(y))
+    exponent = np.frexp(np.abs(x).max(initial=0))[1]
+    x = np.ldexp(x, -exponent)  # at most 1, so that squares neither under- nor overflow
     rated = np.isfinite(y)
     ends = scale or (float(y[rated].min(initial=np.inf)), float(y[rated].max(initial=-np.inf)))
     centre = float(y[rated].mean()) if rated.any() else np.nan
@@ -116,8 +118,9 @@ def means(human: Vector, scores: Vector | None, system: Codes, unit: Codes,
         corrected = np.where(helps, corrected, unscored)
         share, freedom = share * helps, np.where(helps, freedom, unsloped)
     weight = b * share
-    return Means(centre + mean + weight * (g_mean - f_mean), weight, rating_part + weight * score_part, corrected,
-                 np.where(freedom > 0, freedom, np.nan), ends if rated.sum() >= FEW else None)
+    return Means(centre + mean + weight * (g_mean - f_mean), np.ldexp(weight, -exponent),
+                 rating_part + weight * score_part, corrected, np.where(freedom > 0, freedom, np.nan),
+                 ends if rated.sum() >= FEW else None)
 
 
 def _slopes(y: Vector, x: Vector, system: Codes, unit: Codes, rated: Mask) -> tuple[float, Vector]:

@@ -20,6 +20,7 @@ import scipy
 
 from harness.statistics.influence import of_pearson
 from harness.statistics.panel import Array, Codes, Vector, centred, sums
+from harness.statistics.ranks import standardised
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +34,7 @@ class Worth:
 
 def worth(human: Vector, scores: Array, system: Codes, units: Codes, fold: Codes) -> Worth:
     """Return the worth of scores (columns, items) with mean ratings; `units` are contexts, `fold` their folds."""
-    ratings, scores = centred(human[None], system)[0], centred(scores, system)
+    ratings, scores = standardised(centred(human[None], system))[0], standardised(centred(scores, system))
     residuals = np.repeat(ratings[None], len(scores), axis=0)
     with np.errstate(divide="ignore", invalid="ignore"):
         for held in np.unique(fold):

@@ -141,6 +141,18 @@ def test_constant_scores_and_full_ratings_give_ratings_alone() -> None:
         assert np.array(estimate.intervals) == pytest.approx(np.array(alone.intervals))
 
 
+def test_scores_may_be_very_small_or_large() -> None:
+    human, scores = drawn(20, 60, np.random.default_rng(5))
+    system, unit = np.arange(60) % 3, np.arange(60)
+    plain = means(human, scores, system, unit)
+    assert (plain.weights > 0).all()
+    for by in (1e-200, 1e200):
+        estimate = means(human, scores * by, system, unit)
+        assert estimate.values == pytest.approx(plain.values)
+        assert estimate.weights * by == pytest.approx(plain.weights)
+        assert np.array(estimate.intervals) == pytest.approx(np.array(plain.intervals))
+
+
 def test_systems_without_ratings_are_missing() -> None:
     human, scores = drawn(20, 60, np.random.default_rng(6))
     system = (np.arange(60) >= 40).astype(np.int64)

@@ -20,6 +20,14 @@ def test_worth_approaches_one_over_one_minus_r_squared(rng: np.random.Generator)
     assert scaled.value == pytest.approx(made.value, rel=0.001)
 
 
+def test_scores_may_be_very_small_or_large(rng: np.random.Generator) -> None:
+    human, units = rng.normal(size=300), np.arange(300)
+    scores = human + rng.normal(size=300)
+    small, plain, large = (worth(human, scores[None] * by, units % 3, units, units % 5) for by in (1e-200, 1, 1e200))
+    for made in (small, large):
+        assert [*made.value, *made.low, *made.high] == pytest.approx([*plain.value, *plain.low, *plain.high])
+
+
 def test_differences_between_systems_save_no_ratings(rng: np.random.Generator) -> None:
     system, units = np.repeat([0, 1, 2], 100), np.arange(300)
     human = system + rng.normal(size=300)
