@@ -164,6 +164,8 @@ def _rules(folder: Path, shown: str, values: dict[str, Any], custom: tuple[OwnDa
         "statistic": plain_name(values.get("statistic", "spearman")),
         "ratings": folder / values["ratings"] if values.get("ratings", Path()) != Path() else None,
         "datasets": tuple(name for name in values.get("datasets", ()) if name not in known)})
+    if rules.statistic == "soft-pairwise-accuracy" and rules.level.endswith("systems"):
+        raise BadConfig(f'{shown}: {rules.statistic} compares systems by their rows; use level = "items"')
     if not (rules.datasets or rules.custom or rules.published):
         raise BadConfig(f"{shown}: no datasets; add datasets = [\"...\"] or a [[dataset]]")
     data = [*rules.datasets, *(dataset.card.name for dataset in rules.custom)]

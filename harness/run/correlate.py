@@ -24,7 +24,7 @@ from harness.results.rows import ColumnKey, Correlation, ItemScores, Reliability
 from harness.scoring.score import AGGREGATIONS, Scores
 from harness.statistics import estimates
 from harness.statistics.coefficients import OF_ROWS, where_known
-from harness.statistics.panel import Array, Codes, Panel, Vector, codes
+from harness.statistics.panel import Array, Codes, Panel, Vector, codes, rounded
 from harness.statistics.power import shows
 from harness.statistics.rank_intervals import TargetScores
 from harness.statistics.reliability import disattenuated, vote_table
@@ -84,8 +84,8 @@ def judged(dataset: Dataset, wanted: Iterable[Quality]) -> tuple[Judged, ...]:
         rated = [ratings.get((item.id, quality.name), Rating(item.id, quality.name, ())) for item in dataset.items]
         known = all(len(rating.raters) == len(rating.votes) for rating in rated)
         return Judged(quality, vote_table(rating.votes for rating in rated),
-                      np.array([round(math.fsum(rating.votes) / len(rating.votes), 12) if rating.votes else math.nan
-                                for rating in rated]),
+                      rounded(np.array([math.fsum(rating.votes) / len(rating.votes) if rating.votes else math.nan
+                                        for rating in rated])),
                       tuple(rating.raters for rating in rated) if known else ())
 
     return tuple(map(of_quality, wanted))

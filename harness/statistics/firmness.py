@@ -22,7 +22,7 @@ import numpy as np
 
 from harness.statistics.coefficients import where_known
 from harness.statistics.influence import of_spearman
-from harness.statistics.panel import Array, Codes, Vector
+from harness.statistics.panel import Array, Codes, Vector, rounded
 from harness.statistics.rank_intervals import TargetScores
 from harness.statistics.ranks import ranks
 
@@ -146,14 +146,14 @@ def _without(human: Vector, values: Vector, items: Codes, removed: Codes) -> Vec
     rest, rest_values = np.delete(items, removed), np.delete(values, removed)
     counts, sums = np.bincount(rest, minlength=len(human)), np.bincount(rest, rest_values, len(human))
     means = np.divide(sums, counts, out=np.full(len(human), math.nan), where=counts > 0)
-    return np.where(np.isin(np.arange(len(human)), items[removed]), means.round(12), human)
+    return np.where(np.isin(np.arange(len(human)), items[removed]), rounded(means), human)
 
 
 def _effects(target: TargetScores, values: Vector, items: Codes, columns: Iterable[int]) -> Array:
     """Return the change of each correlation if a vote is removed, to first order (columns, votes)."""
     counts, sums = np.bincount(items, minlength=len(target.human)), np.bincount(items, values, len(target.human))
     left = counts[items] - 1
-    after = np.divide(sums[items] - values, left, out=np.zeros(len(left)), where=left > 0).round(12)
+    after = rounded(np.divide(sums[items] - values, left, out=np.zeros(len(left)), where=left > 0))
     before = target.human[items]
 
     def of_column(scores: Vector) -> Vector:

@@ -176,9 +176,10 @@ def soft_pairwise_accuracies(panel: Panel, scores: Array) -> Vector:
 
 def why_not_soft(panel: Panel) -> str:
     """Return the reason why there is no soft pairwise accuracy; a constant metric has one, unlike a correlation."""
-    if not (note := undefined(replace(panel, metric=panel.human))) and len(np.unique(panel.system)) < 2:
-        return "there are fewer than two systems"
-    return note
+    systems = len(np.unique(panel.system))
+    return undefined(replace(panel, metric=panel.human)) or (
+        "there are fewer than two systems" if systems < 2 else
+        "each system has only one row" if systems == panel.n else "")
 
 
 def _p_values(panel: Panel, values: Array) -> Iterator[Vector]:

@@ -6,7 +6,7 @@ are no grouping, group-by-item, group-by-system, and system level.
     items              one part, the panel itself
     within-contexts    a part per context, with equal weight; differences between contexts do not count
     within-systems     a part per system, with equal weight
-    over-systems       one part with a row per system: its mean rating and mean score
+    over-systems       one part with a row per system: its mean rating and mean score; all in one context
 """
 
 from __future__ import annotations
@@ -25,6 +25,9 @@ Mask: TypeAlias = npt.NDArray[np.bool_]
 Pairs: TypeAlias = npt.NDArray[np.int64]
 Codes: TypeAlias = npt.NDArray[np.int64]
 """The group of each row, as numbers from 0."""
+
+COARSE = 9
+"""Decimals of the means of systems; fewer than those of the mean ratings that they average, so that equal ones tie."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +112,12 @@ def centred(rows: Array, group: Codes) -> Array:
     return np.where(np.abs(values) > 1e-12 * np.abs(rows).max(axis=1, keepdims=True, initial=0), values, 0)
 
 
+def rounded(means: Array, values: Array | float = 1.0, decimals: int = 12) -> Array:
+    """Round means to decimals relative to the largest of the values, so that floating-point errors break no ties."""
+    exponent = int(np.frexp(np.nanmax(np.abs(values), initial=0))[1]) - 1
+    return np.asarray(np.ldexp(np.ldexp(means, -exponent).round(decimals), exponent))
+
+
 def undefined(panel: Panel) -> str:
     """Return the reason why no correlation exists on this panel, or an empty string."""
     if panel.n < 3:
@@ -119,14 +128,16 @@ def undefined(panel: Panel) -> str:
 
 
 def system_means(panel: Panel) -> Panel:
-    """Return one row per system with the means of rating, score and control."""
+    """Return one row per system with the means of rating, score and control, all in one context."""
     _, first, system, sizes = np.unique(panel.system, return_index=True, return_inverse=True, return_counts=True)
 
     def means(side: Vector) -> Vector:
-        return np.asarray(np.bincount(system, weights=side, minlength=len(sizes)) / sizes)
+        low = side.min(initial=np.inf)  # subtracted so that the means of a constant are equal
+        above = side - low
+        return np.asarray(low + rounded(np.bincount(system, above, len(sizes)) / sizes, above, COARSE))
 
-    return dataclasses.replace(panel.take(first), human=means(panel.human), metric=means(panel.metric),
-                               control=None if panel.control is None else means(panel.control))
+    return Panel(means(panel.human), means(panel.metric), panel.system[first], np.zeros(len(first), dtype=np.int64),
+                 None if panel.control is None else means(panel.control))
 
 
 def groups(panel: Panel, by: Codes) -> list[Panel]:

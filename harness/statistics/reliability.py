@@ -21,7 +21,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from harness.statistics.panel import Array, Vector
+from harness.statistics.panel import Array, Vector, rounded
 from harness.statistics.ranks import ranks
 
 SINGLE = "no item has more than one vote"
@@ -63,7 +63,7 @@ def leave_one_out(votes: Array, statistic: OfRows, rng: np.random.Generator, dra
 
     def draw() -> tuple[Vector, Vector]:
         held = votes[rows, rng.integers(0, counts)]
-        return (totals - held) / (counts - 1), held
+        return rounded((totals - held) / (counts - 1), votes), held
 
     return _mean(draw, statistic, draws, len(votes))
 
@@ -78,8 +78,9 @@ def leave_one_rater_out(table: Array, statistic: OfRows) -> PeopleAgreement:
     totals, counts = np.where(known, table, 0).sum(axis=0), known.sum(axis=0)
     shared = known & (counts > 1)
     with np.errstate(invalid="ignore"):
-        values = np.array([statistic(((totals - votes) / (counts - 1))[None, items], votes[None, items])[0]
-                           for votes, items in zip(table, shared, strict=True) if items.sum() >= 3])
+        others = rounded((totals - table) / (counts - 1), table)
+    values = np.array([statistic(means[None, items], votes[None, items])[0]
+                       for means, votes, items in zip(others, table, shared, strict=True) if items.sum() >= 3])
     values = values[np.isfinite(values)]
     if not values.size:
         return PeopleAgreement(math.nan, int((counts > 1).sum()), "no rater shares three items with others")
@@ -99,7 +100,8 @@ def split_half(votes: Array, statistic: OfRows, rng: np.random.Generator, draws:
     def draw() -> tuple[Vector, Vector]:
         keys = np.where(np.isfinite(votes), rng.random(votes.shape), 2.0)  # missing votes stay last
         dealt = np.nan_to_num(np.take_along_axis(votes, np.argsort(keys, axis=1), axis=1))
-        return np.where(first, dealt, 0).sum(axis=1) / halves, np.where(second, dealt, 0).sum(axis=1) / halves
+        means = rounded(np.array([np.where(half, dealt, 0).sum(axis=1) for half in (first, second)]) / halves, votes)
+        return means[0], means[1]
 
     half = _mean(draw, statistic, draws, len(votes))
     return half if math.isnan(half.value) else stepped_up(half, float(counts.mean() / halves.mean()))

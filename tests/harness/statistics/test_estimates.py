@@ -223,6 +223,29 @@ def test_groups_share_the_threshold_of_pairwise_accuracy() -> None:
     assert at_level("pairwise-accuracy", "within-contexts")(worse) == pytest.approx(5 / 6)
 
 
+def test_a_constant_has_no_correlation_over_systems(rng: np.random.Generator) -> None:
+    system = np.repeat(np.arange(5), [3, 7, 11, 19, 23])
+    for constant in (0.1, 0.3, 1 / 3, rng.random()):
+        rows = grouped(rng.integers(1, 6, size=63), np.full(63, constant), system, np.arange(63))
+        assert estimate(rows, "pearson", "over-systems").note == "means of systems: every score is the same"
+
+
+def test_equal_means_of_systems_tie_in_any_order_of_rows(rng: np.random.Generator) -> None:
+    system, metric = np.repeat(np.arange(6), 7), np.repeat(np.arange(6.0), 7)
+    for _ in range(50):
+        human = np.repeat(np.round(rng.integers(3, 16, size=(3, 7)) / 3, 12), 2, axis=0)
+        first, second = (estimate(grouped(rows.ravel(), metric, system, np.arange(42)), "spearman", "over-systems")
+                         for rows in (rng.permuted(human, axis=1), np.sort(human, axis=1)))
+        assert first == second
+
+
+def test_pairs_of_systems_do_not_depend_on_the_order_of_rows(rng: np.random.Generator) -> None:
+    rows = grouped(rng.normal(size=40), rng.normal(size=40), np.repeat(np.arange(5), 8), np.tile(np.arange(8), 5))
+    for order in (np.arange(40), *(rng.permutation(40) for _ in range(5))):
+        assert estimate(rows.take(order), "pairwise-difference-pearson", "over-systems").value == pytest.approx(
+            at_level("pearson", "over-systems")(rows))
+
+
 def test_system_means_have_a_mean_control(rng: np.random.Generator) -> None:
     human, metric, control = rng.normal(size=(3, 30))
     rows = np.arange(30)

@@ -140,3 +140,5 @@ def test_soft_accuracy_of_extreme_metrics_and_any_order() -> None:
     assert forth == pytest.approx(back, abs=1e-12)
     single = estimate(of_systems(HUMAN[:1], METRIC[:1]), "soft-pairwise-accuracy")
     assert (np.isnan(single.value), single.note) == (True, "there are fewer than two systems")
+    means = estimate(of_systems(HUMAN, METRIC), "soft-pairwise-accuracy", "over-systems")
+    assert (np.isnan(means.value), means.note) == (True, "means of systems: each system has only one row")

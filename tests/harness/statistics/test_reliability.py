@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harness.statistics import reliability
-from harness.statistics.coefficients import pearsons
+from harness.statistics.coefficients import pearsons, spearmans
 from harness.statistics.panel import Array
 from harness.statistics.reliability import PeopleAgreement, alpha, shared, vote_table
 
@@ -77,6 +77,19 @@ def test_simulated_votes_have_their_true_reliability(rng: np.random.Generator) -
     (r,) = pearsons(table.mean(axis=1), (0.6 * truth + 0.8 * rng.normal(size=4000))[None])
     halves = reliability.split_half(table, pearsons, rng, draws=5)
     assert reliability.disattenuated(r, halves.value) == pytest.approx(0.6, abs=0.03)
+
+
+def test_the_unit_of_votes_does_not_matter(rng: np.random.Generator) -> None:
+    whole = np.clip(np.rint(3 + rng.normal(size=(60, 1)) + rng.normal(size=(60, 4))), 1, 5)
+    for table, others in ((whole, (whole / 10, whole * 0.1 + 0.3, whole / 3, whole * 1e-30)),
+                          (1.0 * (whole > 3), (np.where(whole > 3, 0.3, 0.1),))):
+        for other in others:
+            for one, unit in zip(*([
+                reliability.leave_one_out(rows, spearmans, np.random.default_rng(1)).value,
+                reliability.split_half(rows, spearmans, np.random.default_rng(1)).value,
+                reliability.leave_one_rater_out(rows.T, spearmans).value,
+            ] for rows in (table, other)), strict=True):
+                assert one == pytest.approx(unit, abs=1e-12)
 
 
 def test_single_votes_have_no_reliability(rng: np.random.Generator) -> None:
