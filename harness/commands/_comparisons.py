@@ -237,15 +237,15 @@ def cluster_tables(chosen: Selection) -> Iterator[str]:
 
 def _warning(chosen: Selection, target: Target) -> str:
     """Warn if a test is too optimistic or has no power because items share contexts."""
-    entry = chosen.entry(target)
-    if not 0 < entry.contexts < entry.items:
+    items, contexts = Pool.of(chosen.results).rated(target)
+    if contexts == items:
         return ""
-    shared = f"{entry.items} items share {entry.contexts} contexts: "
+    shared = f"{items} items share {contexts} contexts: "
     if chosen.test in ("williams", "steiger", "meng"):
         return wrapped(f"{shared}analytic tests and intervals treat them as independent and are too optimistic. "
                        "--test perm-both, the default, swaps whole contexts.")
     few = ("; with so few contexts, the bootstrap is too optimistic, and swapped contexts give no p below "
-           f"{2 / 2 ** entry.contexts:.2g}" if entry.contexts < FEW else "")
+           f"{2 / 2 ** contexts:.2g}" if contexts < FEW else "")
     return wrapped(f"{shared}analytic intervals treat them as independent{few}.")
 
 

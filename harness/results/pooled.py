@@ -14,6 +14,7 @@ from harness.results.item_scores import on_quality
 from harness.results.rows import ColumnKey, ItemScores, Results, Target
 from harness.statistics.panel import Vector
 from harness.statistics.pooled import (
+    ALPHA,
     DRAWS,
     Difference,
     Swapped,
@@ -25,6 +26,7 @@ from harness.statistics.pooled import (
     weights,
 )
 from harness.statistics.rank_intervals import TargetScores
+from harness.statistics.williams import PairTests
 
 STATISTIC, RELIABILITY = "spearman", "split-half"
 AT_ODDS = "p is adjusted over all pairs, the interval is not"
@@ -33,12 +35,16 @@ AT_ODDS = "p is adjusted over all pairs, the interval is not"
 
 @dataclass(frozen=True, slots=True)
 class Lead:
-    """Two columns, ordered by their means over targets, and the difference; `only_pair` if no others were tested."""
+    """Two columns, ordered by their means over targets, and the difference; `only_pair` if no others were tested.
+
+    `few` is True if there are too few contexts for any difference to be established.
+    """
 
     better: ColumnKey
     worse: ColumnKey
     difference: Difference
     only_pair: bool = False
+    few: bool = False
 
     @property
     def verdict(self) -> str:
@@ -109,15 +115,16 @@ class Pool:
         ranked, weight = list(self.means(targets, rule)), weights([dataset for dataset, _ in targets], rule)
         rows = [list(self.columns).index(column) for column in ranked]
         parts = [self._swapped(target).take(rows) for target in targets]
-        p = adjusted(all_pairs(parts, weight), self.draws) if ranked else np.empty((0, 0))
+        tests = all_pairs(parts, weight) if ranked else PairTests.empty(0)
+        p, few = adjusted(tests, self.draws), bool((tests.least >= ALPHA).any())
         leads, only_pair = [], len(ranked) == 2
         for first, second in pairs:
             lead = Difference(*(math.nan,) * 4)
             if {first, second} <= set(ranked):
                 row, column = ranked.index(first), ranked.index(second)
                 lead = difference(parts, weight, row, column, float(p[row, column]))
-            leads.append(Lead(second, first, Difference(-lead.value, -lead.high, -lead.low, lead.p), only_pair)
-                         if lead.value < 0 else Lead(first, second, lead, only_pair))
+            leads.append(Lead(second, first, Difference(-lead.value, -lead.high, -lead.low, lead.p), only_pair, few)
+                         if lead.value < 0 else Lead(first, second, lead, only_pair, few))
         return leads
 
     def _swapped(self, target: Target) -> Swapped:
@@ -157,5 +164,14 @@ class Pool:
             known = target in self.columns.get(name, ())
             return on_quality(points.scores, name, dimension) if known else np.full(len(points.items), np.nan)
 
-        return TargetScores(dataset, points.human[quality], np.array([scores(name) for name in names]),
-                            points.contexts if points.conversations is None else points.conversations)
+        return TargetScores(dataset, points.human[quality], np.array([scores(name) for name in names]), points.units)
+
+    def rated(self, target: Target) -> tuple[int, int]:
+        """Return the numbers of rated items of a target and of their contexts; all contexts without item scores."""
+        dataset, quality = target
+        if dataset in self.points:
+            data = self.target_scores(target, ())
+            return int(np.isfinite(data.human).sum()), int(data.rated.sum())
+        entry = self.entries[dataset]
+        items = next(row.rated for row in entry.qualities if row.name == quality)
+        return items, min(entry.contexts, items) or items

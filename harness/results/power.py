@@ -110,7 +110,7 @@ def _systems(pool: Pool, target: Target, reliability: float) -> Sides:
     points = pool.points[target[0]]
     human = points.human[target[1]]
     rows = np.isfinite(human) & (np.array(points.systems) != "")
-    unit = (points.contexts if points.conversations is None else points.conversations)[rows]
+    unit = points.units[rows]
     names = [points.systems[row] for row in np.flatnonzero(rows)]
     systems = list(dict.fromkeys(names))
     return systems, systems, unit, lambda: of_systems(human[rows], codes(names), unit, reliability)

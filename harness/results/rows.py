@@ -175,6 +175,11 @@ class ItemScores:
     scores: Mapping[ColumnKey, npt.NDArray[np.float64]]
     conversations: npt.NDArray[np.int64] | None = None
 
+    @property
+    def units(self) -> npt.NDArray[np.int64]:
+        """Groups of items that depend on each other: contexts, or conversations."""
+        return self.contexts if self.conversations is None else self.conversations
+
 
 @dataclass(frozen=True, slots=True)
 class Example:

@@ -16,7 +16,7 @@ from harness.run.compare import Verdicts
 from harness.run.correlate import TargetData
 from harness.run.intervals import STATISTIC
 from harness.statistics import firmness
-from harness.statistics.panel import Array, Vector
+from harness.statistics.panel import Array, Vector, number_of_contexts
 from harness.statistics.pooled import contributions, weights
 
 UNITS = ("datasets", "contexts", "votes")
@@ -69,7 +69,7 @@ class FirstPlaces:
                     if target.dataset == name) for name in datasets]
         rivals = [index for index, column in enumerate(columns) if column[0] != columns[0][0]]
         votes = [self._targets[key].judged.votes for key in keys]
-        totals = [len(datasets), sum(table.shape[1] for table in sums),
+        totals = [len(datasets), number_of_contexts((target.dataset, target.rated) for target in targets),
                   int(sum(np.isfinite(table).sum() for table in votes))]
         removals: list[firmness.Removal | None] = [None, None, None]
         if rivals:

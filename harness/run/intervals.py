@@ -13,7 +13,7 @@ from harness.results.cache import Cache, digest
 from harness.results.rows import RankingRow
 from harness.run.compare import Verdicts, generator
 from harness.run.correlate import TargetData
-from harness.statistics.panel import Array
+from harness.statistics.panel import Array, number_of_contexts
 from harness.statistics.pooled import MIN_CONTEXTS, weights
 from harness.statistics.rank_intervals import Drawn, rank
 from harness.statistics.rank_intervals import resampled as resampled_scores
@@ -53,7 +53,7 @@ def with_intervals(rows: Sequence[RankingRow], targets: Sequence[TargetData],
     ranked = [row for row in rows if row.statistic == STATISTIC and row.complete]
     columns = sorted({(row.metric, row.column) for row in ranked})
     groups = [list(group) for _, group in groupby(targets, key=lambda target: target.dataset)]
-    contexts = sum(len(np.unique(group[0].units)) for group in groups)
+    contexts = number_of_contexts((target.dataset, target.scored().rated) for target in targets)
     if not resamples or len(columns) < 2 or contexts < MIN_CONTEXTS:
         yield from rows
         return

@@ -118,6 +118,14 @@ def rounded(means: Array, values: Array | float = 1.0, decimals: int = 12) -> Ar
     return np.asarray(np.ldexp(np.ldexp(means, -exponent).round(decimals), exponent))
 
 
+def number_of_contexts(rated: Iterable[tuple[str, Mask]]) -> int:
+    """Count the contexts with a rating on some target, from the dataset of each target and a mask of its contexts."""
+    masks: dict[str, Mask] = {}
+    for dataset, mask in rated:
+        masks[dataset] = mask | masks.get(dataset, mask)
+    return sum(int(mask.sum()) for mask in masks.values())
+
+
 def undefined(panel: Panel) -> str:
     """Return the reason why no correlation exists on this panel, or an empty string."""
     if panel.n < 3:

@@ -3,14 +3,15 @@
     D     the difference of two means of correlations over targets, with the weights of a ranking rule
     p     two-sided: in each draw, a context randomly swaps or keeps its contributions to the two means, alike on all
           qualities of its dataset
-    se^2  sum over datasets of n / (n - 1) times the sum of squares of the centred contributions of n contexts to D;
-          the interval is D -+ t se, with (sum v)^2 / sum v^2 / (n - 1) degrees of freedom, v the terms of se^2
-          (Welch 1947, Satterthwaite 1946)
+    se^2  sum over datasets of v, the sum over contexts of u^2 / (1 - s), u the influence of a context on D and s its
+          share of the rated items (Bell & McCaffrey 2002); the interval is D -+ t se, with (sum v)^2 / sum (v^2 / f)
+          degrees of freedom (Welch 1947, Satterthwaite 1946), f = 1 / sum s^2 - 1, at least 1
 
-A correlation is a sum over contexts of their influence on it (influence.py): Spearman's of the ranks, Pearson's of the
-standardised values. So a draw needs one sum per metric, which serves all its pairs. Swapping the ranks themselves, with
-new means and variances of both mixtures (permutation.py), gives nearly the same p. Draws depend only on the seed and
-the dataset: the test of a pair is the same on every board of the same targets.
+A context contributes its influence on a correlation (influence.py), Spearman's of the ranks or Pearson's of the
+standardised values, plus the correlation times its share of the rows; contributions add up to the correlation. So a
+draw needs one sum per metric, which serves all its pairs. Swapping the ranks themselves, with new means and variances
+of both mixtures (permutation.py), gives nearly the same p. Draws depend only on the seed and the dataset: the test of a
+pair is the same on every board of the same targets. Contexts without a rating do not count.
 
 p is adjusted over all pairs by Benjamini & Hochberg (1995): at most 5 % of the differences reported on a target or
 board are expected to be false. The datasets are fixed: results generalise to other contexts of the same datasets,
@@ -29,7 +30,7 @@ import numpy as np
 import scipy
 
 from harness.statistics.influence import INFLUENCE
-from harness.statistics.panel import Array, Codes, Mask, Vector, by_known_rows
+from harness.statistics.panel import Array, Codes, Mask, Vector, by_known_rows, number_of_contexts
 from harness.statistics.permutation import TOLERANCE, below_draws, extreme, mask_bits, put
 from harness.statistics.rank_intervals import TargetScores
 from harness.statistics.significance import Better, benjamini_hochberg, over_pairs
@@ -69,21 +70,23 @@ class Difference:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Swapped:
-    """The correlations of metrics on a target, as sums over contexts (metrics, contexts).
+    """The correlations of metrics on a target.
 
-    `drawn` are these sums with random signs (metrics, draws), the same for all targets of the dataset. `rated` marks
-    the contexts with a rating.
+    `influence` and `share` are those of contexts (metrics, contexts). `drawn` are the sums of contributions with random
+    signs (metrics, draws), the same for all targets of the dataset. `rated` marks the contexts with a rating.
     """
 
     dataset: str
     values: Vector
-    sums: Array
+    influence: Array
+    share: Array
     drawn: Array
     rated: Mask
 
     def take(self, metrics: Sequence[int] | Codes) -> Swapped:
         chosen = list(metrics)
-        return replace(self, values=self.values[chosen], sums=self.sums[chosen], drawn=self.drawn[chosen])
+        return replace(self, values=self.values[chosen], influence=self.influence[chosen], share=self.share[chosen],
+                       drawn=self.drawn[chosen])
 
 
 def generator(seed: int, dataset: str, quality: str) -> np.random.Generator:
@@ -102,18 +105,18 @@ def weights(datasets: Sequence[str], rule: str) -> Vector:
 def swapped(target: TargetScores, seed: int, draws: int = DRAWS, statistic: str = "spearman") -> Swapped:
     units = target.contexts
     signs = 2.0 * np.unpackbits(mask_bits(units, draws, generator(seed, target.dataset, "")), axis=1)[:, :units].T - 1
-    values, sums = contributions(target, "ranks" if statistic == "spearman" else statistic)
-    rated = np.zeros(units, dtype=np.bool_)
-    rated[target.context[np.isfinite(target.human)]] = True
-    correction = math.sqrt(units / (units - 1)) if units > 1 else 1.0  # centred sums underestimate the variance
-    return Swapped(target.dataset, values, sums, correction * (sums @ signs), rated)
+    values, influence, share = by_context(target, "ranks" if statistic == "spearman" else statistic)
+    size = int(target.rated.sum())
+    correction = math.sqrt(size / (size - 1)) if size > 1 else 1.0  # centred sums underestimate the variance
+    drawn = correction * ((influence + values[:, None] * share) @ signs)
+    return Swapped(target.dataset, values, influence, share, drawn, target.rated)
 
 
 def all_pairs(parts: Sequence[Swapped], weight: Vector, *, one_sided: bool = False) -> PairTests:
     """Test each pair of metrics' weighted means over targets; if `one_sided`, p[i, j] tests that i is better than j."""
     means = sum(w * part.values for w, part in zip(weight, parts, strict=True))
     drawn = sum(w * part.drawn for w, part in zip(weight, parts, strict=True))
-    contexts = sum({part.dataset: part.sums.shape[1] for part in parts}.values())
+    contexts = number_of_contexts((part.dataset, part.rated) for part in parts)
     tests, draws = PairTests.empty(len(means)), drawn.shape[1]
     for row, of_row in enumerate(drawn):
         delta, swaps = means[row] - means[row:], of_row - drawn[row:]
@@ -136,17 +139,17 @@ def better(parts: Sequence[Swapped], weight: Vector) -> Better:
 
 def difference(parts: Sequence[Swapped], weight: Vector, first: int, second: int, p: float) -> Difference:
     """Return the difference of two metrics' weighted means with its interval; `p` is the p of their test."""
-    by_dataset: dict[str, Vector] = {}
-    rated: dict[str, Mask] = {}
-    for w, part in zip(weight, parts, strict=True):
-        by_dataset[part.dataset] = by_dataset.get(part.dataset, 0) + w * (part.sums[first] - part.sums[second])
-        rated[part.dataset] = rated.get(part.dataset, False) | part.rated
-    groups = [values[rated[name]] for name, values in by_dataset.items()]
-    value = float(sum(group.sum() for group in groups))
-    freedom = np.array([len(group) - 1 for group in groups])
-    if math.isnan(value) or (freedom < 1).any():
-        return Difference(value, math.nan, math.nan, p)
-    variance = np.array([np.square(group - group.mean()).sum() for group in groups]) * (freedom + 1) / freedom
+    value = float(sum(w * (part.values[first] - part.values[second]) for w, part in zip(weight, parts, strict=True)))
+    terms = list[tuple[float, float]]()
+    for name in dict.fromkeys(part.dataset for part in parts):
+        group = [(w, part) for w, part in zip(weight, parts, strict=True) if part.dataset == name]
+        influence = sum(w * (part.influence[first] - part.influence[second]) for w, part in group)
+        share = np.average([part.share[[first, second]].mean(axis=0) for _, part in group], axis=0,
+                           weights=[w for w, _ in group])
+        if not share.max() < 1:  # a single context, or a metric without a value
+            return Difference(value, math.nan, math.nan, p)
+        terms.append(((influence**2 / (1 - share)).sum(), max(1 / (share**2).sum() - 1, 1)))
+    variance, freedom = np.array(terms).T
     if variance.sum() < TOLERANCE**2:  # the same in every context
         return Difference(value, value, value, p)
     degrees = variance.sum() ** 2 / (variance**2 / freedom).sum()
@@ -156,16 +159,23 @@ def difference(parts: Sequence[Swapped], weight: Vector, first: int, second: int
 
 def contributions(target: TargetScores, statistic: str) -> tuple[Vector, Array]:
     """Return the correlation of each metric, and the contribution of each context to it (metrics, contexts)."""
-    values, sums = np.full(len(target.scores), np.nan), np.full((len(target.scores), target.contexts), np.nan)
+    values, influence, share = by_context(target, statistic)
+    return values, influence + values[:, None] * share
+
+
+def by_context(target: TargetScores, statistic: str) -> tuple[Vector, Array, Array]:
+    """Return the correlation of each metric, and influence and share of the rows of each context on it."""
+    values, shape = np.full(len(target.scores), np.nan), (len(target.scores), target.contexts)
+    influence, share = np.full((2, *shape), np.nan)
     for rows, metrics in by_known_rows(np.isfinite(target.scores) & np.isfinite(target.human)):
         if rows.sum() >= 3:
             values[metrics], parts = INFLUENCE[statistic](target.scores[metrics][:, rows], target.human[rows])
-            parts += values[metrics][:, None] / rows.sum()
             order = np.argsort(target.context[rows], kind="stable")
             present, starts = np.unique(target.context[rows][order], return_index=True)
-            sums[metrics] = 0.0
-            sums[np.ix_(metrics, present)] = np.add.reduceat(parts[:, order], starts, axis=1)
-    return values, sums
+            influence[metrics] = 0.0
+            influence[np.ix_(metrics, present)] = np.add.reduceat(parts[:, order], starts, axis=1)
+            share[metrics] = np.bincount(target.context[rows], minlength=target.contexts) / rows.sum()
+    return values, influence, share
 
 
 def share_reached(values: Vector, reliability: Vector, weight: Vector) -> float:

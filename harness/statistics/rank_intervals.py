@@ -22,7 +22,7 @@ from typing import TypeVar
 import numpy as np
 
 from harness.statistics import significance
-from harness.statistics.panel import Array, Codes, Vector
+from harness.statistics.panel import Array, Codes, Mask, Vector
 from harness.statistics.ranks import lowest_ranks
 from harness.statistics.resampled import Correlate, correlator
 
@@ -48,6 +48,13 @@ class TargetScores:
     @property
     def contexts(self) -> int:
         return int(self.context.max(initial=-1)) + 1
+
+    @property
+    def rated(self) -> Mask:
+        """The contexts with a rating."""
+        rated = np.zeros(self.contexts, dtype=np.bool_)
+        rated[self.context[np.isfinite(self.human)]] = True
+        return rated
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,11 +145,14 @@ def ahead(ranks: Array, share: float = (1 + LEVEL) / 2) -> significance.Better:
 
 
 def resampled(group: Sequence[TargetScores], draws: int, rng: np.random.Generator) -> Array:
-    """Return the Spearman correlations on resamples of a dataset's contexts: (draws, targets, metrics).
+    """Return the Spearman correlations on resamples of a dataset's contexts with a rating: (draws, targets, metrics).
 
     The numbers do not depend on the number of threads.
     """
-    context, units, correlate = group[0].context, group[0].contexts, _correlator(group)
+    rows = np.any([np.isfinite(target.human) for target in group], axis=0)
+    context = np.unique(group[0].context[rows], return_inverse=True)[1].ravel()
+    group = [TargetScores(target.dataset, target.human[rows], target.scores[:, rows], context) for target in group]
+    units, correlate = group[0].contexts, _correlator(group)
 
     def measure(size: int, block_rng: np.random.Generator) -> Array:
         flat = block_rng.integers(units, size=(size, units)) + np.arange(size)[:, None] * units

@@ -10,7 +10,7 @@ from harness.results import power
 from harness.results.decision_rows import Firmness
 from harness.results.exhibits import number
 from harness.results.pooled import AT_ODDS, Pool
-from harness.statistics.pooled import MIN_CONTEXTS, TOO_FEW, weights
+from harness.statistics.pooled import TOO_FEW, weights
 from harness.statistics.power import shows
 from leaderboard.model.boards import above_zero, half_width, plus_minus
 from leaderboard.model.cost import cost_of, size
@@ -65,8 +65,7 @@ def recommendation(index: Index, question: Question) -> str:
     asked = question_text(question, DEFAULT_CHOICE, verdict(index, question, answer.best))
     powers = sorted((rows[0] for target in question.targets if target[0] in pool.points
                      and (rows := power.shown(index.results, target, pool))), key=lambda row: row.detectable)
-    sizes = sorted((quality.rated, min(entry.contexts, quality.rated) or quality.rated) for entry in index.datasets
-                   for quality in entry.qualities if (entry.name, quality.name) in question.targets)
+    sizes = sorted(map(pool.rated, question.targets))
     known = [*map(str, powers)] or [shows(*size) for size in sizes]  # a single column has no standard deviation
     typical = f"On a typical target (the median of {len(known)}), " if known[1:] else ""
     named = filter(None, (index.labels[answer.best], unbeaten(index, question, answer)))
@@ -127,7 +126,7 @@ def evidence(index: Index, question: Question, answer: Answer) -> str:
 
 def score_and_lead(index: Index, question: Question, answer: Answer) -> str:
     """State the score and the test of the lead; only the score if no metric agrees with people."""
-    tested = f"; {_lead(index, question, answer)}" if agrees(question, answer.best) else ""
+    tested = f"; {_lead(index, answer)}" if agrees(question, answer.best) else ""
     return f"{score(question, answer.best)}{tested}"
 
 
@@ -216,19 +215,17 @@ def abbreviated(columns: Sequence[str]) -> str:
     return ", ".join(columns[:TIED]) + (f" and {len(columns) - TIED} more" if len(columns) > TIED else "")
 
 
-def _lead(index: Index, question: Question, answer: Answer) -> str:
+def _lead(index: Index, answer: Answer) -> str:
     if answer.following is None:
         return "no other metric has all values" if len(index.metrics) > 1 else "there is no other metric"
-    name, lead = index.labels[answer.following], answer.lead.difference if answer.lead else None
-    if lead is None or not math.isfinite(lead.p):
-        return f"its lead over {name}, the next metric, {'is not' if lead is None else 'cannot be'} tested"
+    name = index.labels[answer.following]
+    if answer.lead is None or not math.isfinite(answer.lead.difference.p):
+        return f"its lead over {name}, the next metric, {'cannot be' if answer.lead else 'is not'} tested"
+    lead = answer.lead.difference
     if lead.none:
         return f"{name}, the next metric, ranks the items identically"
-    datasets = {dataset for dataset, _ in question.targets}
-    contexts = sum(entry.contexts for entry in index.datasets if entry.name in datasets)
-    few = not lead.established and 0 < contexts < MIN_CONTEXTS
     p = "adjusted p < 0.001" if lead.p < 0.001 else f"adjusted p = {lead.p:.3f}"
     interval = f"95 % interval {number(lead.low, 3)} to {number(lead.high, 3)}, " if math.isfinite(lead.low) else ""
-    notes = (f"; {AT_ODDS}" if answer.lead and answer.lead.at_odds else "") + (f"; {TOO_FEW}" if few else "")
+    notes = (f"; {AT_ODDS}" if answer.lead.at_odds else "") + (f"; {TOO_FEW}" if answer.lead.few else "")
     return (f"its lead of {lead.value:.3f} over {name} is {'' if lead.established else 'not '}established "
             f"({interval}{p}{notes})")

@@ -20,6 +20,7 @@ from harness.run.correlate import Judged, TargetData
 from harness.statistics import reliability, significance
 from harness.statistics.panel import codes, people
 from harness.statistics.permutation import all_pairs_by_permutation
+from harness.statistics.pooled import TOO_FEW
 from tests.conftest import Invoke
 from tests.suite_run import SuiteRun
 
@@ -108,6 +109,24 @@ def test_few_contexts_give_neither_intervals_nor_letters(tmp_path: Path, invoke:
         assert rows
         assert all(math.isfinite(number) is lettered for row in rows for number in (row.low, row.high, row.error))
         assert all(bool(row.letters) is lettered for row in rows)
+
+
+def test_contexts_without_a_rating_do_not_count_in_a_run(tmp_path: Path, invoke: Invoke) -> None:
+    """Five contexts have four rated responses each, and 40 have an unrated one."""
+    rows = [f"Question {index // 4 if index < 20 else index}?,{'word ' * (1 + index % 7)},"
+            f"{1 + index % 5 if index < 20 else ''}" for index in range(60)]
+    table = tmp_path / "ratings.csv"
+    table.write_text("\n".join(["context,response,rating", *rows]))
+    out = tmp_path / "out"
+    printed = invoke("run", "--dataset", table, "--metric", "length,random", "--out", out)
+    assert TOO_FEW in " ".join(printed.out.split())
+    results = read(out)
+    ranked = [row for row in results.ranking if row.statistic == "spearman" and row.rank]
+    assert {(math.isnan(row.low), row.letters) for row in ranked} == {(True, "")}
+    assert {row.of for row in results.firmness if row.unit == "contexts"} == {5}
+    compared = " ".join(invoke("report", "--compare", "--out", out).out.split())
+    assert "20 items share 5 contexts" in compared
+    assert "swapped contexts give no p below 0.062" in compared
 
 
 def test_comparisons_and_clusters_are_printed(suite_run: SuiteRun, invoke: Invoke) -> None:

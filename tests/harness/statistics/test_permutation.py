@@ -184,6 +184,48 @@ def test_variances_of_datasets_add_up(rng: np.random.Generator) -> None:
                                                     rel=0.02)
 
 
+def test_a_lead_that_is_equal_in_all_contexts_has_no_width() -> None:
+    people, context = np.arange(60.0), np.repeat([0, 1, 2, 3], [1, 2, 7, 50])
+    (parts,) = parts_of(TargetScores("a", people, np.array([people, -people]), context))
+    difference = pooled.difference([parts], np.ones(1), 0, 1, 0.04)
+    assert (difference.low, difference.high) == pytest.approx((2, 2))
+
+
+@pytest.mark.parametrize("shared", [0, 1])
+def test_intervals_cover_a_lead_in_contexts_of_unequal_size(shared: float) -> None:
+    """The variance of quality, ratings and scores is the same with and without a part that rows of a context share."""
+    rng, context = np.random.default_rng(3), np.repeat(np.arange(60), np.geomspace(1, 30, 60).round().astype(int))
+    truth, hits, leads, widths = (1 / 1.25**0.5) * (1 / 1.25**0.5 - 1 / 5**0.5), [], [], []
+
+    def noise(*size: int) -> np.ndarray:
+        of_contexts = rng.normal(size=(*size, 60))[..., context]
+        return (shared * of_contexts + rng.normal(size=(*size, len(context)))) / (1 + shared**2) ** 0.5
+
+    for _ in range(300):
+        quality = noise()
+        board = TargetScores("a", quality + 0.5 * noise(), quality + np.array([[0.5], [2]]) * noise(2), context)
+        difference = pooled.difference(parts_of(board, draws=8, statistic="pearson"), np.ones(1), 0, 1, 0.04)
+        hits.append(difference.low <= truth <= difference.high)
+        leads.append(difference.value)
+        widths.append(difference.high - difference.low)
+    assert 0.92 <= np.mean(hits) <= 0.98
+    assert np.mean(widths) == pytest.approx(2 * 1.96 * np.std(leads), rel=0.15)
+
+
+def test_contexts_without_a_rating_do_not_count(rng: np.random.Generator) -> None:
+    board, extra = target("a", rng, 5, 6, better=9), 40
+    more = TargetScores("a", np.append(board.human, np.full(extra, math.nan)),
+                        np.hstack([board.scores, rng.normal(size=(2, extra))]),
+                        np.append(board.context, 5 + np.arange(extra)))
+    for _ in range(20):
+        tests = pooled.all_pairs(parts_of(replace(more, dataset=str(rng.random()))), np.ones(1))
+        assert tests.p[0, 1] >= tests.least[0, 1] == 2 / 2**5
+    of_board, of_more = (pooled.difference(parts_of(part), np.ones(1), 0, 1, 1) for part in (board, more))
+    assert (of_board.low, of_board.high) == pytest.approx((of_more.low, of_more.high))
+    square = [(parts_of(part, draws=20_000)[0].drawn ** 2).mean(axis=1) for part in (board, more)]
+    assert square[0] == pytest.approx(square[1], rel=0.05)
+
+
 def test_false_findings_are_about_5_percent() -> None:
     rng = np.random.default_rng(1)
     p = [pooled.all_pairs(parts_of(target("a", rng, 10, 3), target("b", rng, 20, 2), draws=100),

@@ -55,6 +55,15 @@ def test_error_counts_items_of_one_context_once() -> None:
     np.testing.assert_allclose(again, once, rtol=0.2)
 
 
+def test_contexts_without_a_rating_are_not_drawn(rng: np.random.Generator) -> None:
+    human, scores, context = rng.normal(size=30), rng.normal(size=(2, 30)), np.arange(30) // 3
+    unrated = TargetScores("a", np.append(human, np.full(50, np.nan)), np.hstack([scores, rng.normal(size=(2, 50))]),
+                           np.append(context, 10 + np.arange(50)))
+    rated, among_others = (rank_intervals.resampled([part], 40, np.random.default_rng(0)) for part in (
+        TargetScores("a", human, scores, context), unrated))
+    np.testing.assert_array_equal(rated, among_others)
+
+
 def test_disagreeing_datasets_widen_the_interval() -> None:
     """Two equal qualities of a dataset differ by 0 on every resample: all metrics share the first rank."""
     targets = [target("a", 0, (2, .5)), target("b", 1, (.5, 2)), target("c", 2, (2, .5))]

@@ -95,7 +95,8 @@ def test_best_column_near_zero_is_not_recommended(results: Results, value: float
 
 def test_leads_on_few_contexts_cannot_be_established(full: Results) -> None:
     for contexts, few in ((6, False), (1, True)):
-        made = replace(full, datasets=tuple(replace(entry, contexts=contexts) for entry in full.datasets))
+        made = replace(full, points=tuple(replace(
+            points, contexts=np.arange(len(points.items)) % contexts, conversations=None) for points in full.points))
         texts = [evidence(make_index(made), question, answers(made)[question.name, DEFAULT_CHOICE])
                  for question in questions(made)]
         assert any(TOO_FEW in text for text in texts) == few
