@@ -33,7 +33,7 @@ from harness.statistics import pooled, rank_intervals
 from harness.statistics.bootstrap import resampled_by_context
 from harness.statistics.estimates import at_level
 from harness.statistics.influence import INFLUENCE
-from harness.statistics.panel import Array, Vector
+from harness.statistics.panel import Array, Vector, number_of_contexts
 from harness.statistics.rank_intervals import Drawn, Rank, rank
 from harness.statistics.significance import Better, cluster_numbers
 from harness.statistics.williams import PairTests, all_pairs_by_formula
@@ -126,6 +126,12 @@ class Outcome:
         return tuple(dict(zip(self.ground.targets, row, strict=True)) for row in self.values[self.chosen].tolist())
 
     @cached_property
+    def few(self) -> bool:
+        """True if there are too few rated contexts for rank intervals and letters."""
+        return number_of_contexts((table.dataset, table.scored().rated)
+                                  for table in self.entries.tables) < pooled.MIN_CONTEXTS
+
+    @cached_property
     def tests(self) -> dict[str | Target, PairTests]:
         """PERM-BOTH of each pair, if available for the statistic; one-sided for the clusters of WMT."""
         rules, tables = self.rules, self.counting.tables
@@ -138,7 +144,8 @@ class Outcome:
 
     @cached_property
     def ranks(self) -> dict[str, tuple[Rank, ...]]:
-        drawn = _drawn(self.rules, self.counting.tables) if self.rules.draws and len(self.chosen) > 1 else None
+        resample = self.rules.draws and len(self.chosen) > 1 and not self.few
+        drawn = _drawn(self.rules, self.counting.tables) if resample else None
         teams, values = self.teams, self.values[self.chosen]
         ranks = {rule: rank(dict(zip(teams, (values @ weight).tolist(), strict=True)),
                             drawn.means(weight) if drawn else None,
@@ -242,12 +249,18 @@ def _drawn(rules: Rulebook, targets: Sequence[TargetData]) -> Drawn:
     rng, request = np.random.default_rng(rules.seed), Request(rules.statistic, rules.level)
     if (rules.statistic, rules.level) == ("spearman", "items"):
         return rank_intervals.drawn([target.scored() for target in targets], rng, rules.draws)
-    groups: dict[str, list[Array]] = {}
+    groups: dict[str, list[TargetData]] = {}
     for target in targets:
-        groups.setdefault(target.dataset, []).append(resampled_by_context(
-            target.people, target.scores, request.resampled, generator(rules.seed, target.dataset, ""),
-            rules.draws))  # the same resamples for all qualities
-    return Drawn.jointly([np.stack(group, axis=1) for group in groups.values()], rng)
+        groups.setdefault(target.dataset, []).append(target)
+    return Drawn.jointly([_resampled(rules, group, request) for group in groups.values()], rng)
+
+
+def _resampled(rules: Rulebook, group: Sequence[TargetData], request: Request) -> Array:
+    """Return the statistic of every submission on the same resamples of a dataset: (draws, qualities, submissions)."""
+    rated = np.any([np.isfinite(target.judged.means) for target in group], axis=0)
+    return np.stack([resampled_by_context(
+        target.people.take(rated), target.scores[:, rated], request.resampled,
+        generator(rules.seed, target.dataset, ""), rules.draws) for target in group], axis=1)
 
 
 def _baselines(outcome: Outcome) -> Iterator[tuple[str, Vector, str]]:

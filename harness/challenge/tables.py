@@ -20,7 +20,7 @@ from harness.published.exhibit import printed
 from harness.results.exhibits import Exhibit, Grid, HeatMap, number
 from harness.statistics import statistic_title
 from harness.statistics.estimates import full_name
-from harness.statistics.pooled import ALPHA, TOO_FEW
+from harness.statistics.pooled import MIN_CONTEXTS, TOO_FEW
 from harness.statistics.rank_intervals import Rank
 
 RULES = {"dev": "by dataset: mean over datasets of the mean over their qualities",
@@ -147,10 +147,9 @@ def winner(outcome: Outcome) -> str:
     first = [team for team, standing in zip(teams, ranks, strict=True) if standing.rank == 1]
     place = "is first" if len(first) == 1 else "share first place"
     text = f"{' and '.join(first)} {place} with {number(ranks[0].value, DECIMALS)}"
-    if len(first) == 1 < len(teams) and ranks[0].letters:
-        established = "not established" if set(ranks[0].letters) & set(ranks[1].letters) else "established"
-        tests = outcome.tests.get(outcome.rules.rule)
-        few = f"; {TOO_FEW}" if tests and tests.least[0, 1] >= ALPHA else ""
+    if len(first) == 1 < len(teams) and outcome.rules.draws:
+        undecided = outcome.few or set(ranks[0].letters) & set(ranks[1].letters)
+        established, few = "not established" if undecided else "established", f"; {TOO_FEW}" if outcome.few else ""
         text += (f"; its lead over {teams[1]}, the second, is {established} "
                  f"({test_of(outcome.rules).partition(';')[0]}{few})")
     baselines = [baseline for baseline in outcome.baselines if math.isfinite(baseline.value)]
@@ -177,7 +176,9 @@ def _maps(outcome: Outcome) -> Iterator[HeatMap]:
 
 
 def _remarks(outcome: Outcome) -> Iterator[str]:
-    if outcome.rules.draws:
+    if outcome.rules.draws and outcome.few:
+        yield f"Ranks have no intervals, letters or clusters: these need ratings in {MIN_CONTEXTS} contexts or more."
+    elif outcome.rules.draws:
         yield (f"The 95 % interval of a rank comes from {outcome.rules.draws} resamples of datasets and their "
                f"contexts. Submissions that share a letter do not differ significantly by {test_of(outcome.rules)}."
                + (" The intervals show how ranks would vary with other datasets and contexts; the test generalises to "

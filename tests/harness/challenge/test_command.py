@@ -87,8 +87,10 @@ def test_shipped_rules_rank_custom_tables_by_language_and_system(tmp_path: Path,
         (dataset,) = rules.custom
         assert dataset.file.name in missing
         qualities = [quality.name for quality in dataset.card.qualities]
-        text = {"turn": {"context": "Well?", "response": "Yes."}, "dialogue": {"dialogue": "user: Well?\nsystem: Yes."}}
-        rows = [{"item": f"{rules.phase}_{item}", **text[dataset.card.level], "language": language,
+        text = {"turn": {"context": "Well {}?", "response": "Yes."},
+                "dialogue": {"dialogue": "user: Well {}?\nsystem: Yes."}}[dataset.card.level]
+        rows = [{"item": f"{rules.phase}_{item}", "language": language,
+                 **{name: words.format(item) for name, words in text.items()},
                  dataset.columns.get("system", "system"): ("one", "back-translation")[item % 2],
                  **dict.fromkeys(qualities, item // 6 % 2)}
                 for item, language in enumerate(["en", "es", "zh"] * 8)]

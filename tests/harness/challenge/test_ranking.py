@@ -92,6 +92,26 @@ def test_lead_cannot_be_established_on_few_contexts(root: Path, home: Path) -> N
     assert f"; {tables.TOO_FEW})" in sentence
 
 
+def test_few_rated_contexts_give_no_rank_intervals_or_letters(root: Path, home: Path) -> None:
+    """All contexts but two have only responses of an outlier; `statistic` decides if intervals come with PERM-BOTH."""
+    for path in (root / "data").iterdir():
+        rows = json.loads(path.read_text())
+        path.write_text(json.dumps([row | {"context": f"{row['dialogue_id'] if index % 2 else index % 4}?",
+                                           "model": "ab"[index % 2]} for index, row in enumerate(rows)]))
+    rules = (root / "challenge.toml").read_text()
+    for statistic in ("spearman", "kendall"):
+        for outliers, few in (('["b"]', True), ("[]", False)):
+            (root / "challenge.toml").write_text(f'statistic = "{statistic}"\noutliers = {outliers}\n{rules}')
+            result = outcome.read(root, home)
+            exhibit = tables.exhibit(result)
+            standings = [*result.ranks["test"], *result.ranks["dev"]]
+            assert {np.isnan(standing.low) for standing in standings} == {few}
+            assert {not standing.letters and not standing.cluster for standing in standings} == {few}
+            assert {row.low > 0 for row in report(result, root).ranking if row.statistic == statistic} == {not few}
+            assert any("need ratings in 6 contexts" in remark for remark in exhibit.remarks) is few
+            assert (tables.TOO_FEW in exhibit.lead) is few
+
+
 def test_weights_primary_submissions_and_outlier_systems(root: Path, home: Path) -> None:
     """If all weight is on one target, its values are the totals; each target has separate clusters."""
     submit(root, "beta", 2, scores(9, 19), "primary = true\n")
