@@ -117,8 +117,8 @@ class Results:
         """Return the difference of two columns' means over a board or dimension, with its 95 % interval and p.
 
         Without `second`, compare a column with every other; `first` defaults to the leader. p is adjusted over all
-        pairs of columns. `reached` is the share of the limit from rater noise that the better one reaches. Only columns
-        with a value on every target are compared.
+        pairs of columns. `reached` is the share of the limit from rater noise that the better one reaches, over the
+        `reached_on` targets with a reliability above 0. Only columns with a value on every target are compared.
         """
         pool, wanted = Pool.of(self.rows), targets_of(self.rows, datasets, [dimension] if dimension else [], self.out)
         boards = dict.fromkeys(split for split, _ in self._boards())
@@ -137,11 +137,11 @@ class Results:
             others = [_column(second, named)] if second else [other for other in means if other != column]
             leads += [(split, origin, named[lead.better], named[lead.worse], len(targets),
                        *dataclasses.astuple(lead.difference), lead.difference.established,
-                       pool.reached(targets, lead.better, rule))
+                       *pool.reached(targets, lead.better, rule))
                       for lead in pool.leads(targets, [(column, other) for other in others], rule)]
         return library("pandas").DataFrame(leads, columns=[
             "board", "origin", "better", "worse", "targets", "difference", "low", "high", "p", "established",
-            "reached"])
+            "reached", "reached_on"])
 
     def items(self, dataset: str, *, texts: bool = False) -> pandas.DataFrame:
         """Return ratings (`human:QUALITY`), scores (`score:COLUMN`) and optionally texts of a dataset, a row per item.

@@ -108,10 +108,11 @@ def lead_sentences(chosen: Selection) -> Iterator[tuple[str, str]]:
             rule = "dev" if dimension or split != "test" else "test"
             for lead in _leads(pool, targets, rule, chosen.columns):
                 better, worse, difference = labelled[lead.better], labelled[lead.worse], lead.difference
-                reached = pool.reached(targets, lead.better, rule)
+                reached, reached_on = pool.reached(targets, lead.better, rule)
                 on = (f"{len(targets)} qualities of {plural(len({name for name, _ in targets}), 'dataset')}"
                       if targets[1:] else ", ".join(targets[0]))
-                share = (f"; it reaches {100 * reached:.0f} % of the limit from rater noise"
+                part = f" on {reached_on} of {len(targets)} qualities" if reached_on < len(targets) else ""
+                share = (f"; it reaches {100 * reached:.0f} % of the limit from rater noise{part}"
                          if math.isfinite(reached) else "")
                 means, board = pool.means(targets, rule), BoardId(split, dimension=dimension)
                 agrees, leader_agrees = (
@@ -127,7 +128,8 @@ def lead_sentences(chosen: Selection) -> Iterator[tuple[str, str]]:
                            "split": split, "origin": origin, "dimension": dimension or "all", "targets": targets,
                            "statistic": STATISTIC, "test": "perm-both", "better": better, "worse": worse,
                            "delta": difference.value, "low": difference.low, "high": difference.high,
-                           "p": difference.p, "reached": reached, "established": difference.established,
+                           "p": difference.p, "reached": reached, "reached_on": reached_on,
+                           "established": difference.established,
                        }), ensure_ascii=False))
 
 

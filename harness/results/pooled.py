@@ -139,11 +139,15 @@ class Pool:
         rounded = [(scores.view(np.int64) + 2**28) >> 29 for scores in tables]  # 24 bits, as float32, but any exponent
         return [digest(*(scores[row] for scores in rounded)) for row in range(len(columns))]
 
-    def reached(self, targets: Sequence[Target], column: ColumnKey, rule: str = "dev") -> float:
-        """Return a column's mean as a share of an errorless metric's, over the targets with a known reliability."""
+    def reached(self, targets: Sequence[Target], column: ColumnKey, rule: str = "dev") -> tuple[float, int]:
+        """Return a column's mean as a share of an errorless metric's, and the number of targets that these means cover.
+
+        Targets without a reliability above 0 are left out.
+        """
         values, reliability = (np.array([known.get(target, math.nan) for target in targets], dtype=np.float64)
                                for known in (self.columns.get(column, {}), self.reliability))
-        return share_reached(values, reliability, weights([dataset for dataset, _ in targets], rule))
+        return (share_reached(values, reliability, weights([dataset for dataset, _ in targets], rule)),
+                int((np.isfinite(values) & (reliability > 0)).sum()))
 
     def _usable(self) -> Iterable[tuple[DatasetEntry, QualityEntry]]:
         """Yield the qualities with at least three ratings that are not all equal."""

@@ -43,7 +43,7 @@ class Question(Board):
 
     `systems` names the rated systems, "" for the sample and challenges. Nothing is known about fitting on ratings if
     the numbers are `published`. `one_rater` is the correlation of one rater with the mean of the others, averaged like
-    the board; `limit` is the limit from rater noise. Both come with the number of datasets on which they are known.
+    the board; `limit` is the limit from rater noise. Both come with the number of targets on which they are known.
     """
 
     dimension: str
@@ -170,11 +170,11 @@ def _question(index: Index, board: Board) -> Question:
 
 
 def _mean(index: Index, targets: tuple[Target, ...], board: Board, method: str) -> tuple[float, int]:
-    """Average a reliability (for LIMIT, its square root) over the targets where it is known; count their datasets."""
+    """Average a reliability (for LIMIT, its square root) over the targets where it is known, and count these."""
     known = {target: value for target in targets if math.isfinite(value := index.rater_agreement(target, method))}
     values = [rater_limit(value) if method == LIMIT else value for value in known.values()]
     datasets = [dataset for dataset, _ in known]
-    return float(weights(datasets, board.rule) @ values) if known else math.nan, len(set(datasets))
+    return float(weights(datasets, board.rule) @ values) if known else math.nan, len(known)
 
 
 def rater_limit(reliability: float) -> float:

@@ -172,8 +172,11 @@ def score(question: Question, column: Column) -> str:
 
 def rater_agreement(question: Question) -> str:
     """State the correlation of one rater with the others and the limit from rater noise."""
-    def value(name: str, mean: float, datasets: int, remark: str = "") -> str:
-        part = f" on {datasets} of {plural(question.datasets, 'dataset')}" if datasets < question.datasets else ""
+    count = len(question.targets)
+    of = plural(count, *(("dataset",) if count == question.datasets else ("quality", "qualities")))
+
+    def value(name: str, mean: float, known: int, remark: str = "") -> str:
+        part = f" on {known} of {of}" if known < count else ""
         return f"{name}: {mean:.2f}{part}{remark}" if math.isfinite(mean) else ""
 
     known = list(filter(None, (

@@ -27,7 +27,7 @@ def test_means_and_leads_are_those_of_the_boards(suite_run: SuiteRun) -> None:
         assert lead.difference.value == pytest.approx(abs(values[first] - values[others[0]]))
         assert values[lead.better] >= values[lead.worse]
         assert itself.state == "equal"
-        assert abs(pool.reached(targets, lead.better, rule)) > abs(values[lead.better])
+        assert abs(pool.reached(targets, lead.better, rule)[0]) > abs(values[lead.better])
     assert smallest < 0.05
     assert not pool.targets("dev", "real")
     assert {quality.casefold() for _, quality in pool.targets(dimension="overall")} == {"overall"}
@@ -59,6 +59,13 @@ def test_a_column_fitted_on_real_ratings_has_no_value_there(suite_run: SuiteRun)
     assert not any(column[0] == metric.name for column in pool.means(pool.targets("dev", "real")))
     (lead,) = pool.leads(pool.targets("dev"), [((metric.name, metric.columns[0]), ("random", "random"))])
     assert math.isnan(lead.difference.p)
+
+
+def test_share_reached_comes_with_the_number_of_reliable_targets(suite_run: SuiteRun) -> None:
+    pool, column = Pool.of(suite_run.results), ("length", "length")
+    first, second, third, *_ = targets = pool.targets("dev")
+    known = dataclasses.replace(pool, reliability={first: 0.25, second: 0.0, third: -0.1})
+    assert known.reached(targets, column) == (pytest.approx(pool.columns[column][first] / 0.5), 1)
 
 
 def test_rows_that_differ_are_counted_with_the_largest_difference(suite_run: SuiteRun) -> None:

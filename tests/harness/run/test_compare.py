@@ -197,6 +197,15 @@ def test_columns_with_the_same_scores_have_no_lead(suite_run: SuiteRun) -> None:
     assert leads(replace(suite_run.results, points=same)) == []
 
 
+def test_share_of_the_limit_names_the_qualities_that_it_covers(suite_run: SuiteRun) -> None:
+    known = next(row for row in suite_run.results.reliability if row.method == "split-half" and row.value > 0)
+    shares = [sentence for sentence in leads(replace(suite_run.results, reliability=(known,))) if "reaches" in sentence]
+    assert shares
+    for sentence in shares:
+        several = re.search(r"\((\d+) qualities", sentence)
+        assert sentence.endswith(f"noise on 1 of {several[1]} qualities" if several else "noise")
+
+
 def test_means_not_clearly_positive_show_no_agreement(suite_run: SuiteRun) -> None:
     for sentences in (leads(suite_run.results, -1), leads(suite_run.results, 1, 1.0)):
         assert any("qualities of" in sentence for sentence in sentences)

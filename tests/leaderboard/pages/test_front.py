@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from harness.results.decision_rows import Firmness
-from harness.results.rows import Correlation, Example, ItemScores, Results, Timing
+from harness.results.rows import Correlation, Example, ItemScores, Reliability, Results, Timing
 from harness.statistics.pooled import TOO_FEW
 from leaderboard.blocks.boards import cost_cell
 from leaderboard.blocks.pictures import cost_picture
@@ -20,10 +20,10 @@ from leaderboard.model.cost import Cost, costs
 from leaderboard.model.index import make_index, only
 from leaderboard.model.numbers import BETTER, NO_DIFFERENCE, WORSE, worst
 from leaderboard.model.questions import DEFAULT_CHOICE, answers, best_of_each, default, equals, questions
-from leaderboard.model.sentences import agrees, evidence
+from leaderboard.model.sentences import agrees, evidence, rater_agreement
 from leaderboard.pages import front
 from leaderboard.render.text import summary
-from tests.leaderboard.conftest import SCRIPT, altered, ranking, row, script_data, table
+from tests.leaderboard.conftest import CELLS, SCRIPT, altered, ranking, row, script_data, table
 
 
 def with_values(results: Results, values: Mapping[tuple[str, str, str], float]) -> Results:
@@ -64,6 +64,14 @@ def test_page_and_terminal_say_how_firm_a_lead_is(results: Results) -> None:
     (page, *_) = front.build(shown)
     assert all(text in str(page) for text in (sentence, "tied with y", "; not shown to beat length"))
     assert "Another metric would lead" not in str(front.build(results))
+
+
+def test_rater_noise_is_stated_with_the_targets_on_which_it_is_known(results: Results) -> None:
+    known = replace(results, reliability=[Reliability(*CELLS[number], "split-half", 0.25, 90) for number in (0, 2, 4)])
+    texts = {question.title: rater_agreement(question) for question in questions(known)}
+    assert texts["all qualities"] == "limit from rater noise: 0.50 on 3 of 5 qualities."
+    assert texts["overall"] == "limit from rater noise: 0.50 on 1 of 3 datasets."
+    assert texts["interesting"] == "limit from rater noise: 0.50."
 
 
 def test_leading_control_is_not_recommended(results: Results) -> None:
