@@ -11,7 +11,10 @@ from metrics.metric import line
 
 @dataclass(frozen=True, slots=True)
 class QualityEntry:
-    """A quality of a dataset: its scale if known, the number of items with votes, a warning if nearly all are equal."""
+    """A quality of a dataset: its scale if known, a warning if nearly all votes are equal.
+
+    `rated` counts the items with votes, `votes` all votes, 0 if unknown.
+    """
 
     name: str
     dimension: str
@@ -19,6 +22,7 @@ class QualityEntry:
     high: float | None
     rated: int
     warning: str = ""
+    votes: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -59,8 +59,8 @@ def power(results: Results, target: Target, between: Between = "columns", pair: 
           contexts: Sequence[int] = (), raters: Sequence[float] = (), pool: Pool | None = None) -> Iterator[Power]:
     """Yield the power of a target for each number of raters and contexts, starting with the data's own."""
     pool = pool or Pool.of(results)
-    entry, reliability = pool.entries[target[0]], pool.reliability.get(target, math.nan)
-    votes = entry.votes / entry.ratings if entry.votes else 1.0
+    rated = next(quality for quality in pool.entries[target[0]].qualities if quality.name == target[1])
+    votes, reliability = rated.votes / max(rated.rated, 1) or 1.0, pool.reliability.get(target, math.nan)
     names, groups, unit, make = (_columns(results, pool, target) if between == "columns" else
                                  _systems(pool, target, reliability))
     items, size = len(unit), len(np.unique(unit))

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from harness.cli import main
 from tests.conftest import Invoke
 from tests.suite_run import SuiteRun
 
@@ -62,6 +63,24 @@ def test_pairs_of_a_single_dataset_are_described(tmp_path: Path, invoke: Invoke)
     assert equal.endswith("Contexts needed for 80 %: more than 1,000,000, however many raters")
     error = invoke("power", *out, "--pair", "a", "b", status=2).err
     assert "'a' is a system: add --between systems" in error
+
+
+@pytest.fixture(scope="module")
+def few(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The results on three contexts of four replies with three votes on one quality and one on another."""
+    folder = tmp_path_factory.mktemp("few")
+    rows = (f"q {row // 4},{'tea ' * words}or water,{words},{words},{words + row % 2},{row % 5}\n"
+            for row, words in enumerate((5, 2, 9, 4, 1, 7, 3, 8, 6, 11, 10, 12)))
+    (folder / "mine.csv").write_text("".join(("context,response,overall 1,overall 2,overall 3,fluency\n", *rows)))
+    flags = ("--metric", "length,distinct,random", "--home", str(folder / "home"), "--out", str(folder / "out"))
+    assert main(["run", "--dataset", str(folder / "mine.csv"), *flags]) == 0
+    return folder / "out"
+
+
+def test_raters_are_those_of_the_quality(few: Path, invoke: Invoke) -> None:
+    for quality, raters in (("overall", 3), ("fluency", 1)):
+        row, *_ = map(json.loads, invoke("power", "--out", few, "--quality", quality, "--json").out.splitlines())
+        assert row["raters"] == raters
 
 
 @pytest.mark.parametrize(("rows", "message"), [
