@@ -33,7 +33,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add(parser, "between: columns: differences of correlations (default); systems: of mean ratings",
         default="columns", choices=get_args(Between))
     parser.add_argument("--pair", nargs="+", action="extend", type=separated, default=[], metavar="NAME",
-                        help="two columns or systems (default: the leader and the runner-up; the detectable "
+                        help="two columns or systems (default: the best two metrics or systems; the detectable "
                              "difference is then a typical pair's)")
     add(parser, "contexts N: number of contexts; repeatable (default: a quarter to four times the data's)")
     add(parser, "raters N: votes per item, each by a different rater; repeatable (default: a quarter to four times "
@@ -82,7 +82,7 @@ def _lines(rows: Sequence[Power], pair: Sequence[str], kind: str) -> Iterator[st
     yield wrapped(f"{first.dataset}, {first.quality}: {_shows(first) if pair else first}")
     groups = {count: list(group) for count, group in groupby(rows, key=lambda row: row.raters)}
     known = {count: {row.contexts: row for row in group} for count, group in groups.items()
-             if math.isfinite(group[0].detectable)}
+             if not math.isnan(group[0].detectable)}
     known = dict(sorted(known.items()))
     heads = ("contexts", *map(_raters, known))
     yield table(f"Difference detectable with 80 % power for {'this' if pair else 'a typical'} pair, {first.quality} on "

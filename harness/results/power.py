@@ -16,10 +16,12 @@ from harness.results.item_scores import labels
 from harness.results.pooled import Pool
 from harness.results.rows import Results, Target
 from harness.statistics.panel import Array, Codes, codes
-from harness.statistics.power import Contrasts, detectable, of_columns, of_systems, shows
+from harness.statistics.power import Contrasts, of_columns, of_systems, shows
 
 Between = Literal["columns", "systems"]
-Sides: TypeAlias = tuple[list[str], list[str], Codes, Callable[[], Contrasts]]
+Group: TypeAlias = tuple[str, bool]
+"""The metric of a column and whether it is a control, or the name of a system and False."""
+Sides: TypeAlias = tuple[list[str], list[Group], Codes, Callable[[], Contrasts]]
 """The names and groups of columns or systems, the context of each rated item, and a function that contrasts them."""
 SCALES = (0.25, 0.5, 1, 2, 4)
 """Numbers of contexts and raters in the table, as multiples of the data's."""
@@ -30,10 +32,10 @@ class Power:
     """The power of a target with a number of contexts and raters per item.
 
     `detectable` is the difference that two of `between` show with 80 % power: `first` and `second` if they were named,
-    else a pair with the median spread. `difference` is that of `first` and `second`, by default the leader and the
-    runner-up; `power` is the chance to find it, `needed` the number of contexts for 80 %, infinite if it cannot be
-    found. For other numbers of raters than in the data, all are NaN unless the reliability of the ratings is known and
-    attributes some of the pair's spread to the items.
+    else a pair with the median spread; infinite on too few contexts. `difference` is that of `first` and `second`, by
+    default the leader and the next metric or system; `power` is the chance to find it, `needed` the number of contexts
+    for 80 %, infinite if it cannot be found. For other numbers of raters than in the data, all are NaN unless the
+    reliability of the ratings is known and attributes some of the pair's spread to the items.
     """
 
     dataset: str
@@ -81,7 +83,7 @@ def power(results: Results, target: Target, between: Between = "columns", pair: 
         needed = named.needed()
         for count in dict.fromkeys((size, *(contexts or (max(2, round(size * times)) for times in SCALES)))):
             yield Power(*target, between, names[first], names[second], items, count, rating,
-                        detectable(usual.spread, count), named.difference, named.power(count), needed)
+                        usual.detectable(count), named.difference, named.power(count), needed)
 
 
 def shown(results: Results, target: Target, pool: Pool) -> list[Power]:
@@ -92,7 +94,7 @@ def shown(results: Results, target: Target, pool: Pool) -> list[Power]:
 
 
 def _columns(results: Results, pool: Pool, target: Target) -> Sides:
-    """Return the columns that score every rated item, with their metrics as groups."""
+    """Return the columns that score every rated item."""
     controls = {entry.name for entry in results.metrics if entry.family == "control"}
     keys = [key for key, values in pool.columns.items() if target in values]
     if not keys:
@@ -101,19 +103,20 @@ def _columns(results: Results, pool: Pool, target: Target) -> Sides:
     rated = np.isfinite(data.human)
     complete = [bool(np.isfinite(scores[rated]).all()) for scores in data.scores]
     keys, scores = [key for key, known in zip(keys, complete, strict=True) if known], data.scores[complete][:, rated]
-    groups = ["control" if metric in controls else metric for metric, _ in keys]
+    groups = [(metric, metric in controls) for metric, _ in keys]
     return labels(keys), groups, data.context[rated], lambda: of_columns(data.human[rated], scores, data.context[rated])
 
 
 def _systems(pool: Pool, target: Target, reliability: float) -> Sides:
-    """Return the systems with a rated item, each its own group."""
+    """Return the systems with a rated item."""
     points = pool.points[target[0]]
     human = points.human[target[1]]
     rows = np.isfinite(human) & (np.array(points.systems) != "")
     unit = points.units[rows]
     names = [points.systems[row] for row in np.flatnonzero(rows)]
     systems = list(dict.fromkeys(names))
-    return systems, systems, unit, lambda: of_systems(human[rows], codes(names), unit, reliability)
+    groups = [(name, False) for name in systems]
+    return systems, groups, unit, lambda: of_systems(human[rows], codes(names), unit, reliability)
 
 
 def _other_side(pool: Pool, target: Target, between: Between, name: str) -> str:
@@ -123,10 +126,11 @@ def _other_side(pool: Pool, target: Target, between: Between, name: str) -> str:
     return f"{name!r} is a column: use --between columns" if name in labels(list(pool.columns)) else ""
 
 
-def _typical(spread: Array, groups: Sequence[str]) -> tuple[int, int]:
+def _typical(spread: Array, groups: Sequence[Group]) -> tuple[int, int]:
     """Return the pair of different metrics, or systems, with the median spread; with controls only if necessary."""
     pairs = [(first, second) for second in range(len(groups)) for first in range(second)
              if groups[first] != groups[second]] or [(0, 1)]
-    pairs = [pair for pair in pairs if "control" not in (groups[pair[0]], groups[pair[1]])] or pairs
-    ordered = sorted(pairs, key=lambda pair: spread[pair])
+    controls = [groups[first][1] + groups[second][1] for first, second in pairs]
+    ordered = sorted((pair for pair, count in zip(pairs, controls, strict=True) if count == min(controls)),
+                     key=lambda pair: spread[pair])
     return ordered[len(ordered) // 2]

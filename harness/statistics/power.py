@@ -13,6 +13,9 @@ The difference is that of two columns' correlations with people (parts: influenc
                 Differences are stated as with the raters of the data, so V is also divided by R' / R
     systems     the raters' part of V, estimated by the share 1 - R of the variance of ratings, is divided by s
 
+Verdicts on correlations are by PERM-BOTH, which establishes nothing on fewer than MIN_CONTEXTS contexts: there, their
+power is 0.
+
 Predictions are for contexts with as many items as these, and for raters like these, different ones for each item.
 """
 
@@ -20,13 +23,14 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy
 
 from harness.statistics.influence import of_spearman
 from harness.statistics.panel import Array, Codes, Vector, sums
+from harness.statistics.pooled import MIN_CONTEXTS
 from harness.statistics.prediction import means
 from harness.statistics.reliability import PeopleAgreement, stepped_up
 from harness.statistics.williams import correlation_matrix
@@ -53,6 +57,11 @@ class Contrast:
     correlations: tuple[float, float, float] | None = None
     noise: float = 0.0
 
+    @property
+    def least(self) -> int:
+        """The fewest contexts on which a difference can be significant."""
+        return MIN_CONTEXTS if self.correlations else 2
+
     def at(self, reliability: float, times: float) -> Contrast:
         """Return the contrast with `times` as many raters, given the reliability with the data's raters.
 
@@ -61,20 +70,22 @@ class Contrast:
         if times == 1 or not self.spread > 0:
             return self
         if self.correlations is None:
-            return Contrast(self.difference, self.spread - self.noise * (1 - 1 / times)
-                            if self.noise < self.spread else math.nan)
+            return replace(self, spread=self.spread - self.noise * (1 - 1 / times)
+                           if self.noise < self.spread else math.nan)
         ratio = stepped_up(PeopleAgreement(reliability, 0), times).value / reliability
         first, second, between = self.correlations
         if (normal := _normal(*self.correlations)) <= 0:  # columns that order the items identically
             return self
         scaled = first * math.sqrt(ratio), second * math.sqrt(ratio), between
         spread = (self.rows + (self.spread - self.rows) * ratio) * _normal(*scaled) / normal
-        return Contrast(self.difference, spread / ratio if spread > 0 else math.nan)
+        return replace(self, spread=spread / ratio if spread > 0 else math.nan)
 
     def power(self, contexts: int) -> float:
         """Return the probability that the difference is significant at 5 % on this many contexts like these."""
-        if contexts < 2 or not self.spread > 0:
+        if not self.spread > 0:
             return math.nan
+        if contexts < self.least:
+            return 0.0
         limit = scipy.special.stdtrit(contexts - 1, 1 - ALPHA / 2)
         shift = abs(self.difference) / math.sqrt(self.spread / contexts)
         below, above = (scipy.special.nctdtr(contexts - 1, shift, end) for end in (-limit, limit))
@@ -84,15 +95,19 @@ class Contrast:
         """Return the fewest contexts with a power of 80 %; infinite beyond MOST, NaN for an unknown spread."""
         if math.isnan(self.spread) and self.difference:
             return math.nan
-        counts, size = range(2, MOST + 1), abs(self.difference)
-        first = bisect_left(counts, True, key=lambda contexts: detectable(self.spread, contexts) <= size)
+        counts, size = range(self.least, MOST + 1), abs(self.difference)
+        first = bisect_left(counts, True, key=lambda contexts: self.detectable(contexts) <= size)
         return counts[first] if size and first < len(counts) else math.inf
 
+    def detectable(self, contexts: int) -> float:
+        """Return the difference that is significant with a power of 80 %, infinite on too few contexts."""
+        return detectable(self.spread, contexts, self.least)
 
-def detectable(spread: float, contexts: int) -> float:
-    """Return the difference that is significant at 5 % with a power of 80 %."""
-    if contexts < 2:
-        return math.nan
+
+def detectable(spread: float, contexts: int, least: int = 2) -> float:
+    """Return the difference that is significant at 5 % with a power of 80 %, infinite below `least` contexts."""
+    if contexts < least:
+        return math.inf + spread  # NaN if that is unknown
     limit = scipy.special.stdtrit(contexts - 1, 1 - ALPHA / 2)
     return float(scipy.special.nctdtrinc(contexts - 1, 1 - POWER, limit)) * math.sqrt(spread / contexts)
 
@@ -136,7 +151,7 @@ def of_systems(human: Vector, system: Codes, unit: Codes, reliability: float = m
 def shows(items: int, contexts: int, difference: float | None = None, of: str = "correlations") -> str:
     """State the difference that data can show, by default a difference of correlations with a typical variance."""
     if difference is None:
-        difference = detectable(SPREAD * contexts / max(items, 1), contexts)
+        difference = detectable(SPREAD * contexts / max(items, 1), contexts, MIN_CONTEXTS)
     source = f"{items} item{'s' * (items != 1)}"
     if contexts < items:
         source += f" from {contexts} context{'s' * (contexts != 1)}"

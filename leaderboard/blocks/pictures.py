@@ -67,7 +67,7 @@ def power_picture(rows: Sequence[Power]) -> Picture:
     shown = [row for line in lines.values() for row in line] or [data]
     contexts = [row.contexts for row in shown]
     plane = Plane(min(contexts), max(contexts), STRIP - LEFT, 0.0,
-                  max(0.1, math.ceil(max(row.detectable for row in shown) * 10) / 10), LOW)
+                  max(0.1, math.ceil(min(1, max(row.detectable for row in shown)) * 10) / 10), LOW)
 
     def at(row: Power) -> str:
         return f"{plane.across(row.contexts)} {plane.up(row.detectable)}"

@@ -1,6 +1,7 @@
 """`harness power` on the results of a run: fields, selections, and one line for hard cases."""
 
 import json
+import math
 from pathlib import Path
 
 import pytest
@@ -16,11 +17,12 @@ def test_json_has_an_object_per_contexts_and_raters(suite_run: SuiteRun, invoke:
     first = rows[0]
     of_data = sorted((row for row in rows if row["raters"] == first["raters"]), key=lambda row: row["contexts"])
     assert len(of_data) > 3
-    assert of_data == sorted(of_data, key=lambda row: -row["detectable"])
+    assert of_data == sorted(of_data, key=lambda row: -(row["detectable"] or math.inf))
     for row in of_data:
         assert row["needed"] == first["needed"]
         assert (row["power"] > 0.8) == (row["contexts"] >= row["needed"])
-    assert len({row["detectable"] for row in rows if row["contexts"] == first["contexts"] and row["raters"] > 1}) > 1
+    most = of_data[-1]["contexts"]
+    assert len({row["detectable"] for row in rows if row["contexts"] == most and row["raters"] > 1}) > 1
 
 
 def test_named_pair_contexts_and_raters_are_taken(suite_run: SuiteRun, invoke: Invoke) -> None:
@@ -81,6 +83,17 @@ def test_raters_are_those_of_the_quality(few: Path, invoke: Invoke) -> None:
     for quality, raters in (("overall", 3), ("fluency", 1)):
         row, *_ = map(json.loads, invoke("power", "--out", few, "--quality", quality, "--json").out.splitlines())
         assert row["raters"] == raters
+
+
+def test_leading_pair_is_the_leader_and_the_next_metric(few: Path, invoke: Invoke) -> None:
+    assert "The leading pair: length and random differ" in invoke("power", "--out", few, "--quality", "overall").out
+
+
+def test_too_few_contexts_detect_nothing(few: Path, invoke: Invoke) -> None:
+    printed = " ".join(invoke("power", "--out", few, "--quality", "overall").out.split())
+    assert "12 items from 3 contexts are too few to tell correlations apart" in printed
+    assert "3 – – – – – 6 0." in printed
+    assert "these data detect that with a power of 0 %" in printed
 
 
 @pytest.mark.parametrize(("rows", "message"), [

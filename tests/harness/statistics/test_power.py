@@ -15,7 +15,7 @@ from harness.run.correlate import conversations, judged
 from harness.scoring.scorer import Scorer
 from harness.statistics.coefficients import spearmans
 from harness.statistics.panel import Array, Codes, Vector
-from harness.statistics.power import Contrast, detectable, of_columns, of_systems
+from harness.statistics.power import Contrast, detectable, of_columns, of_systems, shows
 from harness.statistics.prediction import means
 from harness.statistics.reliability import shared, split_half
 from harness.statistics.williams import all_pairs_by_context
@@ -36,7 +36,8 @@ def test_detectable_and_needed_have_a_power_of_80_percent() -> None:
     contrast = Contrast(0.2, 2.0)
     assert contrast.power(int(contrast.needed()) - 1) < 0.8 <= contrast.power(int(contrast.needed())) + 1e-5
     assert Contrast(0.0, 2.0).needed() == np.inf
-    assert np.isnan(detectable(2.0, 1))
+    assert detectable(2.0, 1) == np.inf
+    assert np.isnan(detectable(np.nan, 1))
 
 
 def test_equal_columns_are_never_told_apart() -> None:
@@ -44,6 +45,17 @@ def test_equal_columns_are_never_told_apart() -> None:
     human, scores = rng.normal(size=40), np.tile(rng.normal(size=40), (2, 1))
     contrast = of_columns(human, scores, np.arange(40)).pair(0, 1).at(0.5, 4)
     assert contrast.needed() == np.inf
+
+
+def test_correlations_on_fewer_than_six_contexts_are_never_told_apart() -> None:
+    rng = np.random.default_rng(4)
+    quality = rng.normal(size=24)
+    contrast = of_columns(quality, np.stack([quality, rng.normal(size=24)]), np.arange(24) // 4).pair(0, 1)
+    for known in (contrast, contrast.at(0.5, 4)):
+        assert (known.power(5), known.detectable(5), known.needed()) == (0, np.inf, 6)
+        assert known.power(6) > 0.8
+    assert "too few" in shows(24, 5)
+    assert "too few" not in shows(24, 6)
 
 
 def test_power_with_other_raters_is_unknown_if_noise_exceeds_the_spread() -> None:

@@ -4,8 +4,10 @@ import math
 from dataclasses import replace
 
 from harness.results.decision_rows import Decision
+from harness.results.power import Power
 from harness.results.rows import Reliability, Results
 from leaderboard.blocks.decisions import ROWS
+from leaderboard.blocks.pictures import power_picture
 from leaderboard.blocks.tables import Dots, Picture
 from leaderboard.model.index import make_index
 from leaderboard.model.missing import without_value
@@ -79,6 +81,11 @@ def test_dataset_page_draws_its_power_by_contexts(suite_run: SuiteRun) -> None:
     (picture,) = (block for section in page.sections for block in section.blocks
                   if isinstance(block, Picture) and "80 % power" in block.text)
     assert picture.svg.count('class="strokes"') > 1
+
+
+def test_power_is_drawn_even_if_there_are_too_few_contexts() -> None:
+    row = Power("a", "q", "columns", "x", "y", 4, 2, 1.0, math.inf, 0.5, 0.0, 6)
+    assert "none with the 2 contexts of the data, which are too few" in power_picture([row]).text
 
 
 def test_equal_columns_of_the_picture_are_in_order_of_their_names(results: Results) -> None:
