@@ -246,8 +246,8 @@ def _wanted(column: str, columns: Collection[str], selected: frozenset[str]) -> 
 def conversations(items: Sequence[Item]) -> Codes:
     """Number the conversations of items: a context that begins with another context and its response continues it.
 
-    An opening such as "Hi!" with several continuations begins several conversations, and so does each item without
-    context.
+    An opening such as "Hi!" or "Hi!", "Hello!" with several continuations begins several conversations, and so does
+    each item without context.
     """
     contexts = [tuple(turn.text for turn in item.context) for item in items]
     answers = [(*context, item.response.text) if item.response else () for context, item in zip(contexts, items,
@@ -256,9 +256,13 @@ def conversations(items: Sequence[Item]) -> Codes:
     continued = {context: next((start for size in range(len(context), 0, -1) if (start := context[:size]) in answered),
                                ()) for context in sorted(set(contexts) - {()}, key=len)}  # a context and its response
     continuations = Counter(answer[:-1] for answer in set(continued.values()) if answer)
+    branches = Counter(branch[:-1] for branch in {context[:len(answer) + 1] for context, answer in continued.items()})
     first = dict[tuple[str, ...], tuple[str, ...]]()  # the context with which each conversation begins
     for context, answer in continued.items():
-        first[context] = first[answer[:-1]] if answer[1:] and continuations[answer[:-1]] == 1 else answer or context
+        if answer and branches[answer] > 1:
+            first[context] = context[:len(answer) + 1]
+        else:
+            first[context] = first[answer[:-1]] if answer[1:] and continuations[answer[:-1]] == 1 else answer or context
     begun = set(first.values())
     return codes(first.get(context) or (answer if answer in begun else item.id)
                  for context, answer, item in zip(contexts, answers, items, strict=True))

@@ -171,6 +171,13 @@ def test_a_shared_opening_begins_several_conversations() -> None:
     assert correlate.conversations(items).tolist() == [0, 1, 0, 2, 3, 3, 3]
 
 
+def test_a_shared_exchange_begins_several_conversations() -> None:
+    turns = [("hi",), ("hi", "hello", "a"), ("hi", "hello", "a", "x", "c"), ("hi",), ("hi", "hello", "b")]
+    items = [make_item(str(number), reply, context=context)
+             for number, (context, reply) in enumerate(zip(turns, ["hello", "x", "y", "hello", "z"], strict=True))]
+    assert correlate.conversations(items).tolist() == [0, 1, 1, 0, 2]
+
+
 def test_items_without_context_are_independent_unless_one_is_continued() -> None:
     turns, replies = [(), (), (), ("hi", "you?"), ("hi", "you?", "yes", "so?")], ["hi", "tea", "tea", "yes", "x"]
     items = tuple(make_item(str(number), reply, context=context)
