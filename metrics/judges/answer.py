@@ -28,8 +28,10 @@ MOST_TOKENS = 10**9
 """Largest plausible token count."""
 LEAST = -100.0
 """Lowest log-probability of Yes or No; OpenAI reports -9999 for very unlikely tokens."""
+PRECISION = 1e-6
+"""Rounding error of a sum of probabilities."""
 
-_THOUGHT = re.compile(r"<think>.*?(?:</think>|\Z)", re.DOTALL)
+_THOUGHT = re.compile(r"\A.*</think>|<think>.*", re.DOTALL)  # many chat templates open the block in the prompt
 _NUMBER = r"(?<![\w.,-])(-?\d+(?:\.\d+)?)"
 _OF = r"(?:\s*(?:/|out of|of)\s*{high}(?!\d|\.\d))?"
 _END = r"(?![\w%]|[.,]\d|\s%|\s*/\s*\d)"
@@ -108,11 +110,15 @@ def scores(question: Question, answer: Answer) -> dict[str, ReadScore]:
 
 
 def _log_odds(text: str, answer: Answer) -> float | None:
-    """Return log(p(Yes) / p(No)) at the text's first Yes or No; an unlisted one gets the lowest probability."""
+    """Return log(p(Yes) / p(No)) at the text's first Yes or No.
+
+    An unlisted one is at most as likely as each listed token, and as all unlisted tokens together.
+    """
     for start, token, alternatives in answer.tokens:
         if _word(text[start : start + len(token)]) in {"yes", "no"} and alternatives:
             listed = [(_word(other), math.exp(max(logprob, LEAST))) for other, logprob in alternatives]
-            least = min(probability for _, probability in listed)
+            probabilities = [probability for _, probability in listed]
+            least = min(*probabilities, max(1 - sum(probabilities), PRECISION))
             yes, no = (sum(probability for other, probability in listed if other == word) or least
                        for word in ("yes", "no"))
             return math.log(yes) - math.log(no)
@@ -186,9 +192,9 @@ def _weighted(quality: JudgedQuality, written: str, start: int, answer: Answer) 
 def _mean(quality: JudgedQuality, alternatives: Mapping[str, float]) -> float | None:
     weights: dict[int, float] = {}
     for token, logprob in alternatives.items():  # " 4" and "4" are both a four
-        if re.fullmatch(r"\s*\d{1,4}\s*", token, re.ASCII) and quality.takes(int(token)):
+        if re.fullmatch(r"\s*-?\d{1,4}\s*", token, re.ASCII) and quality.takes(int(token)):
             weights[int(token)] = weights.get(int(token), 0.0) + math.exp(logprob)
     total = sum(weights.values())
-    if total == 0 or (quality.high >= 10 and max(weights) < 10):  # if digits are single tokens, `1` can begin `10`
-        return None
+    if total == 0 or (quality.high >= 10 and max(weights) < 10) or quality.low < 0 <= min(weights):
+        return None  # if signs and digits are single tokens, `1` can begin `10`, and `-` the number `-1`
     return sum(value * weight for value, weight in weights.items()) / total

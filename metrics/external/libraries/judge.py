@@ -153,7 +153,7 @@ def metric_class(name: str) -> type[Metric]:
     chosen = prompt.find(name)
     card = MetricCard(
         name=label("judge", name), title=f"{chosen.title}, a language model as judge", columns=chosen.columns,
-        family="judge", levels=chosen.levels, needs=chosen.needs, paper=chosen.paper,
+        family="judge", levels=chosen.levels, needs=chosen.needs, revision=2, paper=chosen.paper,
         notes="Asks over the network: the dialogues are sent to the given endpoint.",
         unsigned=("lm", "url", "key_from", "concurrency", "timeout"))
     defaults = (("samples", int), ("temperature", float), ("max_tokens", int), ("logprobs", bool))

@@ -221,7 +221,7 @@ def test_the_signature_has_prompt_sampling_and_server(home: Path) -> None:
         return line(signature(choose(f"judge:llm-eval[model=toy{options}]").metric, Models(home)))
 
     plain = signed("")
-    assert plain.startswith("judge|revision=1|model=toy|samples=1|temperature=0.0|")
+    assert plain.startswith("judge|revision=2|model=toy|samples=1|temperature=0.0|")
     assert f"prompt=llm-eval@{find('llm-eval').digest}" in plain
     assert plain == signed(",concurrency=2,timeout=5,key_from=KEY")
     assert plain != signed(",url=http://localhost:1/v1")

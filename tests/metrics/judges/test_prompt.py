@@ -146,11 +146,12 @@ def test_only_a_clear_number_is_a_score() -> None:
     for text, value in {
         "4": 4, " 4\n": 4, "4.": 4, "**4**": 4, "Score: 4": 4, "3.5": 3.5, "4/5": 4, "4 out of 5": 4, "4.0/5": 4,
         "I would give it a 4 of 5.": 4, "<think>2 or 3, no: 5?</think>4": 4, "4/5.": 4,
+        "2 or 3, no: 5?</think>4": 4, "<think>2</think>3?</think>4": 4,
     }.items():
         assert scored(text) == {"kind": value}, text
     for text in ("", "four", "0", "6", "-4", "4/10", "4 / 10", "80%", "between 3 and 4", "3-4", "4,5", "4.5.6", "1e0",
                  "v4", "4 out of 5, since 2 points are missed", "nan", "9" * 5000, "4/50", "4/5.5",
-                 "<think>The scale goes from 1 up"):
+                 "<think>The scale goes from 1 up", "Bland, a 2 maybe</think>Good", "A 2</think><think>or 3"):
         assert scored(text) == {}, text
 
 
@@ -193,6 +194,13 @@ def test_a_score_is_weighted_by_the_probabilities_of_alternatives() -> None:
     assert scored("4.5", tokens=half) == {"kind": 4.5}, "part of a number is not weighted"
 
 
+def test_a_scale_below_0_is_weighted_only_if_tokens_have_signs() -> None:
+    mood = JudgedQuality("mood", -2, 2)
+    for written, top, value in (("1", {"1": 0.5, "-": 0.45, "0": 0.05}, 1), ("-1", {"-1": 0.6, "1": 0.2}, -0.5),
+                                ("1", {"1": 0.6, "-1": 0.2, "-9": 0.2}, 0.5)):
+        assert scored(written, mood, tokens=tokens(written, top=top)) == pytest.approx({"mood": value}), top
+
+
 def test_yes_and_no_are_read_from_probabilities_only() -> None:
     question = Question("", "", (KIND,), "yes")
     answer = Answer("Yes.", tokens=tokens("Yes", ".", top={"Yes": 0.6, " yes": 0.1, "No": 0.2, "Maybe": 0.05}))
@@ -205,9 +213,20 @@ def test_yes_and_no_are_read_from_probabilities_only() -> None:
     thought = (7, "No", (("No", -0.1), ("Yes", -3.0)))
     answered = Answer("<think>No</think>Yes", tokens=(thought, (17, "Yes", (("Yes", -0.1), ("No", -3.0)))))
     assert scores(question, answered)["kind"].value == pytest.approx(2.9)
+    doubt, yes = (0, "No", (("No", -0.1),)), (16, "Yes", (("Yes", -1.0), ("No", -3.0)))
+    unopened = Answer("No doubt</think>Yes", tokens=(doubt, yes))
+    assert scores(question, unopened)["kind"].value == pytest.approx(2)
     for silent in (Answer("Yes"), Answer("Perhaps", tokens=tokens("Perhaps", top={"Yes": 0.5})),
                    Answer("<think>No", tokens=(thought,))):
         assert scores(question, silent) == {}
+
+
+def test_an_unlisted_yes_or_no_gets_at_most_the_unlisted_probability() -> None:
+    question = Question("", "", (KIND,), "yes")
+    for top, odds in (({"Yes": 0.9}, 0.9 / 0.1), ({"No": 0.9}, 0.1 / 0.9), ({"Yes": 0.6, " yes": 0.3}, 0.9 / 0.1),
+                      ({"Yes": 0.5, "Maybe": 0.1}, 0.5 / 0.1), ({"Yes": 1.0}, 1e6)):
+        (word, *_) = top
+        assert scores(question, Answer(word, tokens=tokens(word, top=top)))["kind"].value == pytest.approx(log(odds))
 
 
 def test_malformed_completions_are_refused_or_read_as_far_as_possible() -> None:
