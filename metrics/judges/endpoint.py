@@ -1,6 +1,7 @@
 """An endpoint with OpenAI's chat completions API, called through the `openai` package: one request, one answer.
 
     RetryableError    this attempt failed: 408, 409, 425, 429, most 5xx, timeout, lost connection, malformed answer
+    FieldRefused      the server refused an optional field, which requests omit from now on
     Refused           the server will not answer this request: 400, 413, 422
     NoAnswer          no request will be answered: an untrusted certificate, 401, 403, 404, a redirect
 
@@ -20,6 +21,7 @@ import re
 import socket
 import ssl
 import sys
+import threading
 import time
 from collections.abc import Mapping
 from typing import Any
@@ -52,6 +54,10 @@ class RetryableError(Exception):
     def __init__(self, message: str, after: float = 0.0, status: int = 0) -> None:
         super().__init__(message)
         self.after, self.status = after, status
+
+
+class FieldRefused(Exception):
+    """The server refused an optional field; the same request will be sent without it."""
 
 
 class Refused(Exception):
@@ -111,6 +117,7 @@ class Endpoint:
         self.abort = self._http.abort
         self._unsent = {} if key or azure else {"Authorization": openai.omit}
         self._renamed: dict[str, str | None] = {}
+        self._lock = threading.Lock()
         settings = {"timeout": timeout, "max_retries": 0, "http_client": self._http,
                     "default_query": dict(parse_qsl(where.query))}
         url = where._replace(query="").geturl()
@@ -121,7 +128,7 @@ class Endpoint:
             raise MissingResource(f"{self.name}: {error}") from None
 
     def ask(self, body: Mapping[str, Any]) -> Answer:
-        """Return the answer to a request, or raise RetryableError, Refused or NoAnswer."""
+        """Return the answer to a request, or raise RetryableError, FieldRefused, Refused or NoAnswer."""
         sent = {name: value for field, value in body.items() if (name := self._renamed.get(field, field))}
         try:
             response = self._client.post("/chat/completions", body=sent, cast_to=httpx2.Response,
@@ -130,7 +137,7 @@ class Endpoint:
             raise RetryableError(f"{self.name}: no complete answer within {self.timeout:g} s") from None
         except self._package.APIStatusError as error:
             if error.status_code in {*REFUSALS, 500} and self._leave_out(sent, error.response.text):
-                return self.ask(body)
+                raise FieldRefused from None
             raise self._failure(error) from None
         except (self._package.APIConnectionError, OSError, ValueError) as error:
             if untrusted := _untrusted(error):
@@ -162,8 +169,11 @@ class Endpoint:
         fields: dict[str, str | None] = {name: None for name in OPTIONAL if name in sent and name in message}
         if "max_tokens" in sent and "max_completion_tokens" in message:  # OpenAI's reasoning models
             fields["max_tokens"] = "max_completion_tokens"
-        for name, other in fields.items():
-            if self._renamed.setdefault(name, other) is None:
+        with self._lock:
+            new = fields.keys() - self._renamed.keys()
+            self._renamed |= fields
+        for name in sorted(new):
+            if fields[name] is None:
                 sys.stderr.write(f"{self.name} does not accept {name}; requests omit it from now on\n")
         return bool(fields)
 

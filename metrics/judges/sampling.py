@@ -26,7 +26,7 @@ from benchmarks.errors import plural
 from metrics.errors import MetricError, NoAnswer, Unreadable
 from metrics.judges.answer import Answer, ReadScore, scores
 from metrics.judges.archive import AnswerArchive, answer_key
-from metrics.judges.endpoint import Endpoint, Refused, RetryableError
+from metrics.judges.endpoint import Endpoint, FieldRefused, Refused, RetryableError
 from metrics.judges.prompt import Question
 from metrics.judges.spending import Estimate, LimitReached, Spending, cost, estimate
 
@@ -192,9 +192,9 @@ class Sampler:
     def _send(self, body: Mapping[str, Any]) -> Answer:
         """Send a request with retries; raise RetryableError if none succeeds."""
         failures: list[RetryableError] = []
-        for attempt in range(self.options.tries):
-            if attempt:
-                self._sleep(self.back_off(attempt, failures[-1].after))
+        while len(failures) < self.options.tries:
+            if failures:
+                self._sleep(self.back_off(len(failures), failures[-1].after))
             with self._lock:
                 self._endpoint = self._endpoint or self._connect()
             self._sleep(self._wait_until - time.monotonic())
@@ -213,6 +213,8 @@ class Sampler:
                 spent *= not error.status
                 failures.append(error)
                 self._count_failed(error)
+            except FieldRefused:
+                spent = 0.0
             except Refused:
                 spent = 0.0
                 raise

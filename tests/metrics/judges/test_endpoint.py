@@ -282,6 +282,18 @@ def test_a_limit_is_never_passed_and_the_next_run_continues(tmp_path: Path) -> N
             assert len(server.bodies) == 12, "nothing is paid twice"
 
 
+def test_a_limit_counts_requests_with_a_refused_field(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with serving(lambda times: "picky response_format max_completion_tokens", delay=0.1) as server:
+        for number, limits in enumerate(({"max_requests": 3}, {"max_requests": 3, "max_cost": 0.01})):
+            models = Models(tmp_path / str(number), Choice(price=(1.0, 10.0), **limits))  # type: ignore[arg-type]
+            with pytest.raises(LimitReached, match="after 3 requests"):
+                choose(f"judge:llm-eval[model=toy,url={server.url},concurrency=3]").metric.score(items(4), models)
+            assert len(server.bodies) == 3 * (number + 1)
+            assert capsys.readouterr().err.count("does not accept response_format") == 1
+        judged(server, tmp_path, items(2), concurrency=1, tries=1)
+        assert len(server.bodies) == 9, "a refused field is no failed attempt"
+
+
 def test_azure_and_openai_are_taken_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("AZURE_OPENAI_ENDPOINT", "AZURE_OPENAI_API_KEY", "OPENAI_API_VERSION"):
         monkeypatch.delenv(name, raising=False)
