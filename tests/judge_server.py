@@ -191,6 +191,11 @@ class Handler(BaseHTTPRequestHandler):
             while True:
                 self.wfile.write(b"10000\r\n" + b" " * 0x10000 + b"\r\n")
 
+    def _surrogate(self, body: dict[str, Any]) -> None:
+        """Return half of an emoji in the text and as an alternative."""
+        top = [{"token": "4", "logprob": -0.1}, {"token": "\ud83d", "logprob": -3.0}]
+        self._send(self._json("4 \ud83d", [{"token": "4", "logprob": -0.1, "top_logprobs": top}]))
+
     def _logprobs(self, body: dict[str, Any]) -> None:
         """Return log probabilities of a 4 that could have been a 5, a 3 or not a number."""
         others = [("4", 0.5), (" 5", 0.2), ("5", 0.1), ("3", 0.1), ("good", 0.1)]

@@ -200,10 +200,10 @@ class _Client(httpx2.Client):
                 if time.monotonic() > end:  # a slow trickle of bytes outlasts the client's timeout
                     raise httpx2.ReadTimeout("no complete answer")
         text = content.decode(errors="replace")
+        with contextlib.suppress(ValueError, RecursionError):  # undo escapes, which can hide the key or lone surrogates
+            text = json.dumps(json.loads(text), ensure_ascii=False).encode(errors="replace").decode()
         key = request.headers.get("api-key") or request.headers.get("Authorization", "").removeprefix("Bearer ")
         if len(key) >= HIDDEN:
-            with contextlib.suppress(ValueError, RecursionError):
-                text = json.dumps(json.loads(text), ensure_ascii=False)  # undoes the server's escapes
             text = text.replace(key, "[key]")
         after = {name: value for name, value in response.headers.items() if name.casefold() == "retry-after"}
         return httpx2.Response(response.status_code, headers=after, text=text, request=request)

@@ -294,6 +294,17 @@ def test_a_limit_counts_requests_with_a_refused_field(tmp_path: Path, capsys: py
         assert len(server.bodies) == 9, "a refused field is no failed attempt"
 
 
+def test_lone_surrogates_in_an_answer_are_replaced(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    some = items(2)
+    for number, key in enumerate(("", "a-long-enough-key")):
+        monkeypatch.setenv("OPENAI_API_KEY", key)
+        with serving(lambda times: "surrogate") as server:
+            for _ in range(2):
+                columns = judged(server, home / str(number), some, prompt="g-eval")
+                assert columns["g-eval-coherence"].tolist() == [4, 4]
+            assert len(server.bodies) == 8, "the second time, all answers are stored"
+
+
 def test_azure_and_openai_are_taken_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("AZURE_OPENAI_ENDPOINT", "AZURE_OPENAI_API_KEY", "OPENAI_API_VERSION"):
         monkeypatch.delenv(name, raising=False)
