@@ -17,15 +17,15 @@ from harness.results.rows import ItemScores, Results
 from harness.scoring import score
 from leaderboard.render.templates import templates
 from metrics import registry
-from metrics.errors import MetricError
+from metrics.errors import MetricError, MissingResource
 from metrics.external.libraries.judge import Judge
 from metrics.judges import prompt as prompts
 from metrics.judges.local import LocalJudge
 from metrics.models.service import Models
 
 
-def page(results: Results, home: Path, url: str) -> tuple[bytes, int]:
-    """Return the page for all judges in the results, and its number of items."""
+def page(results: Results, home: Path, url: str) -> tuple[bytes, int, str]:
+    """Return the page for all judges in the results, its number of items, and why a judge is missing, or ""."""
     sections: list[tuple[str, str, str, list[Any]]] = []
     sampled = {entry.name for entry in results.datasets if entry.origin == "sample"}
     datasets.register_home(home)
@@ -35,9 +35,10 @@ def page(results: Results, home: Path, url: str) -> tuple[bytes, int]:
         by_id = {item.id: item for item in dataset.items}
         for name in sorted({metric for metric, _ in points.scores if metric.startswith("judge:")}):
             try:
-                judge = score.about(registry.choose(name).metric, dataset)
+                judge = score.about(registry.choose(name, seed=results.run.seed).metric, dataset)
             except MetricError as error:
-                sections.append((name, points.dataset, str(error), []))
+                hint = "; run this command in the folder of the prompt" * isinstance(error, MissingResource)
+                sections.append((name, points.dataset, f"{error}{hint}", []))
                 continue
             if isinstance(judge, Judge):
                 judge = dataclasses.replace(judge, url=url)
@@ -49,7 +50,8 @@ def page(results: Results, home: Path, url: str) -> tuple[bytes, int]:
                                   [exchange for turn in turns for exchange in _exchanges(judge, turn, home)]))
             sections.append((name, points.dataset, "", items))
     content = templates().get_template("answers.html").render(sections=sections)
-    return content.encode(), sum(len(items) for *_, items in sections)
+    problem = next((f"{name}: {problem}" for name, _, problem, _ in sections if problem), "")
+    return content.encode(), sum(len(items) for *_, items in sections), problem
 
 
 def _scores(points: ItemScores, name: str, row: int) -> str:

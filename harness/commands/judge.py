@@ -22,7 +22,7 @@ from harness.commands.study import carry_out
 from harness.errors import BadConfig
 from harness.results import files
 from harness.run.settings import command_line, settings
-from harness.scoring.score import about
+from harness.scoring.score import about, read_items
 from harness.studies import StudyRequest
 from metrics import registry
 from metrics.errors import Unreadable
@@ -64,9 +64,10 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _view(args: argparse.Namespace) -> int:
-    content, items = _answers.page(files.read(args.results), args.home, args.url)
+    content, items, problem = _answers.page(files.read(args.results), args.home, args.url)
     if not items:
-        raise BadConfig(f"{args.results}: these results have no judge; add one with `harness run --metric judge:...`")
+        raise BadConfig(f"{args.results}: " + (problem or "these results have no judge; add one with `harness run "
+                                               "--metric judge:...`"))
     path = args.results / "judge-answers.html"
     write_atomically(path, content)
     print(f"answers about {plural(items, 'item')}: {path.resolve()}")
@@ -93,7 +94,7 @@ def _try(args: argparse.Namespace) -> int:
     metric = about(registry.choose(args.judge).metric, dataset)
     if not isinstance(metric, Judge | LocalJudge):
         raise BadConfig(f"{args.judge} is not a judge")
-    item = _item(dataset.items, args.item)
+    item = _item(read_items(metric, dataset), args.item)
     questions = prompt.questions(metric.prompt, item)
     for question in questions:
         for message in question.messages:

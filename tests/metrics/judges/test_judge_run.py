@@ -99,6 +99,13 @@ def test_try_shows_questions_and_scores(invoke: Invoke) -> None:
         assert 'the last was "As a language' in invoke(*asked, "--item", "topical-usr_00001", status=1).out
 
 
+def test_try_shows_a_turn_of_a_dialogue_if_the_prompt_asks_about_turns(invoke: Invoke) -> None:
+    asked = ("judge", "try", "judge:g-eval[model=toy]", "--dataset", "fed-dial", "--dry")
+    assert "--- user" in invoke(*asked).out
+    assert "--- user" in invoke(*asked, "--item", "fed-dial_00000#3").out
+    assert "did you mean 'fed-dial_00000#" in invoke(*asked, "--item", "fed-dial_00000", status=2).err
+
+
 def test_a_run_says_what_it_will_send_and_stops_at_a_limit(tmp_path: Path, home: Path, invoke: Invoke) -> None:
     with serving() as server:
         limited = command(server, tmp_path, "--price", "1,10", "--max-requests", "7")
@@ -146,6 +153,27 @@ def test_answers_are_shown_escaped_and_on_this_machine_only(tmp_path: Path, home
     assert "<reply>" not in page
     assert main(["publish", "--out", str(tmp_path), "--site", str(tmp_path / "public")]) == 0
     assert b"Tell me if I can help" not in everything(tmp_path / "public")
+
+
+def test_answers_of_a_run_with_another_seed_are_shown(tmp_path: Path, home: Path) -> None:
+    with serving(lambda times: "chatty") as server:
+        assert main(command(server, tmp_path, "--seed", "5", options=",temperature=0.7")) == 0
+        assert main(["judge", "view", str(tmp_path), "--url", server.url]) == 0
+    assert "no answer from this server" not in (tmp_path / "judge-answers.html").read_text()
+
+
+def test_view_names_a_prompt_file_that_is_not_here(tmp_path: Path, home: Path, invoke: Invoke,
+                                                   monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "mine").mkdir()
+    prompt, out = tmp_path / "mine" / "kind.toml", tmp_path / "out"
+    prompt.write_text('title = "Kind"\nanswer = "number"\nturn = "{response}"\n'
+                      '[[qualities]]\nname = "kind"\nlow = 1\nhigh = 5\n')
+    with serving() as server:
+        invoke("run", "--dataset", "dailydialog-gupta", "--data", "sample", "--limit", "20", "--draws", "0",
+               "--metric", f"judge:{prompt}[model=toy,url={server.url}]", "--out", str(out))
+        assert "kind.toml: No such file" in invoke("judge", "view", str(out), status=2).err
+        monkeypatch.chdir(prompt.parent)
+        invoke("judge", "view", str(out), "--url", server.url)
 
 
 def test_a_local_judge_gives_the_mean_of_its_scale(home: Path, tmp_path: Path, invoke: Invoke) -> None:
