@@ -187,8 +187,8 @@ def _votes(columns: Sequence[str], profiles: Mapping[str, Profile], scales: Sequ
         profile = profiles[name]
         scale = scale_of(profile.values, scales) or (Scale() if name in stated else None)
         if scale is None:
-            few = (len(profile.values) <= min(10, profile.filled / 2) and max(map(len, profile.values)) <= LABEL
-                   and not UNRATED.search(spelled(name)))
+            few = (len(profile.values) <= min(10, profile.filled / 2) and not UNRATED.search(spelled(name))
+                   and all(len(value) <= LABEL for value in profile.values))
             other[name] = _unordered(profile.values) if few and len(profile.values) > 1 else "text without a role"
         elif name not in stated and UNRATED.search(spelled(name)):
             other[name] = "its name does not suggest a rating"

@@ -171,6 +171,9 @@ CASES = {
         {"score": [[1], [2], [3]]}, {"dialogue": "conversation"}),
     "votes in a list": Case("t.json", json.dumps([{"reply": "Yo", "fun": [1, 2]}, {"reply": "Ye", "fun": [3, 3]}]),
                             {"fun": [[1, 2], [3, 3]]}),
+    "a column of empty lists": Case(
+        "t.json", json.dumps([{"reply": f"Yo {n}", "fun": n, "tags": [], "notes": "[]"} for n in (1, 2)]),
+        {"fun": [[1], [2]]}),
     "an object of columns": Case("t.json", json.dumps({"response": ["Yo", "Ye"], "fun": [1, 2]}), {"fun": [[1], [2]]}),
     "an export of Qualtrics": Case(
         "t.csv", lines("ResponseId,Q1,Q2", "Response ID,Model response,How helpful?",
