@@ -13,7 +13,7 @@ from benchmarks.formats import records
 from benchmarks.tables import ratings, sheet
 from harness import own
 from harness.api.results import Results
-from harness.api.scores import how_to_name, rows_of
+from harness.api.scores import how_to_name, plain, rows_of
 from harness.errors import BadConfig
 from harness.results import files
 from harness.run import unchanged
@@ -117,4 +117,4 @@ def _stored(name: str, dataset: Any, home: Path, reading: own.Reading) -> str:
     if isinstance(rows, Mapping) or not isinstance(rows, Iterable) or not all(isinstance(row, Mapping) for row in rows):
         raise BadConfig(f"{name}: expected the name or path of a dataset, or a table of ratings (a DataFrame, a "
                         f"datasets.Dataset or a list of dicts, one per row), got {type(dataset).__name__}")
-    return own.import_table(sheet.of_objects(name, lambda: map(dict, rows)), home, reading).card.name
+    return own.import_table(sheet.of_objects(name, lambda: map(plain, rows)), home, reading).card.name

@@ -102,8 +102,17 @@ def _rows(items: Any) -> Iterable[Any]:
         if not {"response", "dialogue"} & row.keys():
             raise BadConfig(f"a table needs a column response (with context) or dialogue; found "
                             f"{', '.join(map(str, row))}")
-    return [{field: value.tolist() if isinstance(value, np.ndarray) else value for name, value in row.items()
-             if (field := SINGULAR.get(name, name)) in FIELDS} for row in rows]
+    return [{field: plain(value) for name, value in row.items() if (field := SINGULAR.get(name, name)) in FIELDS}
+            for row in rows]
+
+
+def plain(value: Any) -> Any:
+    """Return a value with lists instead of tuples and of arrays, which pandas reads from Parquet, at any depth."""
+    if isinstance(value, Mapping):
+        return {name: plain(inner) for name, inner in value.items()}
+    if isinstance(value, np.ndarray):
+        return plain(value.tolist())
+    return [plain(inner) for inner in value] if isinstance(value, list | tuple) else value
 
 
 def _item(index: int, record: Item | Mapping[str, Any]) -> Item | None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks import registry
 from benchmarks.errors import BadRecord
 from harness import api
 from harness.api import decisions, estimate, load, power, results, run, runs, score, scores, to_datasets
@@ -112,6 +113,18 @@ def test_every_kind_of_table_gives_the_same_correlations(tmp_path: Path) -> None
     assert set(results.correlations()["n"]) == {3}
     with pytest.raises(BadConfig, match="are for tables"):
         run("length", "fed-turn", out=tmp_path / "out", home=tmp_path / "home", columns="response=text_b")
+
+
+def test_lists_in_a_frame_are_read_like_those_in_its_file(tmp_path: Path) -> None:
+    rows = [{"messages": [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Yo"}], "answer": "Tea",
+             "references": ["Ya", "Ye"], "ratings": {"fun": [n, n + 1]}} for n in range(3)]
+    pandas.DataFrame(rows).to_parquet(file := tmp_path / "file.parquet")
+    frame = pandas.read_parquet(file)
+    tables = {"file": str(file), "frame": frame, "dicts": frame.to_dict("records")}
+    run("length", tables, out=tmp_path / "out", home=tmp_path / "home", draws=0)
+    stored = [registry.load(name, tmp_path / "home") for name in tables]
+    assert [len(stored[0].items[0].context), len(stored[0].items[0].references)] == [2, 2]
+    assert [(dataset.items, dataset.ratings) for dataset in stored] == [(stored[0].items, stored[0].ratings)] * 3
 
 
 def test_printing_and_publishing_are_those_of_the_commands(suite_run: SuiteRun, tmp_path: Path, invoke: Invoke) -> None:
