@@ -20,14 +20,14 @@ TIME = re.compile(r"^\s*\[?\d{1,2}:\d\d(:\d\d)?(\s*[ap]m)?\]?\s*-?\s+(?=\D)", re
 
 
 def turns(cell: Any, *, single: bool = False, last: str = USER) -> tuple[Utterance, ...]:
-    """Return the turns of a cell: chat messages, a list of texts, or one text.
+    """Return the turns of a cell: one or several chat messages, a list of texts, or one text.
 
     A text has speaker prefixes, or one turn per line with speakers alternating back from `last`; with `single` it is
     one turn.
     """
     if cell is None:
         return ()
-    if isinstance(listed := elements(cell), list):
+    if isinstance(listed := [cell] if isinstance(cell, dict) else elements(cell), list):
         if all(isinstance(turn, dict) for turn in listed):
             return tuple(Utterance(_speaker(turn), text) for turn in listed if (text := _content(turn)))
         return alternating((_in_line(str(turn)) for turn in listed), last)

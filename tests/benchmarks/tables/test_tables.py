@@ -166,6 +166,11 @@ CASES = {
         "t.jsonl", lines(*(json.dumps({"messages": [{"role": "user", "content": "Hi"}], "response": "Yo" * n,
                                        "ratings": {"fun": n}}) for n in (1, 2, 3))),
         {"fun": [[1], [2], [3]]}, {"context": "messages"}),
+    "responses that are chat messages": Case(
+        "t.json", json.dumps([{"prompt": {"role": "user", "content": "Hi"}, "fun": 1,
+                               "response": {"role": "assistant", "content": "Yo"}},
+                              {"prompt": "Ho", "response": {"text": "Ye"}, "fun": 2}]),
+        {"fun": [[1], [2]]}, report=("first item user: Hi | system: Yo",)),
     "whole dialogues with speakers in front": Case(
         "t.json", json.dumps([{"conversation": f"User: Hi\nBot: Yo {n}\nUser: Tea?", "score": n} for n in (1, 2, 3)]),
         {"score": [[1], [2], [3]]}, {"dialogue": "conversation"}),
