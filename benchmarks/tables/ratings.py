@@ -26,7 +26,7 @@ from benchmarks.tables.columns import Recognised, StatedQuality, recognise
 from benchmarks.tables.names import dimensions
 from benchmarks.tables.report import outliers, report
 from benchmarks.tables.sheet import Sheet
-from benchmarks.tables.turns import PREFIX, spoken, texts, turns
+from benchmarks.tables.turns import PREFIX, PROMPT, spoken, texts, turns
 from benchmarks.tables.votes import elements
 
 
@@ -93,7 +93,7 @@ def of_sheet(sheet: Sheet, stated: Mapping[str, str], scales: Sequence[tuple[str
 
 def _add(read: _Items, where: str, columns: Recognised, row: Mapping[str, Any], language: str) -> None:
     cells = {role: row[column] for role, column in columns.roles.items()}
-    item = _item(cells, columns)
+    item = _item(read, cells, columns)
     if item is None:
         read.counts["without a response"] += 1
         return
@@ -128,19 +128,21 @@ def _add(read: _Items, where: str, columns: Recognised, row: Mapping[str, Any], 
         read.finish((name, quality) for quality in columns.qualities)
 
 
-def _item(cells: Mapping[str, Any], columns: Recognised) -> Item | None:
+def _item(read: _Items, cells: Mapping[str, Any], columns: Recognised) -> Item | None:
     """Return the item of a row, without its id; None if the response or dialogue is empty."""
-    context = turns(cells.get("context"), single=columns.single)
+    said = (turns(cells.get("context"), single=columns.single) if "response" in columns.roles
+            else turns(cells.get("dialogue"), last=SYSTEM))
+    context = tuple(turn for turn in said if turn.speaker != PROMPT)
     response = None
     if "response" in columns.roles:
-        text = PREFIX.sub("", " ".join(turn.text for turn in turns(cells["response"], single=True)), count=1)
+        reply = (turn.text for turn in turns(cells["response"], single=True) if turn.speaker != PROMPT)
+        text = PREFIX.sub("", " ".join(reply), count=1)
         if not text:
             return None
         response = Utterance(SYSTEM, text)
-    else:
-        context = turns(cells.get("dialogue"), last=SYSTEM)
-        if not context:
-            return None
+    elif not context:
+        return None
+    read.counts["with a system prompt, which is left out"] += context != said
     return Item("", context, response, tuple(map(Reference, texts(cells.get("reference")))),
                 tuple(texts(cells.get("fact"))), _text(cells, "system") or None)
 

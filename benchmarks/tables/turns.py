@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
-from benchmarks.dataset import USER, Utterance
+from benchmarks.dataset import SYSTEM, USER, Utterance
 from benchmarks.formats.official import alternating
 from benchmarks.tables.votes import NAMED, elements
 
 SPEAKERS: dict[str, str] = {name: side for side, names in NAMED["speakers"].items() for name in names}
+PROMPTERS = frozenset(("system", "developer"))
+PROMPT = "system prompt"
+"""Speaker of a system prompt, which is not a turn of the dialogue."""
 PREFIX = re.compile(rf"^\s*({'|'.join(sorted(SPEAKERS, key=len, reverse=True))})\s*[:：]\s*",
                   re.IGNORECASE | re.MULTILINE)
 SPOKEN = re.compile(r"\s*([^:：]{1,30})[:：](?!//)\s*(.*)")
@@ -23,13 +26,14 @@ def turns(cell: Any, *, single: bool = False, last: str = USER) -> tuple[Utteran
     """Return the turns of a cell: one or several chat messages, a list of texts, or one text.
 
     A text has speaker prefixes, or one turn per line with speakers alternating back from `last`; with `single` it is
-    one turn.
+    one turn. The speaker of a system prompt is PROMPT.
     """
     if cell is None:
         return ()
     if isinstance(listed := [cell] if isinstance(cell, dict) else elements(cell), list):
         if all(isinstance(turn, dict) for turn in listed):
-            return tuple(Utterance(_speaker(turn), text) for turn in listed if (text := _content(turn)))
+            chat = all("role" in turn for turn in listed)
+            return _utterances([(_speaker(turn), _content(turn)) for turn in listed], chat=chat)
         return alternating((_in_line(str(turn)) for turn in listed), last)
     text = str(cell)
     if single:
@@ -49,8 +53,23 @@ def spoken(text: str, level: str) -> tuple[Utterance, ...]:
         if level == "turn" or not all(named):
             return ()
         said_by = [(line[1], line[2]) for line in named if line]
-    return tuple(Utterance(SPEAKERS.get(speaker.casefold().strip(), speaker.strip()), _in_line(said))
+    return _utterances(said_by)
+
+
+def _utterances(said_by: Sequence[tuple[str, str]], *, chat: bool = False) -> tuple[Utterance, ...]:
+    prompting = prompters([speaker.casefold().strip() for speaker, _ in said_by], chat=chat)
+    sides = {**SPEAKERS, **dict.fromkeys(prompting, PROMPT)}
+    return tuple(Utterance(sides.get(speaker.casefold().strip(), speaker.strip()), _in_line(said))
                  for speaker, said in said_by if said.strip())
+
+
+def prompters(names: Sequence[str], *, chat: bool) -> Collection[str]:
+    """Return the speakers of system prompts: `system` and `developer`, if the bot has another name.
+
+    In a chat, they are also those of a first message that only others follow.
+    """
+    named_bot = any(SPEAKERS.get(name) == SYSTEM for name in names if name not in PROMPTERS)
+    return PROMPTERS if named_bot or (chat and names[1:] and PROMPTERS.isdisjoint(names[1:])) else ()
 
 
 def _unescaped(text: str) -> str:
@@ -62,8 +81,7 @@ def _in_line(text: str) -> str:
 
 
 def _speaker(turn: Mapping[str, Any]) -> str:
-    speaker = str(turn.get("role") or turn.get("speaker") or turn.get("from") or "user").casefold()
-    return SPEAKERS.get(speaker, speaker)
+    return str(turn.get("role") or turn.get("speaker") or turn.get("from") or "user").casefold()
 
 
 def _content(turn: Mapping[str, Any]) -> str:

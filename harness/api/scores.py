@@ -7,7 +7,8 @@ ignored unless they look like a misspelled field of a dict:
     {"dialogue": [...], ...}                                     a whole dialogue
 
 A turn is a string, {"speaker", "text"} or {"role", "content"}. Missing speakers alternate, backwards from the response
-as in the organisers' files; in a whole dialogue no speaker counts as the system, so every turn is scored.
+as in the organisers' files; in a whole dialogue no speaker counts as the system, so every turn is scored. A system
+prompt in front of the messages of a chat is left out.
 
 The scores equal those of `harness run`. They are not stored; models stay in memory between calls.
 """
@@ -26,6 +27,7 @@ import numpy as np
 from benchmarks.dataset import SYSTEM, USER, Dataset, Item, Reference, Utterance
 from benchmarks.errors import nearest
 from benchmarks.formats.official import SPEAKERS
+from benchmarks.tables.turns import prompters
 from harness.errors import BadConfig
 from harness.run.settings import home_folder
 from harness.scoring.scorer import Scorer, dataset_of
@@ -155,8 +157,12 @@ def _missing(value: Any) -> bool:
 
 def _turns(where: str, field: str, record: Mapping[str, Any], speakers: tuple[str, str]) -> tuple[Utterance, ...]:
     """Return the turns, alternating between two speakers where they are missing."""
-    turns = []
-    for index, turn in enumerate(_list(where, field, record)):
+    turns, listed = [], _list(where, field, record)
+    roles = [str(turn.get("role", "")).casefold() if isinstance(turn, Mapping) else "" for turn in listed]
+    prompting = prompters(roles, chat=all(roles))
+    for index, turn in enumerate(listed):
+        if roles[index] in prompting:
+            continue
         at = f"{where}.{field}[{index}]"
         named = turn if isinstance(turn, Mapping) else {"text": turn}
         speaker = _text(f"{at}.speaker", named.get("speaker", named.get("role", speakers[index % 2])))

@@ -17,6 +17,7 @@ from benchmarks.dataset import SYSTEM, USER
 from benchmarks.errors import BadRecord
 from benchmarks.tables import ratings, sheet
 from benchmarks.tables.ratings import Table
+from benchmarks.tables.turns import PROMPT
 from benchmarks.tables.turns import turns as turns_of
 from benchmarks.tables.votes import parse_scale
 from tests.conftest import refused
@@ -166,6 +167,10 @@ CASES = {
         "t.jsonl", lines(*(json.dumps({"messages": [{"role": "user", "content": "Hi"}], "response": "Yo" * n,
                                        "ratings": {"fun": n}}) for n in (1, 2, 3))),
         {"fun": [[1], [2], [3]]}, {"context": "messages"}),
+    "chats with a system prompt": Case(
+        "t.json", json.dumps([{"chat": [{"role": "system", "content": "Be kind."}, {"role": "user", "content": "Hi"},
+                                        {"role": "assistant", "content": "Yo"}], "fun": n} for n in (1, 2)]),
+        {"fun": [[1], [2]]}, report=("2 rows with a system prompt, which is left out", "item user: Hi | system: Yo")),
     "responses that are chat messages": Case(
         "t.json", json.dumps([{"prompt": {"role": "user", "content": "Hi"}, "fun": 1,
                                "response": {"role": "assistant", "content": "Yo"}},
@@ -347,7 +352,12 @@ def test_references_of_several_rows_are_joined(tmp_path: Path) -> None:
     ('[{"role": "assistant", "content": "Yo"}]', [(SYSTEM, "Yo")]),
     ([{"from": "human", "value": "Hi"}, {"from": "gpt", "value": "Yo"}], [(USER, "Hi"), (SYSTEM, "Yo")]),
     (["Hi", "Yo"], [(SYSTEM, "Hi"), (USER, "Yo")]), (None, []), ("", []),
-    ([{"role": "user", "content": [{"type": "text", "text": "Hi"}]}], [(USER, "Hi")])])
+    ([{"role": "user", "content": [{"type": "text", "text": "Hi"}]}], [(USER, "Hi")]),
+    ([{"role": "developer", "content": "Be"}, {"role": "user", "content": "Hi"}], [(PROMPT, "Be"), (USER, "Hi")]),
+    ([{"from": "system", "value": "Be"}, {"from": "gpt", "value": "Yo"}], [(PROMPT, "Be"), (SYSTEM, "Yo")]),
+    ([{"role": "user", "content": "Hi"}, {"role": "system", "content": "Yo"}], [(USER, "Hi"), (SYSTEM, "Yo")]),
+    ("System: Be\nUser: Hi\nBot: Yo", [(PROMPT, "Be"), (USER, "Hi"), (SYSTEM, "Yo")]),
+    ("System: Yo\nUser: Hi", [(SYSTEM, "Yo"), (USER, "Hi")])])
 def test_turns_of_a_context(cell: object, turns: list[tuple[str, str]]) -> None:
     assert [(turn.speaker, turn.text) for turn in turns_of(cell)] == turns
 

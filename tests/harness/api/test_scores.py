@@ -65,6 +65,14 @@ def test_speakers_alternate_backwards_from_the_response() -> None:
     assert score("length", [dialogue])["length"] == [2.0], "without names every turn is scored"
 
 
+def test_system_prompts_are_left_out() -> None:
+    prompt, hello = {"role": "system", "content": "Be kind."}, {"role": "user", "content": "Hi"}
+    reply = {"role": "assistant", "content": "Yo"}
+    assert [turn.text for turn in api._item(0, {"context": [prompt, hello], "response": "Yo"}).context] == ["Hi"]
+    assert [turn.text for turn in api._item(0, {"dialogue": [prompt, hello, reply]}).context] == ["Hi", "Yo"]
+    assert len(api._item(0, {"dialogue": [hello, prompt]}).context) == 2
+
+
 def test_invalid_items_are_refused() -> None:
     for part, *items in (
             ("items[0]", "hello"), ("items[1]", TEA, {"contexts": [], "response": "a"}), ("items[0]", {"context": "a"}),
