@@ -2,7 +2,8 @@
 
 Text is UTF-8, UTF-16 with a byte order mark, or else Windows-1252. The separator is the one that gives most rows the
 same number of cells. Title rows above the header and blank lines are skipped; a header of two lines, from merged cells,
-becomes names such as `fluency (Anna)`. Rows can be read repeatedly without being held in memory.
+becomes names such as `fluency (Anna)`. In a workbook, a cell merged over several rows counts in each of them. Rows can
+be read repeatedly without being held in memory.
 """
 
 from __future__ import annotations
@@ -14,8 +15,8 @@ import io
 import itertools
 import json
 import math
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, Literal, TypeAlias, cast
@@ -153,8 +154,36 @@ def _workbook(path: Path) -> Iterator[Row]:
             sheet.reset_dimensions()  # as stored, they may be wrong
             filled = (row for row in sheet.iter_rows(values_only=True) if any(map(_shown, row)))
             if len(list(itertools.islice(filled, 2))) > 1:
-                yield from enumerate(sheet.iter_rows(values_only=True), 1)
+                yield from _unmerged(sheet.iter_rows(values_only=True), _merges(sheet))
                 return
+
+
+def _merges(sheet: Any) -> Mapping[int, Sequence[tuple[int, int]]]:
+    """Return the merged cells by their first row: column (from 0) and last row; openpyxl streams rows without them."""
+    from openpyxl.utils import range_boundaries
+    from openpyxl.xml.functions import iterparse
+
+    merges: dict[int, list[tuple[int, int]]] = defaultdict(list)
+    with sheet._get_source() as xml:
+        for _, element in iterparse(xml):
+            if element.tag.endswith("}mergeCell"):
+                left, top, _, bottom = range_boundaries(element.get("ref"))
+                merges[top].append((left - 1, bottom))
+            element.clear()
+    return merges
+
+
+def _unmerged(rows: Iterable[Sequence[Any]], merges: Mapping[int, Sequence[tuple[int, int]]]) -> Iterator[Row]:
+    """Repeat the value of merged cells in each of their rows, except those that are otherwise blank."""
+    above: dict[int, tuple[Any, int]] = {}
+    for number, row in enumerate(rows, 1):
+        cells = list(row)
+        for column, (value, last) in above.items() if any(map(_shown, row)) else ():
+            if number <= last:
+                cells += [None] * (column + 1 - len(cells))
+                cells[column] = value
+        above |= {column: (cells[column], last) for column, last in merges.get(number, ()) if column < len(cells)}
+        yield number, cells
 
 
 def _bytes(path: Path) -> IO[bytes]:
@@ -285,7 +314,7 @@ def _merged(above: Sequence[str], below: Sequence[str]) -> list[str]:
     for index in range(max(len(above), len(below))):
         top, label = (row[index] if index < len(row) else "" for row in (above, below))
         left = top or (left if label else "")
-        names.append(f"{left} ({label})" if left and label else left or label)
+        names.append(f"{left} ({label})" if left and label not in ("", left) else left or label)
     return names
 
 

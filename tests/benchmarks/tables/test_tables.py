@@ -326,6 +326,21 @@ def test_a_workbook_of_wrong_dimensions_is_read_completely(dimension: str, tmp_p
     assert votes(ratings.of_sheet(sheet.read(tmp_path / "t.xlsx"), {})) == {"fun": [[0], [1], [2], [3], [4]]}
 
 
+def test_merged_cells_of_a_workbook_count_in_each_row(tmp_path: Path) -> None:
+    book = openpyxl.Workbook()
+    rows = book.active
+    for row in (("context", "response", "fun", None, "note"), (None, None, "Anna", "Ben"), ("Hi", "Yo", 1, 2, "x"),
+                (None, "Ya", 3, 4), (None,) * 5, ("Ho", "Ye", 5, 1, "y")):
+        rows.append(row)  # type: ignore[union-attr]
+    for cells in ("A1:A2", "B1:B2", "C1:D1", "E1:E2", "A3:A5", "E3:E4"):
+        rows.merge_cells(cells)  # type: ignore[union-attr]
+    book.save(tmp_path / "t.xlsx")
+    table = ratings.of_sheet(sheet.read(tmp_path / "t.xlsx"), {})
+    assert votes(table) == {"fun": [[1, 2], [3, 4], [5, 1]]}
+    assert [item.context[0].text for item in table.dataset.items] == ["Hi", "Hi", "Ho"]
+    assert table.columns.roles == {"context": "context", "response": "response"}
+
+
 def test_zero_is_a_name_of_raters_and_systems(tmp_path: Path) -> None:
     rows = [{"id": n, "reply": f"Yo {n}", "model": n, "rater": rater, "fun": n} for n in (0, 1) for rater in (0, 1)]
     dataset = read(Case("t.json", json.dumps(rows), {}), tmp_path).dataset
