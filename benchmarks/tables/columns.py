@@ -1,9 +1,9 @@
 """Recognition of the columns of a table of ratings by their names and contents.
 
 A column with a usual name has a role (roles.py). Other columns that hold votes are ratings: a column per quality, or
-several per quality, one for each rater (`rater_anna`, `rater_ben`; `fluency_1`, `fluency_2`; `fluency_anna`). A long
-table names the quality or the rater in a column. All other columns are left out and reported. A card can state the
-columns of each quality instead.
+several per quality, one for each rater (`rater_anna`, `rater_ben`; `fluency_1`, `fluency_2`; `fluency_anna`), unless a
+column names the rater. A long table names the quality in a column. All other columns are left out and reported. A card
+can state the columns of each quality instead.
 """
 
 from __future__ import annotations
@@ -11,17 +11,33 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from benchmarks.dataset import Level
 from benchmarks.errors import BadRecord, nearest
-from benchmarks.tables.names import parsed_names, spelled
-from benchmarks.tables.roles import DISTINCT, LABEL, Profile, role_of, roles_of, stated_columns
+from benchmarks.tables.names import DIMENSIONS, parsed_names, spelled
+from benchmarks.tables.roles import (
+    ANSWERS,
+    DISTINCT,
+    LABEL,
+    MESSAGE,
+    TEXTS,
+    Profile,
+    role_of,
+    roles_of,
+    stated_columns,
+    usual_name,
+)
 from benchmarks.tables.sheet import Sheet
-from benchmarks.tables.votes import MISSING, NAMED, Scale, label, likely_order, scale_of
+from benchmarks.tables.votes import MISSING, NAMED, STRAY, Scale, label, likely_order, scale_of
 
 UNRATED = re.compile(rf"\b({'|'.join(NAMED['unrated'])})\b")
 """Names of numeric columns that do not hold ratings."""
+NO_RATING = "its name does not suggest a rating (if it is one, name every rating with --columns rating=COLUMN)"
+CONSTANT = "the same vote in every row"
+NUMBERED = re.compile(r"(.*[^\W\d_])[\W_]+(\d+)")
+"""A name and number, such as `Answer.fluency.1`."""
 FIRST = "first"
 """Rater of the unnumbered column among numbered ones, as pandas writes repeated names: fun, fun.1, fun.2."""
 LISTED = 12
@@ -94,11 +110,11 @@ def recognise(sheet: Sheet, stated: Mapping[str, str], scales: Sequence[tuple[st
     roles, left_out = roles_of([name for name in sheet.columns if name not in of_card], profiles, columns)
     free = [name for name in sheet.columns
             if name not in {*roles.values(), *left_out, *of_card} and profiles[name].filled]
-    votes, other = _votes([] if qualities else free, profiles, scales, ratings)
+    remarks: list[str] = []
+    votes, other = _votes([] if qualities else free, profiles, scales, ratings, roles.get("annotator", ""), remarks)
     if qualities:
         other = dict.fromkeys(free, "not named in the card")
     _check_scales(sheet.file, free, profiles, scales)
-    remarks: list[str] = []
     if "quality" in roles and "rating" in roles and not of_card & profiles.keys():
         left_out |= {vote.column: "the rating is in " + repr(roles["rating"]) for vote in votes}
         votes = _of_long_table(sheet.file, roles, profiles, scales, qualities)
@@ -110,20 +126,25 @@ def recognise(sheet: Sheet, stated: Mapping[str, str], scales: Sequence[tuple[st
                 votes.insert(0, Votes(column, column, scale))
             else:
                 other[column] = "text without a role"
-        votes += _of_card(sheet.file, profiles, qualities)
+        votes += _of_card(sheet.file, profiles, qualities, roles.get("annotator", ""))
+    answers = [name for name in other if ANSWERS.search(spelled(name)) and not qualities]
+    _check_objects(sheet.file, profiles, [roles[role] for role in TEXTS if role in roles.keys() - columns.keys()],
+                   [*ratings, *columns.get("rating", ()), *answers])
+    _check_pairs(sheet.file, {} if "response" in roles or "dialogue" in columns else other)
     if "response" not in roles and "dialogue" not in roles:
         _by_content(sheet, roles, other, profiles, remarks)
     if ratings and "quality" not in roles:
         other |= {vote.column: "not stated as a rating" for vote in votes if vote.column not in ratings}
         votes = [vote for vote in votes if vote.column in ratings]
     if not votes and not qualities:
-        labels = "".join(f"; {name!r} holds {why}" for name, why in other.items() if "--scale" in why)
+        labels = "".join(f"; {name!r} holds {why}" for name, why in other.items()
+                         if "--scale" in why or CONSTANT in why)
         raise BadRecord(sheet.file, None, "", f"no column holds ratings; the columns are {listed(sheet.columns)}"
                                               f"{labels}. Name one with --columns rating=COLUMN")
     _check_used(sheet.file, votes, scales)
     left_out |= {name: why for name, why in other.items() if name not in roles.values()}
     context = next((name for name in stated if name != "context" and role_of(name) == "context"), roles.get("context"))
-    single = spelled(context or "") in NAMED["single"]
+    single = usual_name(context or "") in NAMED["single"]
     return Recognised(roles, tuple(votes), single, bool(qualities), left_out, tuple(remarks))
 
 
@@ -140,7 +161,30 @@ def _of_long_table(file: str, roles: Mapping[str, str], profiles: Mapping[str, P
             for quality in qualities or named]
 
 
-def _of_card(file: str, profiles: Mapping[str, Profile], qualities: Mapping[str, StatedQuality]) -> Iterator[Votes]:
+def _check_objects(file: str, profiles: Mapping[str, Profile], texts: Iterable[str], votes: Iterable[str]) -> None:
+    """Raise BadRecord for columns in which all cells are objects or lists of objects, except for messages."""
+    for name in texts:
+        if (found := profiles[name].objects) and not found & MESSAGE:
+            raise BadRecord(file, None, name, f"holds objects ({listed(sorted(found))}); write the text in a column of "
+                                              "its own, or state the column with --columns to read it as it is")
+    for name in votes:
+        if found := profiles[name].objects:
+            raise BadRecord(file, None, name, f"holds objects ({listed(sorted(found))}); write a row per vote, with a "
+                                              "column for the rater and one per quality (in Label Studio: JSON-MIN or "
+                                              "CSV), or leave the column out with --columns ignore=COLUMN")
+
+
+def _check_pairs(file: str, texts: Iterable[str]) -> None:
+    """Raise BadRecord if there are two responses in a row, such as `response_a` and `response_b`."""
+    pair = [name for name in texts if (matched := re.fullmatch("(chosen|rejected)|(.+) [ab12]", spelled(name)))
+            and (matched[1] or role_of(matched[2]) in ("response", "dialogue"))]
+    if len(pair) > 1:
+        raise BadRecord(file, None, "", f"holds several responses in a row ({listed(pair)}); write a row per response, "
+                                        "with its rating, or name the only rated one with --columns response=COLUMN")
+
+
+def _of_card(file: str, profiles: Mapping[str, Profile], qualities: Mapping[str, StatedQuality],
+             annotator: str) -> Iterator[Votes]:
     """Yield the columns of votes that a card states; a quality without stated columns may have no votes."""
     parsed = parsed_names(column for stated in qualities.values() for column in stated.columns)
     for quality, stated in qualities.items():
@@ -148,7 +192,10 @@ def _of_card(file: str, profiles: Mapping[str, Profile], qualities: Mapping[str,
         if missing := next((column for column in columns if column not in profiles), None):
             raise BadRecord(file, None, missing, f"is missing, but the card states it for {quality!r}; "
                                                  f"{nearest(missing, profiles)}")
-        raters = [rater if certain or (rater and len(columns) > 1) else ""
+        if annotator and len(columns) > 1:
+            raise BadRecord(file, None, annotator, f"names raters, as do the columns of {quality!r} in the card; to "
+                                                   f'omit it: columns = {{ignore = "{annotator}"}}')
+        raters = [rater if (certain and not annotator) or (rater and len(columns) > 1) else ""
                   for _, rater, certain in map(parsed.__getitem__, columns)]
         if len(columns) > 1:
             raters = [rater or FIRST for rater in raters]
@@ -176,10 +223,11 @@ def _check_used(file: str, votes: Iterable[Votes], scales: Sequence[tuple[str, .
 
 
 def _votes(columns: Sequence[str], profiles: Mapping[str, Profile], scales: Sequence[tuple[str, ...]],
-           stated: Sequence[str]) -> tuple[list[Votes], dict[str, str]]:
+           stated: Sequence[str], annotator: str, remarks: list[str]) -> tuple[list[Votes], dict[str, str]]:
     """Return the columns of votes among those without a role, and the reasons for ignoring the others.
 
-    `stated` columns are taken to hold votes; any other cell in them is refused later, with its line.
+    `stated` columns are taken to hold votes; any other cell in them is refused later, with its line. If a column names
+    the `annotator`, others do not.
     """
     scale_of_column: dict[str, Scale] = {}
     other: dict[str, str] = {}
@@ -187,16 +235,38 @@ def _votes(columns: Sequence[str], profiles: Mapping[str, Profile], scales: Sequ
         profile = profiles[name]
         scale = scale_of(profile.values, scales) or (Scale() if name in stated else None)
         if scale is None:
-            few = (len(profile.values) <= min(10, profile.filled / 2) and not UNRATED.search(spelled(name))
+            few = (len(profile.values) <= min(10, profile.filled / 2) and not _unrated(name)
                    and all(len(value) <= LABEL for value in profile.values))
             other[name] = _unordered(profile.values) if few and len(profile.values) > 1 else "text without a role"
-        elif name not in stated and UNRATED.search(spelled(name)):
-            other[name] = "its name does not suggest a rating"
+        elif name not in stated and _unrated(name):
+            other[name] = NO_RATING
         elif len(profile.values) > DISTINCT:
             other[name] = f"more than {DISTINCT} distinct values"
         else:
             scale_of_column[name] = scale
-    return list(_grouped(scale_of_column)), other
+    votes = list(_grouped(scale_of_column))
+    if annotator and (of_raters := [vote.column for vote in votes if vote.rater]):
+        votes = [replace(vote, quality=_last(vote.column), rater="") if vote.rater else vote for vote in votes]
+        remarks.append(f"{annotator!r} names the raters, so each of {listed(of_raters)} is a quality (--columns ignore="
+                       f"{annotator} makes them raters)")
+    values: dict[str, set[str]] = {}
+    for vote in votes:
+        values.setdefault(vote.quality, set()).update(set(map(label, profiles[vote.column].values)) - MISSING)
+    other |= {vote.column: CONSTANT for vote in votes if len(values[vote.quality]) < 2 and vote.column not in stated
+              and spelled(vote.quality) not in DIMENSIONS}
+    return [vote for vote in votes if vote.column not in other], other
+
+
+def _unrated(name: str) -> bool:
+    """Return True for `turn` and `What is your age?`, False for `Is the last turn natural?`."""
+    asks = "?" in name and not re.search(r"\byour?\b", spelled(name))
+    return bool(UNRATED.search(spelled(name))) and not asks
+
+
+def _last(column: str) -> str:
+    """Return the part of `ratings.fun` that names the quality."""
+    last = column.rpartition(".")[2]
+    return last if last and not last.isdigit() else column
 
 
 def _unordered(values: Iterable[str]) -> str:
@@ -214,18 +284,18 @@ def _grouped(scales: Mapping[str, Scale]) -> Iterable[Votes]:
     raters = {rater for quality, rater, certain in parsed.values() if certain or (rater and columns_of[quality] > 1)}
     for column, scale in scales.items():
         quality, rater, _ = parsed[column]
-        last = column.rpartition(".")[2]
         if rater in raters or columns_of[quality] > 1:
             yield Votes(column, quality, scale, rater or FIRST)
         else:
-            yield Votes(column, last if last and not last.isdigit() else column, scale)
+            yield Votes(column, _last(column), scale)
 
 
 def _by_content(sheet: Sheet, roles: dict[str, str], other: Mapping[str, str], profiles: Mapping[str, Profile],
                 remarks: list[str]) -> None:
     """Take the last column of long texts as the response, and the one before it as the context."""
     texts = [name for name in sheet.columns if other.get(name) == "text without a role"
-             and profiles[name].length / profiles[name].filled >= TEXT]
+             and profiles[name].length / profiles[name].filled >= TEXT
+             and (profiles[name].objects & MESSAGE or not profiles[name].objects)]
     if not texts:
         raise BadRecord(sheet.file, None, "", f"no column holds responses; the columns are {listed(sheet.columns)}. "
                                               "Name one with --columns response=COLUMN (or dialogue=COLUMN), or on a "
@@ -234,6 +304,42 @@ def _by_content(sheet: Sheet, roles: dict[str, str], other: Mapping[str, str], p
     if "context" not in roles and len(texts) > 1:
         roles["context"] = texts[-2]
     remarks.append(f"no column has a usual name for the response; {texts[-1]!r} is used, the last column of long texts")
+
+
+def joined_choices(sheet: Sheet, kept: Iterable[str]) -> Sheet:
+    """Join columns such as `fluency.1` to `fluency.5`, of which each row chooses one, into a column of its number.
+
+    The chosen one holds true or its number. At most `STRAY` of the rows may choose none. `kept` columns are not joined.
+    """
+    groups: dict[str, dict[int, str]] = {}
+    for index, name in enumerate(sheet.columns):
+        if (matched := NUMBERED.fullmatch(name)) and name not in kept and matched[1] not in sheet.columns:
+            groups.setdefault(matched[1], {})[index] = matched[2]
+    groups = {name: numbers for name, numbers in groups.items() if len(numbers) > 1}
+    counts: Counter[tuple[str, bool]] = Counter()
+    for _, row in sheet.rows() if groups else ():
+        choices = {name: _choice(row, numbers) for name, numbers in groups.items()}
+        counts.update((name, bool(choice)) for name, choice in choices.items())
+        if not (groups := {name: numbers for name, numbers in groups.items() if choices[name] is not None}):
+            break
+    joined = {min(numbers): name for name, numbers in groups.items()
+              if counts[name, False] <= STRAY * (counts[name, False] + counts[name, True])}
+    left = [index for index in range(len(sheet.columns))
+            if index in joined or not any(index in groups[name] for name in joined.values())]
+    return sheet if not joined else replace(
+        sheet, columns=tuple(joined.get(index, sheet.columns[index]) for index in left),
+        rows=lambda: ((number, [_choice(row, groups[joined[index]]) if index in joined else row[index]
+                                for index in left]) for number, row in sheet.rows()),
+        remarks=(*sheet.remarks, *(f"the columns {name} 1, 2, ... are choices; {name!r} is the number of the "
+                                    "chosen one" for name in joined.values())))
+
+
+def _choice(row: Sequence[Any], numbers: Mapping[int, str]) -> str | None:
+    """Return the number of the only column that is chosen, "" if none is, and None if the cells are no choice."""
+    cells = {number: label("" if row[index] is None else row[index]) for index, number in numbers.items()}
+    chosen = [number for number, cell in cells.items() if cell in ("true", number)]
+    unchosen = [cell for cell in cells.values() if cell == "false" or cell in MISSING]
+    return "".join(chosen) if len(chosen) < 2 and len(chosen) + len(unchosen) == len(cells) else None
 
 
 def listed(names: Sequence[str]) -> str:

@@ -24,8 +24,8 @@ def spelled(column: str) -> str:
 
 
 def words(column: str) -> list[str]:
-    """Return the lower-case words of a name; `ModelName`, `model_name` and `model.name` have the same words."""
-    return re.sub(r"[_.:-]", " ", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", column).casefold()).split()
+    """Return the lower-case words of a name; `HITId`, `hit_id` and `hit.id` have the same words."""
+    return re.sub(r"[_.:-]", " ", re.sub(r"(?=[A-Z][a-z])|(?<=[a-z])(?=[A-Z])", " ", column).casefold()).split()
 
 
 def dimensions(qualities: Sequence[str], dataset: str) -> list[str]:

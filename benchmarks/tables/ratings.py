@@ -22,7 +22,7 @@ from benchmarks.dataset import (
     is_language,
 )
 from benchmarks.errors import BadRecord, plural, raise_if_any
-from benchmarks.tables.columns import Recognised, StatedQuality, recognise
+from benchmarks.tables.columns import Recognised, StatedQuality, joined_choices, recognise
 from benchmarks.tables.names import dimensions
 from benchmarks.tables.report import outliers, report
 from benchmarks.tables.sheet import Sheet
@@ -77,6 +77,8 @@ def of_sheet(sheet: Sheet, stated: Mapping[str, str], scales: Sequence[tuple[str
 
     Raise BadRecord with line, column and remedy.
     """
+    named = {*"+".join(stated.values()).split("+")}.union(*(quality.columns for quality in (qualities or {}).values()))
+    sheet = joined_choices(sheet, named)
     columns = recognise(sheet, stated, scales, qualities)
     read = _Items()
     problems: list[BadRecord] = []

@@ -42,7 +42,7 @@ def report(sheet: Sheet, columns: Recognised, dataset: Dataset, remarks: Sequenc
     if single:
         yield f"  {single}: reliability cannot be estimated"
     for alike in [names] if single else _named_alike(names):
-        if len(alike) > 1:
+        if len(alike) > 1 and "annotator" not in columns.roles:
             few = ", ".join((*alike[:3], *(["..."] if len(alike) > 3 else [])))
             yield f"  if {few} are raters of one quality, name the columns {_as_raters(alike)}, ..."
     first = dataset.items[0]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,8 +11,13 @@ from typing import Any
 from benchmarks.errors import BadRecord, nearest
 from benchmarks.tables.names import NAMES, spelled
 from benchmarks.tables.sheet import Sheet
-from benchmarks.tables.votes import elements, scale_of
+from benchmarks.tables.votes import NAMED, elements, fields, scale_of
 
+ANSWERS = re.compile(rf"\b({'|'.join(NAMED['answers'])})\b")
+"""Names of columns or objects in which raters answer."""
+TEXTS = ("response", "context", "dialogue", "reference", "fact")
+MESSAGE = frozenset(("content", "role", "text", "value"))
+"""Fields of a message or passage."""
 STATED = "as stated"
 """Reason for leaving out a column that the user told to ignore."""
 DISTINCT = 101
@@ -22,12 +28,22 @@ LABEL = 40
 
 @dataclass(slots=True)
 class Profile:
-    """Statistics of a column: distinct values (at most `DISTINCT` + 1), filled cells, total length, lists of turns."""
+    """Statistics of a column: distinct values (at most `DISTINCT` + 1), filled cells, total length, lists of turns.
+
+    `fields` are those of values that are objects, `plain` the number of other values.
+    """
 
     values: Counter[str] = field(default_factory=Counter)
     filled: int = 0
     length: int = 0
     turns: int = 0
+    fields: set[str] = field(default_factory=set)
+    plain: int = 0
+
+    @property
+    def objects(self) -> set[str]:
+        """The names of the fields if all values are objects."""
+        return set() if self.plain else self.fields
 
     def add(self, cell: Any) -> None:
         """Add a cell; if it lists several votes, count each."""
@@ -37,6 +53,8 @@ class Profile:
         self.length += len(str(cell))
         self.turns += isinstance(cell, list)
         for value in elements(cell):
+            self.fields.update(found := fields(value))
+            self.plain += not found
             text = str(value).strip()
             if len(self.values) <= DISTINCT or text in self.values:
                 self.values[text] += 1
@@ -63,18 +81,34 @@ def role_of(name: str) -> str | None:
         (role for role, names in NAMES.items() if spelled(name) in names), None)
 
 
+def usual_name(column: str) -> str:
+    """Return the name by which a column's role is looked up.
+
+    `Input.response` is a `response`, `gold.answer` is `gold`, `What is your worker ID?` a `worker id`; an object of
+    answers has no roles.
+    """
+    full, (prefix, _, last) = spelled(column), column.rpartition(".")
+    end = " ".join(full.rstrip(" ?:").split()[-2:])
+    if end in NAMES["annotator"]:
+        return end
+    answers = ANSWERS.search(spelled(prefix)) or role_of(spelled(last)) in ("quality", "rating")
+    if not prefix or answers or role_of(full):
+        return full
+    return spelled(prefix if spelled(prefix) in NAMES["reference"] else last)
+
+
 def roles_of(columns: Sequence[str], profiles: Mapping[str, Profile], stated: Mapping[str, tuple[str, ...]],
            ) -> tuple[dict[str, str], dict[str, str]]:
     """Return the column of each role, and the ignored columns whose names match a role that another column has."""
     ignored = stated.get("ignore", ())
     roles = {role: column for role, (column, *_) in stated.items() if role != "ignore"}
     left_out = {name: STATED for name in columns if name in ignored}
-    spelling = {column: spelled(column) for column in columns}
+    spelling = {column: usual_name(column) for column in columns}
     for role, names in NAMES.items():
         candidates = sorted((column for column in columns if spelling[column] in names and profiles[column].filled
                              and column not in (*roles.values(), *ignored)),
-                            key=lambda column: names.index(spelling[column]))
-        candidates = [column for column in candidates if _fits(role, profiles[column])]
+                            key=lambda column: (spelling[column] != spelled(column), names.index(spelling[column])))
+        candidates = [column for column in candidates if _fits(role, spelling[column], profiles[column])]
         if candidates and role not in roles:
             roles[role] = candidates[0]
             left_out |= {column: f"{roles[role]!r} is used as {role}" for column in candidates[1:]
@@ -89,8 +123,14 @@ def roles_of(columns: Sequence[str], profiles: Mapping[str, Profile], stated: Ma
     return roles, left_out
 
 
-def _fits(role: str, profile: Profile) -> bool:
-    """Return False for a column named like a text that holds votes, such as `answer` with values 1 to 5."""
-    if role in ("response", "context", "dialogue", "reference", "fact"):
+def _fits(role: str, name: str, profile: Profile) -> bool:
+    """Return False for a column named like a text that holds votes, such as `answer` with values 1 to 5.
+
+    A column `user` of single words that recur names raters; otherwise it holds messages.
+    """
+    if name in NAMES["context"] and name in NAMES["annotator"]:
+        one_word = not any(re.search(r"\s", value) for value in profile.values)
+        return (one_word and len(profile.values) < profile.filled) == (role == "annotator")
+    if role in TEXTS:
         return scale_of(profile.values) is None or profile.length / profile.filled > LABEL
     return role != "quality" or len(profile.values) <= DISTINCT

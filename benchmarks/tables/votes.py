@@ -24,7 +24,8 @@ from benchmarks.formats.official import LARGEST
 NAMED: dict[str, Any] = tomllib.loads((files(__package__) / "names.toml").read_text(encoding="utf-8"))
 """Usual names of columns and speakers, and known labels."""
 MISSING = frozenset(NAMED["missing"])
-NUMBER = re.compile(r"\(?\s*([+-]?\d+(?:[.,]\d+)?(?:e[+-]?\d+)?)\s*(?:/\s*\d+|%)?\s*\)?(?:\s*[-–:=.(]?\s*[^\W\d_].*)?",
+NUMBER = re.compile(r"\(?\s*([+-]?\d+(?:[.,]\d+)?(?:e[+-]?\d+)?)\s*(?:/\s*\d+|%)?\s*\)?"
+                    r"(?:(?:\s*[-–:=.(]\s*|\s+)[^\W\d_].*|[^\W\d_]+(?:\W.*)?)?",
                     re.IGNORECASE | re.DOTALL)
 DATE = re.compile(rf"\d{{1,2}}[\s./-]+({'|'.join(NAMED['months'])})\.?([\s./-]+\d+)?")
 """A date that a spreadsheet has made from a fraction."""
@@ -66,11 +67,24 @@ class Scale:
 
 
 def elements(cell: Any) -> Sequence[Any]:
-    """Return the elements of a cell that is a list, or a list in JSON; else the cell alone."""
+    """Return the elements of a cell that is a list, or a list in JSON; else the cell alone.
+
+    Label Studio writes a rating as `[{"rating": 4}]`.
+    """
     if isinstance(cell, str) and cell.lstrip()[:1] == "[":
         with contextlib.suppress(ValueError):
             cell = json.loads(cell)
-    return cell if isinstance(cell, list) else (cell,)
+    if not isinstance(cell, list):
+        return (cell,)
+    return [part["rating"] if isinstance(part, dict) and part.keys() == {"rating"} else part for part in cell]
+
+
+def fields(value: Any) -> Iterable[str]:
+    """Return the names of the fields of an object, or of an object in JSON; else none."""
+    if isinstance(value, str) and value.lstrip()[:1] == "{":
+        with contextlib.suppress(ValueError):
+            value = json.loads(value)
+    return value if isinstance(value, dict) else ()
 
 
 def label(cell: Any) -> str:

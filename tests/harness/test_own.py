@@ -209,6 +209,8 @@ BAD_FILES = (
     ("csv", f"{HEAD}quality,rating\n1,a,b,fitt,1\n", "", "'fitt' is not a quality of the card"),
     ("csv", f"{HEAD}f,r0,r2\n1,a,b,1,1,1\n", RATERS.replace('{item = "id", context = "history"}', "{}"),
      "tea.csv: field 'r1': is missing, but the card states it for 'overall'; did you mean"),
+    ("csv", "id,history,response,worker_id,f,r0,r1\n1,a,b,w,1,1,1\n", RATERS,
+     """names raters, as do the columns of 'overall' in the card; to omit it: columns = {ignore = "worker_id"}"""),
     ("json", '[{"item": "1", "response": "a", "safe": true}]', CARD.replace(
         BOTH, 'qualities = [{name = "safe", scale = "yes < no"}]\n'), "field 'safe': 'true' is not one of yes < no"),
     ("csv", f"{HEAD}total\n1,a,b,1\n", "", "has no votes on 'overall'"),

@@ -198,6 +198,47 @@ CASES = {
     "a rating called quality, and comments of one word": Case(
         "t.csv", lines("question,answer,quality,comments", "Hi,Yo,1,ok", "Ho,Ye,2,good", "Ha,Ya,3,ok", "Hu,Yu,1,ok"),
         {"quality": [[1], [2], [3], [1]]}, report=("left out   comments",)),
+    "numbered columns beside a column of raters": Case(
+        "t.csv", lines("id,response,worker_id,fun_1,fun_2", "1,Yo,ann,3,5", "1,Yo,bob,5,4", "2,Ye,cy,2,1"),
+        {"fun_1": [[3, 5], [2]], "fun_2": [[5, 4], [1]]}, report=("3 raters", "--columns ignore=worker_id makes them")),
+    "radio buttons of Mechanical Turk": Case(
+        "t.csv", lines("HITId,MaxAssignments,WorkerId,Input.response,Input.context,Input.model,Answer.fun.1,"
+                       "Answer.fun.2,Answer.fun.3,Answer.comment", "309D6,3,A,Yo,Hi,m,false,true,false,I think so",
+                       "309D6,3,B,Yo,Hi,m,false,false,true,", "3H00,3,A,Ye,Ho,n,true,false,false,"),
+        {"fun": [[2, 3], [1]]}, {"response": "Input.response", "context": "Input.context", "system": "Input.model"},
+        ("2 items, 3 votes, 2 raters", "'Answer.fun' is the number of the chosen one")),
+    "a number in the column of each choice": Case(
+        "t.tsv", lines("user\tid\treply\tfun:::scale_1\tfun:::scale_2", "ann\ti\tYo\t\t2", "bob\ti\tYo\t1\t",
+                       "ann\tj\tYe\t1\t"), {"fun:::scale": [[2, 1], [1]]}, {"annotator": "user"}, ("2 raters",)),
+    "yes and no by numbered raters": Case(
+        "t.csv", lines("reply,safe_1,safe_2", "Yo,true,false", "Ye,true,true", "Ya,false,false"),
+        {"safe": [[1, 0], [1, 1], [0, 0]]}),
+    "texts and references in nested objects": Case(
+        "t.json", json.dumps([{"inputs": {"question": "Hi"}, "reference_outputs": {"answer": "Ya"},
+                               "outputs": {"answer": f"Yo {n}"}, "ratings": {"knowledge": n, "model": 3 - n}}
+                              for n in (1, 2)]),
+        {"knowledge": [[1], [2]], "model": [[2], [1]]},
+        {"context": "inputs.question", "response": "outputs.answer", "reference": "reference_outputs.answer"}),
+    "objects of a single rating": Case(
+        "t.csv", lines("response,fun", '"Yo","[{""rating"": 4}]"', '"Ye","[{""rating"": 2}]"'), {"fun": [[4], [2]]}),
+    "responses in JSON": Case("t.csv", lines("response,fun", '"{""a"": 1}",1', "Ye,2"), {"fun": [[1], [2]]}),
+    "messages called user": Case(
+        "t.csv", lines("user,reply,fun", "Hi,Yo,1", "Is it you?,Ye,2", "Hi,Ya,3"), {"fun": [[1], [2], [3]]},
+        {"context": "user"}),
+    "columns of one value": Case(
+        "t.csv", lines("reply,project,rater_1,rater_2", "Yo,7,5,3", "Ye,7,5,4"), {"rating": [[5, 3], [5, 4]]},
+        report=("left out   project: the same vote in every row",)),
+    "codes that begin with a digit": Case(
+        "t.csv", lines("reply,key,fun", "Yo,309D6X,4good", "Ye,4H1,2 - bad"), {"fun": [[4], [2]]}),
+    "questions with words for measurements": Case(
+        "t.csv", lines("response,Is the last turn natural?,Has it the right number of words?,What is your age?,turn",
+                       "Yo,1,2,30,1", "Ye,2,1,40,2"),
+        {"Is the last turn natural?": [[1], [2]], "Has it the right number of words?": [[2], [1]]},
+        report=("left out   What is your age?, turn: its name does not suggest a rating", "--columns rating=COLUMN")),
+    "a question for the raters' ids": Case(
+        "t.csv", lines("response,What is your Prolific ID?,Progress,fun", "Yo,5f0abc,100,1", "Yo,5f1abc,90,3",
+                       "Ye,5f0abc,80,2"),
+        {"fun": [[1, 3], [2]]}, {"annotator": "What is your Prolific ID?"}, ("2 raters",)),
     "true and false": Case("t.jsonl", lines(*(json.dumps({"reply": f"Yo {n}", "safe": bool(n % 2)}) for n in range(4))),
                            {"safe": [[0], [1], [0], [1]]}),
     "true and false turned by the user": Case(
@@ -261,6 +302,22 @@ REFUSED = {
     "no ratings": (Case("t.csv", lines("context,response", "Hi,Yo", "Ho,Ye"), {}),
                    ["context, response", "--columns rating"]),
     "no responses": (Case("t.csv", lines("a,fun", "1,2", "2,1"), {}), ["a, fun", "--columns response=COLUMN"]),
+    "votes in nested objects": (
+        Case("t.json", json.dumps([{"data": {"response": f"Yo {n}"}, "annotations": [{"id": n, "result": n}], "of": n}
+                                   for n in (1, 2)]), {}),
+        ["annotations", "objects (id, result)", "JSON-MIN", "--columns ignore=COLUMN"]),
+    "votes in objects that are stated": (
+        Case("t.json", json.dumps([{"reply": f"Yo {n}", "fun": [{"value": n, "user": "a"}]} for n in (1, 2)]), {},
+             columns={"rating": "fun"}), ["fun", "objects (user, value)", "a row per vote"]),
+    "texts in objects": (
+        Case("t.csv", lines("outputs,fun", '"{""answer"": ""Yo""}",1', '"{""answer"": ""Ye""}",2'), {}),
+        ["outputs", "objects (answer)", "column of its own"]),
+    "pairs of responses": (
+        Case("t.json", json.dumps([{"model_a": "x", "anony": n, "conversation_a": [{"role": "user", "content": "Hi"}],
+                                    "conversation_b": [{"role": "user", "content": "Hi"}]} for n in (1, 2)]), {}),
+        ["conversation_a, conversation_b", "a row per response", "--columns response=COLUMN"]),
+    "only constants": (Case("t.csv", lines("response,project", "Yo,1", "Ye,1"), {}),
+                       ["'project' holds the same vote in every row", "--columns rating=COLUMN"]),
     "labels without an order": (Case("t.csv", lines("response,verdict", "Yo,A", "Ye,B", "Ya,A", "Yi,B"), {}),
                                 ["verdict", "unknown order", '--scale "A < B"']),
     "labels of two known scales": (
