@@ -72,6 +72,7 @@ class Answer:
     `without` maps each dataset to the column that leads without it; it is empty if there is only one dataset.
     """
 
+    choice: Choice
     best: Column
     following: Column | None
     lead: Lead | None
@@ -124,7 +125,7 @@ def _answers(index: Index, pool: Pool, question: Question) -> dict[Choice, Answe
         candidates = [column for column in question.columns if allowed(index, column, choice)]
         candidates.sort(key=lambda column: column != best)  # the first of equal columns leads
         answers[choice] = Answer(
-            best, others[0] if others else None, leads.get((best, others[0])) if others else None,
+            choice, best, others[0] if others else None, leads.get((best, others[0])) if others else None,
             {name: max(candidates, key=lambda column: round(columns.get(column, -math.inf), 9))
              for name, columns in means.items() if best in columns})
     return answers

@@ -15,7 +15,7 @@ from harness.statistics.power import shows
 from leaderboard.model.boards import above_zero, half_width, plus_minus
 from leaderboard.model.cost import cost_of, size
 from leaderboard.model.index import Column, Index, Target, plural
-from leaderboard.model.questions import DEFAULT_CHOICE, SIZES, Answer, Choice, Question, answers
+from leaderboard.model.questions import DEFAULT_CHOICE, SIZES, Answer, Choice, Question, allowed, answers
 
 SYSTEMS = {"as published": "the paper's own method", "same method, smaller model": "our smaller version of {}",
            "another method": "our own small substitute for {}, not the paper's method", "baseline": "a baseline",
@@ -96,16 +96,19 @@ def unbeaten(index: Index, question: Question, answer: Answer) -> str:
     """State that the best column is tied with a control, which costs next to nothing; "" if it is not."""
     if is_control(index, answer.best) or not agrees(question, answer.best):
         return ""
-    tied = {name for among in ("unfitted", "all") for row in firmness_of(index, question, answer, among)
-            for name in row.tied}
+    tied = {name for among in ("unfitted", "all") for row in index.firmness[question.name, question.rule, among]
+            if (row.metric, row.column) == answer.best for name in row.tied}
     control = next((index.labels[column] for column in question.ranked
                     if is_control(index, column) and index.labels[column] in tied), "")
     return f"not shown to beat {control}" if control else ""
 
 
-def firmness_of(index: Index, question: Question, answer: Answer, among: str = "unfitted") -> Sequence[Firmness]:
-    """Return the firmness of an answer among metrics not fitted on ratings, or among "all"; empty if unknown."""
-    return [row for row in index.firmness[question.name, question.rule, among]
+def firmness_of(index: Index, question: Question, answer: Answer) -> Sequence[Firmness]:
+    """Return the firmness of an answer among the metrics that its choice allows; empty if unknown."""
+    ratings, size = answer.choice
+    if math.isfinite(size):  # the firmness is over metrics of any size
+        return []
+    return [row for row in index.firmness[question.name, question.rule, "all" if ratings else "unfitted"]
             if (row.metric, row.column) == answer.best]
 
 
@@ -120,7 +123,7 @@ def evidence(index: Index, question: Question, answer: Answer) -> str:
     constant = len(index.warnings.keys() & set(question.targets))
     warning = (f" On {constant} of the {plural(len(question.targets), 'quality', 'qualities')} behind this answer, "
                "nearly all votes are equal." if 2 * constant >= len(question.targets) else "")
-    replaces = _replacement(index, question, answer.best)
+    replaces = _replacement(index, question, answer)
     return f"{score_and_lead(index, question, answer)}.{firm_lead}{warning}{replaces}{cost}"
 
 
@@ -130,17 +133,17 @@ def score_and_lead(index: Index, question: Question, answer: Answer) -> str:
     return f"{score(question, answer.best)}{tested}"
 
 
-def _replacement(index: Index, question: Question, column: Column) -> str:
+def _replacement(index: Index, question: Question, answer: Answer) -> str:
     """State where a column may replace a rater, and the worth of a rating with its scores; "" if neither is known."""
-    rows = [row for target in question.targets if (row := index.decisions.get((*target, *column)))
-            and not index.is_fitted(column, target[0])]
+    rows = [row for target in question.targets if (row := index.decisions.get((*target, *answer.best)))
+            and not index.is_fitted(answer.best, target[0])]
     text = ""
     if tested := [row for row in rows if math.isfinite(row.rho)]:
         passed = sum(row.replaces for row in tested)
         where = "the one quality" if len(tested) == 1 else f"{passed or 'any'} of {len(tested)} qualities"
         verb = "may replace" if passed else "does not pass as a replacement for"
         text = f" It {verb} a rater on {where} with several votes (ε = {tested[0].epsilon:g})"
-        other, targets = _other_replacement(index, question, column)
+        other, targets = _other_replacement(index, question, answer)
         if len(targets) > passed:
             on = str(len(targets)) if targets[2:] else " and ".join(
                 name if question.datasets == 1 else f"{name} of {dataset}" for dataset, name in targets)
@@ -153,12 +156,12 @@ def _replacement(index: Index, question: Question, column: Column) -> str:
     return text
 
 
-def _other_replacement(index: Index, question: Question, column: Column) -> tuple[Column, list[Target]]:
-    """Return the other column, not fitted on ratings, that replaces a rater on the most targets, with these targets."""
-    passed: dict[Column, list[Target]] = {column: []}
+def _other_replacement(index: Index, question: Question, answer: Answer) -> tuple[Column, list[Target]]:
+    """Return the other allowed and unfitted column that replaces a rater on the most targets, with these targets."""
+    passed: dict[Column, list[Target]] = {answer.best: []}
     for target in question.targets:
         for other in index.replacing[target]:
-            if other != column:
+            if other != answer.best and allowed(index, other, answer.choice):
                 passed.setdefault(other, []).append(target)
     return max(passed.items(), key=lambda entry: (len(entry[1]), entry[0]))
 

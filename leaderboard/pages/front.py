@@ -91,8 +91,7 @@ def _answers(index: Index, all_questions: Sequence[Question]) -> Table:
         if not sentences.agrees(question, answer.best):
             highest = f"highest: {index.labels[answer.best]}"
             return Cell("none", small=f"{sentences.no_metric(question)} agrees with people; {highest}"), score, ""
-        tied = next((row.tied for row in sentences.firmness_of(
-            index, question, answer, "all" if choice[0] else "unfitted")), ())
+        tied = next((row.tied for row in sentences.firmness_of(index, question, answer)), ())
         lead = "not tested" if answer.lead is None or answer.following is None else (
             f"{answer.lead.state} over {index.labels[answer.following]}")
         control = sentences.is_control(index, answer.best)

@@ -67,6 +67,18 @@ def test_the_answer_says_where_a_rater_is_replaced_and_the_worth(results: Result
         assert part in evidence(make_index(replace(made, decisions=[*rows, *others])), question, answer)
 
 
+def test_metrics_above_the_limit_are_not_named_as_replacements(results: Results) -> None:
+    question = default(questions(results))
+    assert question is not None
+    made = replace(altered(results, "length", models=("large",), parameters=40_000_000), decisions=[
+        decision(target, name, 1.2, metric=metric, replaces=metric == "length")
+        for target in question.targets for metric, name in (("bleu", "bleu1"), ("length", "length"))])
+    for size, named in ((math.inf, True), (30e6, False)):
+        answer = answers(made)[question.name, (False, size)]
+        assert answer.best == ("bleu", "bleu1")
+        assert ("; length does" in evidence(make_index(made), question, answer)) == named
+
+
 def test_missing_references_are_the_cause_of_missing_values(results: Results) -> None:
     spearman = next(row for row in results.correlations if row.statistic == "spearman")
     row = replace(spearman, value=math.nan, n=0, note="0 rows have both a rating and a score")

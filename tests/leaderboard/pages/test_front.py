@@ -66,6 +66,20 @@ def test_page_and_terminal_say_how_firm_a_lead_is(results: Results) -> None:
     assert "Another metric would lead" not in str(front.build(results))
 
 
+def test_firmness_is_that_among_the_metrics_of_the_choice(results: Results) -> None:
+    question = default(questions(results))
+    assert question is not None
+    best = answers(results)[question.name, DEFAULT_CHOICE].best
+    index = make_index(replace(results, firmness=[
+        Firmness(question.name, "real", question.rule, "spearman", among, *best, "contexts", removed, 90, "x", (), ())
+        for among, removed in (("all", 7), ("unfitted", 12))]))
+    for choice, part in (((False, math.inf), "without 12 of 90"), ((True, math.inf), "without 7 of 90"),
+                         ((False, 30e6), ""), ((True, 30e6), "")):
+        text = evidence(index, question, answers(results)[question.name, choice])
+        assert part in text
+        assert ("Another metric would lead" in text) == bool(part)
+
+
 def test_rater_noise_is_stated_with_the_targets_on_which_it_is_known(results: Results) -> None:
     known = replace(results, reliability=[Reliability(*CELLS[number], "split-half", 0.25, 90) for number in (0, 2, 4)])
     texts = {question.title: rater_agreement(question) for question in questions(known)}
