@@ -42,10 +42,15 @@ def agrees(question: Question, column: Column) -> bool:
     return above_zero(row.value, row.value - half_width(row))
 
 
-def no_metric(question: Question) -> str:
+def no_metric(question: Question, words: str = "no metric") -> str:
     """Return "no metric", restricted to metrics with values on all targets if some columns lack values."""
     incomplete = len(question.columns) - len(question.ranked)
-    return f"no metric with values on all {len(question.targets)} targets" if incomplete else "no metric"
+    return f"{words} with values on all {len(question.targets)} targets" if incomplete else words
+
+
+def why_no_answer(question: Question) -> str:
+    """Explain why a choice has no answer."""
+    return f"{no_metric(question)} meets these restrictions" if question.ranked else "every metric has a missing value"
 
 
 def question_text(question: Question, choice: Choice, verdict: str = "") -> str:
@@ -61,7 +66,7 @@ def recommendation(index: Index, question: Question) -> str:
     """State the best column, its lead, the agreement of the raters, and the power of the data."""
     pool, answer = Pool.of(index.results), answers(index.results).get((question.name, DEFAULT_CHOICE))
     if answer is None:
-        return f"{question_text(question, DEFAULT_CHOICE)} every metric has a missing value."
+        return f"{question_text(question, DEFAULT_CHOICE)} {why_no_answer(question)}."
     asked = question_text(question, DEFAULT_CHOICE, verdict(index, question, answer.best))
     powers = sorted((rows[0] for target in question.targets if target[0] in pool.points
                      and (rows := power.shown(index.results, target, pool))), key=lambda row: row.detectable)
@@ -129,7 +134,7 @@ def evidence(index: Index, question: Question, answer: Answer) -> str:
 
 def score_and_lead(index: Index, question: Question, answer: Answer) -> str:
     """State the score and the test of the lead; only the score if no metric agrees with people."""
-    tested = f"; {_lead(index, answer)}" if agrees(question, answer.best) else ""
+    tested = f"; {_lead(index, question, answer)}" if agrees(question, answer.best) else ""
     return f"{score(question, answer.best)}{tested}"
 
 
@@ -221,8 +226,10 @@ def abbreviated(columns: Sequence[str]) -> str:
     return ", ".join(columns[:TIED]) + (f" and {len(columns) - TIED} more" if len(columns) > TIED else "")
 
 
-def _lead(index: Index, answer: Answer) -> str:
+def _lead(index: Index, question: Question, answer: Answer) -> str:
     if answer.following is None:
+        if not all(allowed(index, column, answer.choice) for column in question.ranked if column[0] != answer.best[0]):
+            return f"{no_metric(question, 'no other metric')} meets these restrictions"
         return "no other metric has all values" if len(index.metrics) > 1 else "there is no other metric"
     name = index.labels[answer.following]
     if answer.lead is None or not math.isfinite(answer.lead.difference.p):

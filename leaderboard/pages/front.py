@@ -64,7 +64,7 @@ def _choice(part: Part) -> Cell:
 def _answer(index: Index, first: Question) -> Ask:
     answer = answers(index.results).get((first.name, DEFAULT_CHOICE))
     if answer is None:
-        return Ask(sentences.question_text(first, DEFAULT_CHOICE), Cell("every metric has a missing value"), "", "",
+        return Ask(sentences.question_text(first, DEFAULT_CHOICE), Cell(sentences.why_no_answer(first)), "", "",
                    sentences.rater_agreement(first))
     return Ask(sentences.question_text(first, DEFAULT_CHOICE, sentences.verdict(index, first, answer.best)),
                column_cell(index, answer.best), sentences.described(index, first, answer),

@@ -81,7 +81,10 @@ document.addEventListener("DOMContentLoaded", () => {
     const name = box.querySelector(".best");
     const about = box.querySelector(".about") ?? name.parentElement.appendChild(make("span", { className: "about" }));
     box.querySelector(".asked").textContent = `For ${question.subject}, ${limits}:${verdict ? ` ${verdict}` : ""}`;
-    const none = Ranking.targets(question, choice).length ? "every metric has a missing value" : "no dataset is left";
+    const complete = ranks.includes(null) ? " with values on all targets" : "";
+    const missing = ranks.some(Boolean) ? `no metric${complete} meets these restrictions`
+      : "every metric has a missing value";
+    const none = Ranking.targets(question, choice).length ? missing : "no dataset is left";
     name.replaceChildren(best === undefined ? none : link(best));
     about.textContent = answer && answer.about ? ` (${answer.about})` : "";
     box.querySelector(".evidence").textContent = answer ? answer.evidence : untested;

@@ -20,7 +20,7 @@ from leaderboard.model.cost import Cost, costs
 from leaderboard.model.index import make_index, only
 from leaderboard.model.numbers import BETTER, NO_DIFFERENCE, WORSE, worst
 from leaderboard.model.questions import DEFAULT_CHOICE, answers, best_of_each, default, equals, questions
-from leaderboard.model.sentences import agrees, evidence, rater_agreement
+from leaderboard.model.sentences import agrees, evidence, rater_agreement, recommendation
 from leaderboard.pages import front
 from leaderboard.render.text import summary
 from tests.leaderboard.conftest import CELLS, SCRIPT, altered, ranking, row, script_data, table
@@ -78,6 +78,15 @@ def test_firmness_is_that_among_the_metrics_of_the_choice(results: Results) -> N
         text = evidence(index, question, answers(results)[question.name, choice])
         assert part in text
         assert ("Another metric would lead" in text) == bool(part)
+
+
+def test_restrictions_are_the_reason_if_they_exclude_complete_metrics(results: Results) -> None:
+    fitted = replace(results, metrics=tuple(replace(entry, fitted_on="ratings") for entry in results.metrics))
+    for made, words in ((fitted, "no metric"), (altered(fitted, "bleu", fitted_on=""), "no other metric")):
+        texts = {question.title: recommendation(make_index(made), question) for question in questions(made)}
+        assert f" {words} meets these restrictions" in texts["interesting"]
+        for text in (texts["overall"], str(front.build(made))):
+            assert f"{words} with values on all 3 targets meets these restrictions" in text
 
 
 def test_rater_noise_is_stated_with_the_targets_on_which_it_is_known(results: Results) -> None:
