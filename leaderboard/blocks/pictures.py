@@ -47,9 +47,9 @@ def cost_picture(index: Index, question: Question, columns: Sequence[Column]) ->
     names = (f'<text x="{x}" y="{y}" class="n">{escape(name)}</text>' for rank, (x, y, name) in enumerate(labels)
              if not any(abs(x - other_x) < NEAR[0] and abs(y - other_y) < NEAR[1]
                         for other_x, other_y, _ in labels[rank + 1:]))
-    text = "No metric reaches a higher correlation at a lower cost than " + "; ".join(
-        f"{index.labels[column]}, {-value:.2f} at {cost_of(index, column).time} s"
-        for _, value, column in front)
+    text = (f"Of the {len(points)} metrics with a known cost, none reaches a higher correlation at a lower cost than "
+            + "; ".join(f"{index.labels[column]}, {-value:.2f} at {cost_of(index, column).time} s"
+                        for _, value, column in front))
     powers = range(round(math.log10(plane.left)), round(math.log10(plane.right)) + 1)
     below = f'<text x="{(LEFT + RIGHT) // 2}" y="{HEIGHT - 4}" class="m n">seconds per 1,000 items</text>'
     size = f'viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" height="{HEIGHT}" tabindex="0"'

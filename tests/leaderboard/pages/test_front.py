@@ -221,3 +221,13 @@ def test_cost_picture_draws_the_pareto_front(full: Results) -> None:
         other < cost and more >= value for other, more in points.values())}
     assert set(re.findall(r"([\w-]+), -?\d\.\d\d at", picture.text)) == best
     assert picture.svg.count("<circle") == len(points)
+
+
+def test_cost_picture_counts_the_metrics_with_a_known_cost(full: Results) -> None:
+    timed = replace(full, timings=[row for row in full.timings if row.metric != "random"])
+    index, first = make_index(timed), default(questions(timed))
+    assert first is not None
+    shown = best_of_each(index, first, DEFAULT_CHOICE)
+    picture = cost_picture(index, first, shown)
+    assert picture is not None
+    assert picture.text.startswith(f"Of the {len(shown) - 1} metrics with a known cost, none reaches a higher ")
