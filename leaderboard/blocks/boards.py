@@ -58,6 +58,8 @@ def ranked_table(index: Index, question: Question, qualities: Sequence[Question]
         return (_rank(row), name, score, *(value(shown, column) for shown in qualities), cost_cell(cost),
                 Cell(size(cost.size)))
 
+    any_fitted = any(cost_of(index, column).fitted for column in question.ranked)
+    below = ", including those fitted on ratings, which are listed below" if any_fitted else ""
     return Table(
         "board", f"Spearman, with human ratings: {question.title}",
         (Heading("Rank", "rank", small="of all, 95 %", key="rank", title=f"Among all {len(question.ranked)} "
@@ -71,7 +73,7 @@ def ranked_table(index: Index, question: Question, qualities: Sequence[Question]
                  f"{index.results.run.device}, running alone, models loaded, inputs included"),
          Heading("Size", "number", small="parameters", key="size", title="Parameters of all networks")),
         {title: tuple(map(line, listed)) for title, listed in rows.items() if listed}, board=True,
-        data="Ranks count all columns, including those fitted on ratings, which are listed below")
+        data=f"Ranks count all columns{below}")
 
 
 def board_table(index: Index, board: Board, extra: Sequence[ExtraColumn], data: str) -> Table:

@@ -222,8 +222,10 @@ document.addEventListener("DOMContentLoaded", () => {
     const opened = lines.find(({ column, row }) => choice.open === columns[column].label && !row.hidden);
     if (opened) opened.row.after(details(question, shown, opened.column));
     table.caption.firstElementChild.textContent = `${statistic()}, with human ratings: ${question.title}`;
-    table.caption.querySelector(".data").textContent = choice.ratings ? "Ranks count all columns"
-      : "Ranks count all columns, including those fitted on ratings, which are hidden";
+    const hidden = !choice.ratings
+      && Ranking.ranks(question, choice).some((ranked, column) => ranked && columns[column].fitted);
+    table.caption.querySelector(".data").textContent =
+      `Ranks count all columns${hidden ? ", including those fitted on ratings, which are hidden" : ""}`;
   }
 
   /* Details of a row */

@@ -1,8 +1,11 @@
 """The controls of the front page: answers and ranks match the results, and the address keeps the selection."""
 
 import math
+import re
 from collections import defaultdict
 from collections.abc import Collection
+from dataclasses import replace
+from pathlib import Path
 from statistics import fmean
 
 import pytest
@@ -12,7 +15,9 @@ from harness.results.rows import Results
 from leaderboard.model.index import make_index
 from leaderboard.model.questions import answers, questions
 from leaderboard.model.sentences import evidence, question_text, verdict
-from tests.browser.conftest import Open, Site, rows
+from tests.browser.conftest import Open, Site, published, rows
+from tests.leaderboard.large import NEURAL, enlarged
+from tests.suite_run import SuiteRun
 
 pytestmark = pytest.mark.browser
 
@@ -64,6 +69,16 @@ def test_answer_matches_the_results_for_every_choice(site: Site, front: sync_api
                 assert texts == {
                     "best": index.labels[answer.best], "evidence": evidence(index, question, answer),
                     "asked": question_text(question, choice, verdict(index, question, answer.best))}
+
+
+def test_texts_do_not_mention_metrics_that_do_not_exist(suite_run: SuiteRun, tmp_path: Path, visit: Open) -> None:
+    """Every metric has a model, and none is fitted on ratings."""
+    results = enlarged(suite_run.results)
+    made = replace(results, metrics=tuple(replace(entry, **NEURAL) for entry in results.metrics))
+    with published(made, tmp_path) as site:
+        page = visit(site.at("index.html#models=0"))
+        assert re.fullmatch("no metric.* meets these restrictions", page.locator("#sentence .best").inner_text())
+        assert page.locator(".ranked caption .data").inner_text() == "Ranks count all columns"
 
 
 def test_board_shows_ranks_and_one_column_per_metric(site: Site, front: sync_api.Page) -> None:

@@ -89,6 +89,12 @@ def test_restrictions_are_the_reason_if_they_exclude_complete_metrics(results: R
             assert f"{words} with values on all 3 targets meets these restrictions" in text
 
 
+def test_caption_mentions_fitted_metrics_only_if_some_are_ranked(results: Results) -> None:
+    for made, clause in ((results, ""), (altered(results, "length", fitted_on="ratings"), ", including those fitted")):
+        (page,) = front.build(made)
+        assert table(page, "board").data.partition(" on ratings")[0] == f"Ranks count all columns{clause}"
+
+
 def test_rater_noise_is_stated_with_the_targets_on_which_it_is_known(results: Results) -> None:
     known = replace(results, reliability=[Reliability(*CELLS[number], "split-half", 0.25, 90) for number in (0, 2, 4)])
     texts = {question.title: rater_agreement(question) for question in questions(known)}
