@@ -16,19 +16,22 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 import numpy as np
-import scipy
 
 from harness.statistics.panel import Array, Codes, Mask, Vector
 from harness.statistics.ranks import ranks
 
 CONTEXTS = 5
 """The fewest contexts from which an interval is estimated."""
+FEW, CONSTANT, UNRELIABLE = "too few contexts", "scores do not vary", "reliability of ratings unknown or too low"
 Rule: TypeAlias = Literal["at least", "at most", "within", "proved above"]
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """A statistic with its 95 % interval, the limit that it should keep, and whether it breaks that limit."""
+    """A statistic with its 95 % interval, the limit that it should keep, and whether it breaks that limit.
+
+    `note` says why a statistic has no interval.
+    """
 
     name: str
     value: float
@@ -37,6 +40,7 @@ class Check:
     rule: Rule
     limit: float
     items: int
+    note: str = ""
 
     @property
     def measured(self) -> bool:
@@ -46,12 +50,12 @@ class Check:
     def flagged(self) -> bool:
         broken = {"at least": self.high < self.limit, "at most": self.low > self.limit,
                   "within": self.low > self.limit or self.high < -self.limit, "proved above": not self.low > self.limit}
-        return self.measured and broken[self.rule]
+        return broken[self.rule] if self.measured else self.rule == "proved above" and self.note == CONSTANT
 
 
 RULES: dict[str, tuple[Rule, float]] = {
     "retest": ("at least", 0.9), "options": ("at least", 0.7), "paraphrase": ("at least", 0.7),
-    "verbosity": ("within", 0.1), "length": ("within", 0.2), "position": ("within", 0.1), "family": ("at most", 0.1),
+    "verbosity": ("within", 0.1), "position": ("within", 0.1), "length": ("within", 0.1), "family": ("at most", 0.1),
     "unread": ("at most", 0.02), "agreement": ("proved above", 0.0), "kappa": ("proved above", 0.0),
     "offset": ("within", 0.1)}
 """The rule and limit of each check, in the order of the card."""
@@ -62,13 +66,16 @@ class Evidence:
     """Scores of a judge on the same items under different conditions; None for a condition that was not tried.
 
     `scores` and `ratings` (the mean of each item's votes) are on a scale of 0 to 1; `squares` are the means of the
-    votes' squares. `family` marks replies by the judge's model family. `first` has for each pair of replies the share
+    votes' squares, `votes` their numbers. `unread` is the share of each item's questions that got no readable answer.
+    `family` marks replies by the judge's model family. `first` has for each pair of replies the share
     of its two orders in which the first was preferred, `pairs` the context of each pair. NaN is a missing score.
     """
 
     scores: Vector
+    unread: Vector
     ratings: Vector
     squares: Vector
+    votes: Vector
     words: Vector
     contexts: Codes
     again: Vector | None = None
@@ -82,36 +89,42 @@ class Evidence:
 
 def card(evidence: Evidence, rng: np.random.Generator, draws: int = 400) -> list[Check]:
     """Return every check for which there is evidence."""
-    scores, ratings, words = evidence.scores, evidence.ratings, evidence.words
+    scores, ratings = evidence.scores, evidence.ratings
+    people = ratings, evidence.squares, evidence.votes
     checks = []
     by_context = resampled(evidence.contexts, rng, draws)
 
     def add(name: str, figure: Callable[..., Vector], *columns: Vector, weights: Array = by_context,
-            groups: Codes | Vector = evidence.contexts) -> None:
+            groups: Codes | Vector = evidence.contexts, undefined: str = "no variation") -> None:
         known = np.isfinite(np.array(columns)).all(axis=0)
         values = np.full(1, np.nan)
         if known.sum() >= 3:
             with np.errstate(invalid="ignore", divide="ignore"):
                 values = figure(weights[:, known], *(column[known].astype(float) for column in columns))
-        low, high = math.nan, math.nan
-        if np.isfinite(values[1:]).any() and len(np.unique(groups[known])) >= CONTEXTS:
+        low, high, note = math.nan, math.nan, ""
+        if len(np.unique(groups[known])) < CONTEXTS:
+            note = FEW
+        elif np.isfinite(values[0]) and np.isfinite(values[1:]).any():
             low, high = np.nanpercentile(values[1:], (2.5, 97.5))
-        checks.append(Check(name, float(values[0]), float(low), float(high), *RULES[name], int(known.sum())))
+        else:
+            note = CONSTANT if np.ptp(columns[0][known]) == 0 else undefined
+        checks.append(Check(name, float(values[0]), float(low), float(high), *RULES[name], int(known.sum()), note))
 
-    for name in ("again", "options", "paraphrase"):
-        if (other := getattr(evidence, name)) is not None:
-            add("retest" if name == "again" else name, rank_correlation, scores, other)
-    if evidence.longer is not None:
-        add("verbosity", shift, scores, evidence.longer)
-    add("length", partial, scores, words, ratings)
+    for name, figure, other in (
+            ("retest", rank_correlation, evidence.again), ("options", rank_correlation, evidence.options),
+            ("paraphrase", rank_correlation, evidence.paraphrase), ("verbosity", shift, evidence.longer)):
+        if other is not None:
+            add(name, figure, scores, other)
     if evidence.first is not None and evidence.pairs is not None:
         add("position", lambda weights, first: mean(weights, first - 0.5), evidence.first,
             weights=resampled(evidence.pairs, rng, draws), groups=evidence.pairs)
-    if evidence.family is not None and 0 < evidence.family.sum() < len(scores):
-        add("family", preference, scores, ratings, evidence.family.astype(float))
-    unread = (~np.isfinite(scores)).astype(float)
-    low, high = scipy.stats.binomtest(int(unread.sum()), len(unread)).proportion_ci(method="wilson")
-    checks.append(Check("unread", float(unread.mean()), low, high, *RULES["unread"], len(unread)))
+    length = ranks(evidence.words)
+    for name, trait, unit in (("length", length, length.std()), ("family", evidence.family, 1.0)):
+        if trait is not None and len(np.unique(trait)) > 1:
+            add(name, preference, scores, trait / unit, *people, undefined=UNRELIABLE)
+    share, few = float(evidence.unread.mean()), len(np.unique(evidence.contexts)) < CONTEXTS
+    low, high = (math.nan, math.nan) if few else wilson(share, len(scores))
+    checks.append(Check("unread", share, low, high, *RULES["unread"], len(scores), FEW if few else ""))
     add("agreement", rank_correlation, scores, ratings)
     add("kappa", kappa, scores, ratings, evidence.squares)
     add("offset", lambda weights, x, y: mean(weights, x - y), scores, ratings)
@@ -137,6 +150,13 @@ def correlation(weights: Array, x: Vector, y: Vector) -> Vector:
     return np.asarray(covariance / np.sqrt(variance(weights, x) * variance(weights, y)), dtype=float)
 
 
+def wilson(share: float, items: int) -> tuple[float, float]:
+    """Return the 95 % interval of a share, as if each item were one trial."""
+    z = 1.96**2 / items
+    middle, half = share + z / 2, math.sqrt(z * (share * (1 - share) + z / 4))
+    return max(0.0, middle - half) / (1 + z), (middle + half) / (1 + z)
+
+
 def variance(weights: Array, x: Vector) -> Vector:
     x = x - x.mean()
     return np.asarray(np.maximum(mean(weights, x * x) - mean(weights, x) ** 2, 0.0), dtype=float)
@@ -147,26 +167,34 @@ def rank_correlation(weights: Array, x: Vector, y: Vector) -> Vector:
     return correlation(weights, ranks(x), ranks(y))
 
 
-def partial(weights: Array, x: Vector, y: Vector, held: Vector) -> Vector:
-    """Return the rank correlation of x and y with a third variable held constant."""
-    both, of_x, of_y = (rank_correlation(weights, *two) for two in ((x, y), (x, held), (y, held)))
-    return np.asarray((both - of_x * of_y) / np.sqrt((1 - of_x**2) * (1 - of_y**2)), dtype=float)
-
-
 def shift(weights: Array, before: Vector, after: Vector) -> Vector:
     """Return the mean change of the scores, in standard deviations of the scores before."""
     return mean(weights, after - before) / np.sqrt(variance(weights, before))
 
 
-def preference(weights: Array, scores: Vector, ratings: Vector, family: Vector) -> Vector:
-    """Return by how many standard deviations the family's items are scored above what their ratings explain.
+def preference(weights: Array, scores: Vector, trait: Vector, ratings: Vector, squares: Vector,
+               votes: Vector) -> Vector:
+    """Return by how many standard deviations scores rise per unit of a trait, at equal quality.
 
-    This is the coefficient of the family's indicator in a regression of the scores on it and on the ratings.
+    This is the coefficient of the trait in a regression of the scores on it and on the quality that the ratings measure
+    with an error, corrected for this error by their reliability (Fuller 1987, 2.2). Without the correction, a fair
+    judge seems to favour every trait of good replies.
     """
-    of_ratings, of_family, between = (correlation(weights, *two)
-                                   for two in ((scores, ratings), (scores, family), (ratings, family)))
-    slope = (of_family - of_ratings * between) / (1 - between**2)
-    return np.asarray(slope / np.sqrt(variance(weights, family)), dtype=float)
+    of_ratings, of_trait, between = (correlation(weights, *two)
+                                     for two in ((scores, ratings), (scores, trait), (ratings, trait)))
+    known = reliability(weights, ratings, squares, votes)
+    left = known - between**2
+    slope = (of_trait * known - of_ratings * between) / np.where(left > 0, left, np.nan)
+    return np.asarray(slope / np.sqrt(variance(weights, trait)), dtype=float)
+
+
+def reliability(weights: Array, ratings: Vector, squares: Vector, votes: Vector) -> Vector:
+    """Return the share of the variance of ratings that is not due to votes on the same item; NaN without two of them.
+
+    The variance of votes on an item is estimated from all items with several votes.
+    """
+    of_vote = mean(weights, votes * (squares - ratings**2)) / mean(weights, votes - 1)
+    return 1 - of_vote * mean(weights, 1 / votes) / variance(weights, ratings)
 
 
 def kappa(weights: Array, scores: Vector, ratings: Vector, squares: Vector) -> Vector:

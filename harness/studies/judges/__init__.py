@@ -27,14 +27,15 @@ from harness.statistics.audit import Check, Evidence
 from harness.statistics.panel import Codes, Vector
 from harness.studies import Findings, StudyRequest
 from metrics.column import of_quality
-from metrics.errors import MetricError
+from metrics.errors import CannotScore, MetricError
 from metrics.external.libraries.judge import Judge
 from metrics.judges import prompt as prompts
 from metrics.judges import spending
 from metrics.judges.local import LocalJudge
-from metrics.judges.prompt import Prompt
+from metrics.judges.prompt import Prompt, Question
+from metrics.judges.sampling import Reading
 from metrics.judges.spending import Estimate
-from metrics.metric import Metric, options, variant
+from metrics.metric import Columns, options, variant
 from metrics.models.service import Models
 
 TITLE = "Audit of judges"
@@ -51,9 +52,9 @@ SENTENCES = {
     "options": ("options or scale reversed", "scores correlate only {value} with those of the usual order"),
     "paraphrase": ("other words", "scores correlate only {value} with those of the original words"),
     "verbosity": ("neutral sentence appended", "a neutral sentence moves scores by {value} standard deviations"),
-    "length": ("length at equal ratings", "among equally rated replies, scores correlate {value} with length"),
     "position": ("first of two replies", "the share of pairs that the first reply wins lies {value} above one half"),
-    "family": ("its own family", "replies of its family score {value} standard deviations above their ratings"),
+    "length": ("length at equal quality", "at equal quality, a standard deviation of length changes scores by {value}"),
+    "family": ("its own family", "at equal quality, replies of its family score {value} standard deviations higher"),
     "unread": ("without a score", "a share of {value} of the questions was refused or got no readable answer"),
     "agreement": ("correlation with people", "a correlation with people ({value}) is not established"),
     "kappa": ("weighted kappa with votes", "agreement with votes beyond chance (kappa {value}) is not established"),
@@ -73,19 +74,20 @@ def study(request: StudyRequest) -> Findings:
         if not isinstance(chosen.metric, Judge | LocalJudge):
             raise BadConfig(f"{chosen.label} is not a judge; name one: --metric judge:PROMPT[lm=NAME] or [model=NAME]")
         for dataset in request.datasets():
+            where = f"{chosen.label} on {dataset.card.name}"
             try:
                 quality, checks, remark = audited(chosen.metric, dataset, request)
             except MetricError as error:
-                failures.append(f"{chosen.label} on {dataset.card.name}: {error}")
+                failures.append(f"{where}: {error}")
                 continue
             rows += [{"judge": chosen.label, "dataset": dataset.card.name, "quality": quality.name,
                       **dataclasses.asdict(check), "flagged": check.flagged} for check in checks]
-            grids.append(Grid(f"{chosen.label} on {dataset.card.name}", f"{chosen.label}: {quality.name}",
+            grids.append(Grid(where, f"{chosen.label}: {quality.name}",
                               ("check", "value", "95 %", "limit", "verdict"), tuple(map(_line, checks)),
                               f"{dataset.card.name}, {dataset.kind} data, {len(dataset.items)} items"))
             remarks += [f"Look at this: {SENTENCES[check.name][1].format(value=number(check.value))}."
                         for check in checks if check.flagged]
-            remarks.append(f"{chosen.label} on {dataset.card.name}: {remark}")
+            remarks.append(f"{where}: {remark}")
     if not rows and not failures:
         raise BadConfig("nothing to audit: no requested dataset is available")
     return Findings(tuple(grids), (*remarks, LIMITS), {"check": rows},
@@ -100,7 +102,7 @@ def _line(check: Check) -> tuple[str, ...]:
     interval = f"{number(check.low)} to {number(check.high)}" if check.measured else ""
     return (SENTENCES[check.name][0], number(check.value), interval,
             SIGNS[check.rule].format(number(check.limit)),
-            "look at this" if check.flagged else "within" if check.measured else "too few contexts")
+            ": ".join(filter(None, ("look at this" * check.flagged, check.note))) or "within")
 
 
 def audited(metric: Judge | LocalJudge, dataset: Dataset, request: StudyRequest) -> tuple[Quality, list[Check], str]:
@@ -111,8 +113,11 @@ def audited(metric: Judge | LocalJudge, dataset: Dataset, request: StudyRequest)
     (people,) = judged(dataset, [quality])
     low = quality.low if quality.low is not None else float(np.nanmin(people.means))
     high = quality.high if quality.high is not None else float(np.nanmax(people.means))
-    items = [item for item, mean in zip(dataset.items, people.means, strict=True) if np.isfinite(mean)]
-    votes = [(row[np.isfinite(row)] - low) / (high - low) for row in people.votes if np.isfinite(row).any()]
+    rated = [(item, (row[np.isfinite(row)] - low) / (high - low)) for item, row in zip(
+        dataset.items, people.votes, strict=True) if np.isfinite(row).any() and metric.takes(item)]
+    if not rated:
+        raise CannotScore("no rated item has what the prompt needs")
+    items, votes = [item for item, _ in rated], [row for _, row in rated]
     contexts = np.unique([_text(item.context) or item.id for item in items], return_inverse=True)[1]
     conditions = _conditions(metric, items, _pairs(items, contexts, rng), dataset.card.language)
     if isinstance(metric, Judge):
@@ -120,19 +125,21 @@ def audited(metric: Judge | LocalJudge, dataset: Dataset, request: StudyRequest)
         requests = sum((judge.estimate(asked, models) for judge, asked in others), Estimate())
         sys.stderr.write(f"{metric.card.name}: {requests.line(models.choice)}\n")
     start = time.monotonic()
-    answers = {name: _answers(judge, asked, quality, models) for name, (judge, asked) in conditions.items()}
+    columns = {name: judge.score(asked, models) for name, (judge, asked) in conditions.items()}
     seconds = time.monotonic() - start
+    answers = {name: _about(quality, scored) for name, scored in columns.items()}
     family, systems = _family(metric), [(item.system or "").casefold() for item in items]
     related = np.array([family in system for system in systems])
     words = [len((item.response.text if item.response else _text(item.context)).split()) for item in items]
     evidence = Evidence(
         ratings=np.array([row.mean() for row in votes]), squares=np.array([(row**2).mean() for row in votes]),
+        votes=np.array([float(len(row)) for row in votes]), unread=_unread(metric.prompt, columns["scores"], answers),
         words=np.array(words, dtype=float), contexts=contexts, family=related if related.any() else None,
         **_evidence(metric.prompt, answers))
-    asked = sum(len(texts) for _, texts in conditions.values())
+    count = sum(len(asked) for _, asked in conditions.values())
     cost = spending.of_run(models).line() if isinstance(metric, Judge) else "a local judge's answers never change"
     return quality, audit.card(evidence, rng, request.draws), (
-        f"{asked} questions in {seconds:.0f} s; {cost}. Weighted kappa of people's single votes with each other: "
+        f"{count} questions in {seconds:.0f} s; {cost}. Weighted kappa of people's single votes with each other: "
         f"{number(audit.kappa_of_votes(votes))}.")
 
 
@@ -153,7 +160,7 @@ def _conditions(metric: Any, items: Sequence[Item], pairs: Sequence[tuple[Item, 
         if changed != prompt:
             conditions[name] = _asking(metric, changed), list(items)
     if isinstance(metric, Judge):
-        conditions["again"] = dataclasses.replace(metric, samples=2 * metric.samples), list(items)
+        conditions["again"] = _again(metric), list(items)
     if primary_language(language) == "en" and all(item.response for item in items):
         conditions["longer"] = metric, [dataclasses.replace(item, response=dataclasses.replace(
             item.response, text=item.response.text.rstrip() + NEUTRAL)) for item in items if item.response]
@@ -169,6 +176,14 @@ def _conditions(metric: Any, items: Sequence[Item], pairs: Sequence[tuple[Item, 
 
 def _asking(metric: Any, prompt: Prompt) -> Any:
     return variant(type(metric), prompt=prompt)(**options(metric))
+
+
+def _again(metric: Judge) -> Any:
+    """Return the judge with as many new samples per question, and scores from these alone."""
+    def read(judge: Judge, questions: Sequence[Question], models: Models) -> list[list[Reading]]:
+        return [samples[metric.samples:] for samples in type(metric).read(judge, questions, models)]
+
+    return variant(type(metric), read=read)(**options(metric) | {"samples": 2 * metric.samples})
 
 
 def _with_texts(prompt: Prompt, change: Callable[[str], str]) -> Prompt:
@@ -211,11 +226,17 @@ def _both(first: Item, second: Item) -> Item:
     return dataclasses.replace(first, references=replies)
 
 
-def _answers(judge: Metric, items: Sequence[Item], quality: Quality, models: Models) -> Vector:
+def _about(quality: Quality, columns: Columns) -> Vector:
     """Return the judge's column for a quality, on the judge's scale."""
-    columns = judge.score(items, models)
     name = next(iter(columns))
     return columns.get(of_quality(name, quality.dimension), columns[name])
+
+
+def _unread(prompt: Prompt, columns: Columns, answers: Mapping[str, Vector]) -> Vector:
+    """Return the share of each item's questions that got no readable answer."""
+    several = len(prompt.columns) > 1 and prompt.answer != "json"
+    parts = list(columns.values())[1:] if several else [answers["scores"]]
+    return np.asarray(np.isnan(parts).mean(axis=0), dtype=float)
 
 
 def _evidence(prompt: Prompt, answers: Mapping[str, Vector]) -> dict[str, Any]:
@@ -227,11 +248,9 @@ def _evidence(prompt: Prompt, answers: Mapping[str, Vector]) -> dict[str, Any]:
             return 1 / (1 + np.exp(-values))
         return values if len(prompt.qualities) > 1 and not prompt.rates else (values - low) / (high - low)
 
-    evidence = {name: scaled(values) for name, values in answers.items() if name not in {"again", "first", "second"}}
+    evidence = {name: scaled(values) for name, values in answers.items() if name not in {"first", "second"}}
     if prompt.answer != "yes" and "options" in evidence:
         evidence["options"] = 1 - evidence["options"]
-    if "again" in answers:  # a mean over the samples of `scores` and as many new ones
-        evidence["again"] = scaled(2 * answers["again"] - answers["scores"])
     if "first" in answers:  # from 1 (the first reply is better) to 2
         orders = np.array([answers["first"], answers["second"]])
         choices = np.where(np.isfinite(orders), (orders < 1.5) + 0.5 * (orders == 1.5), np.nan)

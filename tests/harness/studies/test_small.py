@@ -1,6 +1,7 @@
 """The small studies: numbers by hand, published numbers, and end to end on the sample."""
 
 import csv
+import dataclasses
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -15,16 +16,21 @@ from harness.studies import StudyRequest, mme_crs
 from harness.studies.mme_crs import COLUMNS, measured
 from metrics.models import conversions
 from tests import tiny
-from tests.conftest import Invoke
+from tests.conftest import Invoke, make_dataset
 from tests.judge_server import serving
+
+
+def audit_rows(out: Path) -> dict[str, dict[str, str]]:
+    """Return the rows of the last audited dataset by check."""
+    with (out / "studies" / "judges" / "check.csv").open() as stream:
+        return {row["name"]: row for row in csv.DictReader(stream)}
 
 
 def test_an_audit_finds_a_judge_that_prefers_the_first_reply(home: Path, tmp_path: Path, invoke: Invoke) -> None:
     with serving(lambda times: "first") as server:
         printed = invoke("judge", "audit", "g-eval", "--model", "toy", "--url", server.url,
                          "--dataset", "convai2-grade", "--sample", "40", "--price", "1,1", "--out", tmp_path)
-    with (tmp_path / "studies" / "judges" / "check.csv").open() as stream:
-        rows = {row["name"]: row for row in csv.DictReader(stream)}
+    rows = audit_rows(tmp_path)
     assert (rows["position"]["value"], rows["position"]["flagged"]) == ("0.5", "True")
     assert float(rows["retest"]["value"]) == pytest.approx(1)
     assert float(rows["paraphrase"]["value"]) < 0.9, "the toy answers by the text of the question"
@@ -33,14 +39,39 @@ def test_an_audit_finds_a_judge_that_prefers_the_first_reply(home: Path, tmp_pat
     assert "pairs that the first reply wins" in printed.out
 
 
+def test_an_audit_counts_questions_and_no_missing_answers(home: Path, tmp_path: Path, invoke: Invoke) -> None:
+    """One question of the first askings and all of the second are refused."""
+    before = iter(["status 400"])
+    with serving(lambda times: "status 400" if times else next(before, "first")) as server:
+        invoke("judge", "audit", "g-eval", "--model", "toy", "--url", server.url,
+               "--dataset", "convai2-grade", "--sample", "40", "--out", tmp_path)
+    rows = audit_rows(tmp_path)
+    assert float(rows["unread"]["value"]) == pytest.approx(1 / (4 * int(rows["unread"]["items"])))
+    assert (rows["retest"]["items"], rows["retest"]["note"]) == ("0", "too few contexts")
+
+
+def test_an_audit_omits_items_without_what_the_prompt_needs(
+        home: Path, tmp_path: Path, invoke: Invoke, monkeypatch: pytest.MonkeyPatch) -> None:
+    toy = make_dataset([f"reply {number}" for number in range(12)], [(1.0, 2.0 + number % 3) for number in range(12)])
+    items = tuple(dataclasses.replace(item, references=item.references[number % 2:])
+                  for number, item in enumerate(toy.items))
+    monkeypatch.setattr(StudyRequest, "datasets", lambda _: [dataclasses.replace(toy, items=items)])
+    prompt = tmp_path / "close.toml"
+    prompt.write_text('title = "Close"\nanswer = "number"\nneeds = ["references"]\nturn = "{references} {response}"\n'
+                      '[[qualities]]\nname = "close"\nlow = 1\nhigh = 5\n')
+    with serving(lambda times: "first") as server:
+        invoke("judge", "audit", prompt, "--model", "toy", "--url", server.url, "--dataset", "convai2-grade",
+               "--out", tmp_path)
+    assert (audit_rows(tmp_path)["unread"]["value"], audit_rows(tmp_path)["unread"]["items"]) == ("0.0", "6")
+
+
 def test_a_local_judge_is_audited(home: Path, tmp_path: Path, invoke: Invoke) -> None:
     folder = home / "models" / "tiny"
     folder.mkdir(parents=True)
     conversions.convert("gguf", "tiny", tiny.gguf(tmp_path / "tiny.gguf", length=8192), folder)
     invoke("judge", "audit", "relevance", "--lm", "tiny", "--dataset", "convai2-grade", "--sample", "6",
            "--out", tmp_path)
-    with (tmp_path / "studies" / "judges" / "check.csv").open() as stream:
-        rows = {row["name"]: row for row in csv.DictReader(stream)}
+    rows = audit_rows(tmp_path)
     assert {"options", "paraphrase", "verbosity", "length", "position", "agreement", "kappa"} <= rows.keys()
     assert "retest" not in rows, "it reads probabilities"
 
