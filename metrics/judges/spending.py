@@ -90,9 +90,15 @@ class Spending:
             return f"--max-requests {self.choice.max_requests}"
         return f"--max-cost {self.choice.max_cost:g}" if 0 < self.choice.max_cost < self.cost + amount else ""
 
-    def line(self) -> str:
-        tokens = f"{self.requests:,} requests and {self.tokens:,} tokens were sent and received"
-        return tokens + f" for {self.cost:,.4g}" * any(self.choice.price)
+    @property
+    def totals(self) -> tuple[int, int, float]:
+        return self.requests, self.tokens, self.cost
+
+    def line(self, before: tuple[int, int, float]) -> str:
+        """Describe what was spent since the totals were `before`."""
+        requests, tokens, cost = (now - then for now, then in zip(self.totals, before, strict=True))
+        text = f"{requests:,} requests and {tokens:,} tokens were sent and received"
+        return text + f" for {cost:,.4g}" * any(self.choice.price)
 
     def settle(self, reserved: float, spent: float, tokens: int = 0) -> None:
         """Replace a reservation with the actual cost."""

@@ -60,6 +60,9 @@ SENTENCES = {
     "kappa": ("weighted kappa with votes", "agreement with votes beyond chance (kappa {value}) is not established"),
     "offset": ("mean difference from people", "scores differ from ratings by {value} of the scale on average")}
 """Title of each check, and its sentence where it is flagged."""
+FAMILIES = (r"gpt-?(?:[345]|oss)|chatgpt|davinci|(?<![a-z0-9])o[1-9](?![0-9])", "claude|opus|sonnet|haiku",
+            "gemini|gemma|lamda", "llama", "mistral|mixtral|ministral", "qwen|qwq", "deepseek")
+"""Patterns of the names of one developer's models."""
 SIGNS = {"at least": "≥ {}", "at most": "≤ {}", "within": "± {}", "proved above": "> {}, proved"}
 
 Conditions: TypeAlias = dict[str, tuple[Any, list[Item]]]
@@ -85,7 +88,7 @@ def study(request: StudyRequest) -> Findings:
             grids.append(Grid(where, f"{chosen.label}: {quality.name}",
                               ("check", "value", "95 %", "limit", "verdict"), tuple(map(_line, checks)),
                               f"{dataset.card.name}, {dataset.kind} data, {len(dataset.items)} items"))
-            remarks += [f"Look at this: {SENTENCES[check.name][1].format(value=number(check.value))}."
+            remarks += [f"{where}: look at this: {SENTENCES[check.name][1].format(value=number(check.value))}."
                         for check in checks if check.flagged]
             remarks.append(f"{where}: {remark}")
     if not rows and not failures:
@@ -124,22 +127,24 @@ def audited(metric: Judge | LocalJudge, dataset: Dataset, request: StudyRequest)
         others = (condition for name, condition in conditions.items() if name != "scores")  # "again" includes them
         requests = sum((judge.estimate(asked, models) for judge, asked in others), Estimate())
         sys.stderr.write(f"{metric.card.name}: {requests.line(models.choice)}\n")
-    start = time.monotonic()
+    start, before = time.monotonic(), spending.of_run(models).totals
     columns = {name: judge.score(asked, models) for name, (judge, asked) in conditions.items()}
     seconds = time.monotonic() - start
     answers = {name: _about(quality, scored) for name, scored in columns.items()}
-    family, systems = _family(metric), [(item.system or "").casefold() for item in items]
-    related = np.array([family in system for system in systems])
+    family = related_names((metric.lm or metric.model) if isinstance(metric, Judge) else metric.lm)
+    related = np.array([bool(re.search(family, (item.system or "").casefold())) for item in items])
     words = [len((item.response.text if item.response else _text(item.context)).split()) for item in items]
     evidence = Evidence(
         ratings=np.array([row.mean() for row in votes]), squares=np.array([(row**2).mean() for row in votes]),
         votes=np.array([float(len(row)) for row in votes]), unread=_unread(metric.prompt, columns["scores"], answers),
         words=np.array(words, dtype=float), contexts=contexts, family=related if related.any() else None,
         **_evidence(metric.prompt, answers))
-    count = sum(len(asked) for _, asked in conditions.values())
-    cost = spending.of_run(models).line() if isinstance(metric, Judge) else "a local judge's answers never change"
+    count = getattr(metric, "samples", 1) * sum(
+        len({question for item in asked for question in prompts.questions(judge.prompt, item)})
+        for judge, asked in conditions.values())
+    cost = spending.of_run(models).line(before) if isinstance(metric, Judge) else "a local judge's answers never change"
     return quality, audit.card(evidence, rng, request.draws), (
-        f"{count} questions in {seconds:.0f} s; {cost}. Weighted kappa of people's single votes with each other: "
+        f"{count:,} questions in {seconds:.0f} s; {cost}. Weighted kappa of people's single votes with each other: "
         f"{number(audit.kappa_of_votes(votes))}.")
 
 
@@ -258,11 +263,11 @@ def _evidence(prompt: Prompt, answers: Mapping[str, Vector]) -> dict[str, Any]:
     return evidence
 
 
-def _family(metric: Judge | LocalJudge) -> str:
-    """Return the first letters of the model's name, such as gpt, qwen or llama."""
-    model = (metric.lm or metric.model) if isinstance(metric, Judge) else metric.lm
-    letters = re.search("[a-z]{3,}", model.rpartition("/")[2].casefold())
-    return letters[0] if letters else model.casefold()
+def related_names(model: str) -> str:
+    """Return a pattern of the names of related models: those of the same developer, or with the same first word."""
+    name = model.rpartition("/")[2].casefold()
+    word = (re.findall("[a-z]{3,}", name) or [name])[0]
+    return "|".join(names for names in FAMILIES if re.search(names, name)) or f"(?<![a-z]){re.escape(word)}(?![a-z])"
 
 
 def _text(turns: Sequence[Utterance]) -> str:

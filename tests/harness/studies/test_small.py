@@ -2,6 +2,7 @@
 
 import csv
 import dataclasses
+import re
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -12,7 +13,7 @@ from benchmarks.dataset import Quality
 from harness.results.entries import DatasetEntry
 from harness.run.correlate import Judged, TargetData
 from harness.run.settings import Settings
-from harness.studies import StudyRequest, mme_crs
+from harness.studies import StudyRequest, judges, mme_crs
 from harness.studies.mme_crs import COLUMNS, measured
 from metrics.models import conversions
 from tests import tiny
@@ -50,6 +51,18 @@ def test_an_audit_counts_questions_and_no_missing_answers(home: Path, tmp_path: 
     assert (rows["retest"]["items"], rows["retest"]["note"]) == ("0", "too few contexts")
 
 
+def test_an_audit_of_two_datasets_says_what_each_cost(home: Path, tmp_path: Path, invoke: Invoke) -> None:
+    with serving(lambda times: "first") as server:
+        printed = invoke("judge", "audit", "g-eval", "--model", "toy", "--url", server.url, "--dataset",
+                         "convai2-grade,topical-usr", "--sample", "40", "--out", tmp_path)
+    out = " ".join(printed.out.split())
+    counts = re.findall(r"([\d,]+) questions in \d+ s; ([\d,]+) requests", out)
+    assert [questions for questions, _ in counts] == [requests for _, requests in counts]
+    assert sum(int(requests.replace(",", "")) for _, requests in counts) == len(server.bodies)
+    for dataset in ("convai2-grade", "topical-usr"):
+        assert f"{dataset}: look at this: the share of pairs" in out
+
+
 def test_an_audit_omits_items_without_what_the_prompt_needs(
         home: Path, tmp_path: Path, invoke: Invoke, monkeypatch: pytest.MonkeyPatch) -> None:
     toy = make_dataset([f"reply {number}" for number in range(12)], [(1.0, 2.0 + number % 3) for number in range(12)])
@@ -63,6 +76,16 @@ def test_an_audit_omits_items_without_what_the_prompt_needs(
         invoke("judge", "audit", prompt, "--model", "toy", "--url", server.url, "--dataset", "convai2-grade",
                "--out", tmp_path)
     assert (audit_rows(tmp_path)["unread"]["value"], audit_rows(tmp_path)["unread"]["items"]) == ("0.0", "6")
+
+
+@pytest.mark.parametrize(("model", "related", "others"), [
+    ("o3-mini", "GPT4", "gemini-pro"), ("openai/gpt-4o", "chatgpt", "dialoGPT gpt2"), ("gpt-oss-20b", "o1", "t5"),
+    ("meta-llama/Meta-Llama-3-8B", "llama-3.1-405b-instruct", "meena"), ("claude-opus-4", "Sonnet", "GPT4"),
+    ("smollm2-135m", "SmolLM2", "llama"), ("QwQ-32B", "qwen2.5", "t5"), ("Phi-4-mini", "Phi3", "dolphin gemini")])
+def test_families_are_of_one_developer(model: str, related: str, others: str) -> None:
+    names = judges.related_names(model)
+    assert re.search(names, related.casefold())
+    assert not any(re.search(names, other.casefold()) for other in others.split())
 
 
 def test_a_local_judge_is_audited(home: Path, tmp_path: Path, invoke: Invoke) -> None:
