@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean, stdev
 
@@ -21,7 +21,6 @@ from leaderboard.blocks.cells import MISSING, column_cell, interval, number_cell
 from leaderboard.blocks.tables import Cell, Dot, Dots, Heading, Page, Prose, Row, Section, Table
 from leaderboard.model.eras import CHALLENGE, RECENT, Part, parts
 from leaderboard.model.index import Column, descending, make_index, once, plural
-from leaderboard.model.sentences import is_control
 from leaderboard.texts import TEXTS
 
 MEANS = 12
@@ -67,20 +66,29 @@ def build(results: Results) -> tuple[Page, ...]:
                             ", ".join(entry.name for entry in entries)) for number, source, entries in groups))
     table = Table.of("means", "Mean Spearman correlation with human ratings, by source", headings,
                      (row(*pair) for pair in shown.items()), index.data())
-    both = [pair for column, pair in shown.items() if not is_control(index, column)
+    controls = {entry.name for entry in results.metrics if entry.family == "control"}
+    both = [pair for column, pair in shown.items() if column[0] not in controls
             and all(len(mean.sources) > 1 for mean in pair)]
-    now_if_then = [now for then, now in both if then.positive]
-    lead = (f"Of {plural(len(both), 'metric')} with values on several sources of each era, "
-            f"{len(now_if_then) or 'none'} agree with people on chatbots up to 2021: the 95 % interval of the mean "
-            f"lies above 0. On today’s models, {sum(now.positive for now in now_if_then) or 'none'} of these do.")
     known = {column: pair for column, pair in shown.items() if all(math.isfinite(mean.value) for mean in pair)}
     best = {column for era in (0, 1) for column in sorted(known, key=lambda name: -known[name][era].value)[:MEANS]}
     dots = [Dot(column_cell(index, column), then.value, then.low, then.high, now.value, now.low, now.high)
-            for column, (then, now) in known.items() if column in best or is_control(index, column)]
+            for column, (then, now) in known.items() if column in best or column[0] in controls]
     return (Page(PATH, "What holds up on recent ratings", "Then and now", (
         Section("picture", "", (Dots(dots, CAPTION, {"dot": CHALLENGE.title, "other": RECENT.title}),)),
         Section("sources", "By source", (Prose(TEXTS["holds_up"]["rule"]), table,
-                                         Prose(f"Every column: {FILE}", link=FILE)))), lead=lead, order=2),)
+                                         Prose(f"Every column: {FILE}", link=FILE)))), lead=_lead(both), order=2),)
+
+
+def _lead(both: Sequence[tuple[Mean, Mean]]) -> str:
+    """State how many metrics agree with people until 2021, and how many of these from 2022 on."""
+    if not both:
+        return "No metric has values on several sources of each era."
+    now_if_then = [now for then, now in both if then.positive]
+    then, now = len(now_if_then), sum(now.positive for now in now_if_then)
+    today = f" On today’s models, {now or 'none'} of {then} {'do' if now > 1 else 'does'}." if then else ""
+    return (f"Of {plural(len(both), 'metric')} with values on several sources of each era, {then or 'none'} "
+            f"{'agree' if then > 1 else 'agrees'} with people on chatbots up to 2021: the 95 % interval of the mean "
+            f"lies above 0.{today}")
 
 
 @once
