@@ -61,7 +61,13 @@ document.addEventListener("DOMContentLoaded", () => {
   const capitalised = (name) =>
     (name.charAt(0).toUpperCase() + name.slice(1).replaceAll(/[-_]/g, " ")).replace("Roc auc", "ROC-AUC");
 
-  const statistic = () => (choice.stat === "corrected" ? "Spearman, corrected for rater noise"
+  /* State how many qualities of the question are averaged, if not all. */
+  function coverage() {
+    const [over, all] = [Ranking.targets(chosenQuestion(), choice).length, chosenQuestion().targets.length];
+    return over < all ? `, over ${over} of ${all} qualities` : "";
+  }
+
+  const statistic = () => (choice.stat === "corrected" ? `Spearman, corrected for rater noise${coverage()}`
     : capitalised(choice.stat || Numbers.statistics[0]));
 
   /* The answer */
@@ -77,7 +83,8 @@ document.addEventListener("DOMContentLoaded", () => {
     const positive = best === undefined || ranks[best][3] > 0;
     const untestedVerdict = positive ? control && "no metric with values on all targets beats" : "no metric with values on all targets agrees with people; the best is";
     const verdict = answer ? answer.verdict : untestedVerdict;
-    const untested = best === undefined ? "" : "For this selection, there are no intervals and the lead is not tested.";
+    const untested = best === undefined ? ""
+      : `For this selection${coverage()}, there are no intervals and the lead is not tested.`;
     const name = box.querySelector(".best");
     const about = box.querySelector(".about") ?? name.parentElement.appendChild(make("span", { className: "about" }));
     box.querySelector(".asked").textContent = `For ${question.subject}, ${limits}:${verdict ? ` ${verdict}` : ""}`;

@@ -114,6 +114,20 @@ def test_other_statistic_or_fewer_datasets_rerank_without_intervals(site: Site, 
     assert front.locator(".compared p").inner_text().startswith("By Spearman, ")
 
 
+def test_corrected_scores_state_how_many_qualities_they_cover(site: Site, front: sync_api.Page) -> None:
+    question = next(one for one in questions(site.results) if one.name == "dev:overall")
+    front.evaluate("Numbers.targets.forEach((target, place) => { target.limit = place % 2 ? 0.9 : null; })")
+    ask(front, q=question.name)
+    front.locator(".panel select[name=stat]").select_option("corrected")
+    known = front.evaluate("Numbers.questions.find(({ board }) => board === 'dev:overall').targets"
+                           ".filter((target) => target % 2).length")
+    assert 0 < known < len(question.targets)
+    for place in ("#sentence .evidence", ".ranked caption"):
+        assert f", over {known} of {len(question.targets)} qualities, " in front.locator(place).inner_text()
+    front.locator(".panel select[name=stat]").select_option("pearson")
+    assert " qualities, " not in front.locator(".ranked caption").inner_text()
+
+
 def test_details_and_comparison_match_the_tests(site: Site, front: sync_api.Page) -> None:
     ask(front, q="dev:overall", ratings="1")
     front.locator(".ranked .more:visible").first.press("Enter")
