@@ -163,7 +163,8 @@ class Dots:
     def start(self) -> float:
         """The value at the left end of the axis."""
         ends = (value for line in self.lines for value in (line.value, line.low, line.other, line.other_low))
-        return -0.5 if any(value < -0.1 for value in ends) else -0.1
+        lows = (low for low, _ in self.marks.values())
+        return -0.5 if any(value < -0.1 for value in (*ends, *lows)) else -0.1
 
     @property
     def ticks(self) -> list[str]:

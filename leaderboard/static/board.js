@@ -103,7 +103,6 @@ document.addEventListener("DOMContentLoaded", () => {
   const BANDS = { length: "length of the reply", random: "random numbers", rater: "one rater against the others",
     limit: "limit from rater noise" };
   const ROWS = 12;
-  const across = (value) => Math.round(1000 * (Math.min(Math.max(value, -0.1), 1) + 0.1) / 1.1);
 
   function svg(tag, attributes, ...children) {
     const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
@@ -122,6 +121,10 @@ document.addEventListener("DOMContentLoaded", () => {
     const described = first.map((column) => `${columns[column].label} ${valueOf(column)}`).join("; ");
     const intervals = Ranking.ofRun(choice) ? " with 95 % intervals" : "";
     const text = `${statistic()}${intervals}: ${described}`;
+    const ends = [...first.map((column) => ranks[column].slice(3)), ...marks.map((kind) => question.marks[kind])];
+    const start = ends.some(([value, half]) => value - half < -0.1) ? -0.5 : -0.1;
+    const across = (value) => Math.round(1000 * (Math.min(Math.max(value, start), 1) - start) / (1 - start));
+    const ticks = [-0.4, -0.2, 0, 0.2, 0.4, 0.6, 0.8, 1].filter((tick) => tick >= start);
     const band = (kind) => {
       const [value, half] = question.marks[kind];
       const [low, high] = [across(value - half), across(value + half)];
@@ -135,14 +138,16 @@ document.addEventListener("DOMContentLoaded", () => {
     };
     const name = (column) => make("li", { title: columns[column].name },
       make("a", { href: columns[column].path }, columns[column].label));
-    document.querySelector("figure.dots").replaceChildren(
+    const figure = document.querySelector("figure.dots");
+    figure.classList.toggle("wide", start === -0.5);
+    figure.replaceChildren(
       make("ol", { className: "names" }, ...first.map(name)),
       svg("svg", { class: "dots-plot", viewBox: `0 0 1000 ${10 * first.length}`, preserveAspectRatio: "none", role: "img",
         "aria-label": text }, ...marks.map(band), ...first.flatMap(dot)),
       make("ol", { className: "values", ariaHidden: "true" },
         ...first.map((column) => make("li", {}, valueOf(column).replace("-", "−")))),
       make("div", { className: "ticks", ariaHidden: "true" },
-        ...[0, 0.2, 0.4, 0.6, 0.8, 1].map((tick) => make("span", {}, String(tick)))),
+        ...ticks.map((tick) => make("span", {}, String(tick).replace("-", "−")))),
       make("figcaption", {}, make("span", {}, `The best${intervals && `,${intervals}`}.`),
         ...marks.map((kind) => make("span", { className: `key ${kind}` }, BANDS[kind]))));
   }

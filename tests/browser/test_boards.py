@@ -128,6 +128,15 @@ def test_corrected_scores_state_how_many_qualities_they_cover(site: Site, front:
     assert " qualities, " not in front.locator(".ranked caption").inner_text()
 
 
+def test_plot_extends_to_a_band_below_its_usual_start(front: sync_api.Page) -> None:
+    front.evaluate("for (const { marks } of Numbers.questions) marks.length = [-0.25, 0.1]")
+    ask(front, q="dev:overall")
+    path = str(front.locator(".dots-plot .length").get_attribute("d"))
+    assert path.startswith("M100 0H233V"), "from -0.35 to -0.15 on an axis from -0.5 to 1"
+    assert front.locator(".dots.wide .ticks span").all_inner_texts() == [
+        "−0.4", "−0.2", "0", "0.2", "0.4", "0.6", "0.8", "1"]
+
+
 def test_details_and_comparison_match_the_tests(site: Site, front: sync_api.Page) -> None:
     ask(front, q="dev:overall", ratings="1")
     front.locator(".ranked .more:visible").first.press("Enter")

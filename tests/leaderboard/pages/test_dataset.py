@@ -8,7 +8,7 @@ from harness.results.power import Power
 from harness.results.rows import Reliability, Results
 from leaderboard.blocks.decisions import ROWS
 from leaderboard.blocks.pictures import power_picture
-from leaderboard.blocks.tables import Dots, Picture
+from leaderboard.blocks.tables import Cell, Dot, Dots, Picture
 from leaderboard.model.index import make_index
 from leaderboard.model.missing import without_value
 from leaderboard.model.questions import DEFAULT_CHOICE, answers, default, questions
@@ -98,6 +98,11 @@ def test_dataset_page_draws_its_power_by_contexts(suite_run: SuiteRun) -> None:
 def test_power_is_drawn_even_if_there_are_too_few_contexts() -> None:
     row = Power("a", "q", "columns", "x", "y", 4, 2, 1.0, math.inf, 0.5, 0.0, 6)
     assert "none with the 2 contexts of the data, which are too few" in power_picture([row]).text
+
+
+def test_picture_extends_to_a_band_below_its_usual_start() -> None:
+    assert [Dots([Dot(Cell("a"), 0.2)], "", {}, {"length": (low, 0.1)}).start for low in (math.nan, -0.1, -0.2)] == [
+        -0.1, -0.1, -0.5]
 
 
 def test_equal_columns_of_the_picture_are_in_order_of_their_names(results: Results) -> None:
