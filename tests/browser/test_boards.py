@@ -137,6 +137,19 @@ def test_plot_extends_to_a_band_below_its_usual_start(front: sync_api.Page) -> N
         "−0.4", "−0.2", "0", "0.2", "0.4", "0.6", "0.8", "1"]
 
 
+def test_sizes_in_thousands_sort_below_sizes_in_millions(front: sync_api.Page) -> None:
+    ask(front, q="dev:overall", ratings="1")
+    heading = front.locator(".ranked thead th[data-key=size]")
+    column = heading.evaluate("cell => cell.cellIndex")
+    front.evaluate("""column => [...document.querySelectorAll('.ranked tbody tr')].filter(row => !row.hidden)
+        .slice(0, 3).forEach((row, place) => { row.cells[column].textContent = ['300 k', '23 M', '3 M'][place]; })""",
+                   column)
+    heading.locator("button").click()
+    texts = front.locator(".ranked tbody tr:visible").evaluate_all(
+        "(rows, column) => rows.map(row => row.cells[column].textContent)", column)
+    assert list(dict.fromkeys(filter(None, texts))) == ["23 M", "22 M", "3 M", "300 k"]
+
+
 def test_details_and_comparison_match_the_tests(site: Site, front: sync_api.Page) -> None:
     ask(front, q="dev:overall", ratings="1")
     front.locator(".ranked .more:visible").first.press("Enter")
