@@ -61,7 +61,13 @@ document.addEventListener("DOMContentLoaded", () => {
   const capitalised = (name) =>
     (name.charAt(0).toUpperCase() + name.slice(1).replaceAll(/[-_]/g, " ")).replace("Roc auc", "ROC-AUC");
 
-  const statistic = () => (choice.stat === "corrected" ? "Spearman, corrected for rater noise"
+  /* State how many qualities of the question are averaged, if not all. */
+  function coverage() {
+    const [over, all] = [Ranking.targets(chosenQuestion(), choice).length, chosenQuestion().targets.length];
+    return over < all ? `, over ${over} of ${all} qualities` : "";
+  }
+
+  const statistic = () => (choice.stat === "corrected" ? `Spearman, corrected for rater noise${coverage()}`
     : capitalised(choice.stat || Numbers.statistics[0]));
 
   /* The answer */
@@ -77,11 +83,15 @@ document.addEventListener("DOMContentLoaded", () => {
     const positive = best === undefined || ranks[best][3] > 0;
     const untestedVerdict = positive ? control && "no metric with values on all targets beats" : "no metric with values on all targets agrees with people; the best is";
     const verdict = answer ? answer.verdict : untestedVerdict;
-    const untested = best === undefined ? "" : "For this selection, there are no intervals and the lead is not tested.";
+    const untested = best === undefined ? ""
+      : `For this selection${coverage()}, there are no intervals and the lead is not tested.`;
     const name = box.querySelector(".best");
     const about = box.querySelector(".about") ?? name.parentElement.appendChild(make("span", { className: "about" }));
     box.querySelector(".asked").textContent = `For ${question.subject}, ${limits}:${verdict ? ` ${verdict}` : ""}`;
-    const none = Ranking.targets(question, choice).length ? "every metric has a missing value" : "no dataset is left";
+    const complete = ranks.includes(null) ? " with values on all targets" : "";
+    const missing = ranks.some(Boolean) ? `no metric${complete} meets these restrictions`
+      : "every metric has a missing value";
+    const none = Ranking.targets(question, choice).length ? missing : "no dataset is left";
     name.replaceChildren(best === undefined ? none : link(best));
     about.textContent = answer && answer.about ? ` (${answer.about})` : "";
     box.querySelector(".evidence").textContent = answer ? answer.evidence : untested;
@@ -93,7 +103,6 @@ document.addEventListener("DOMContentLoaded", () => {
   const BANDS = { length: "length of the reply", random: "random numbers", rater: "one rater against the others",
     limit: "limit from rater noise" };
   const ROWS = 12;
-  const across = (value) => Math.round(1000 * (Math.min(Math.max(value, -0.1), 1) + 0.1) / 1.1);
 
   function svg(tag, attributes, ...children) {
     const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
@@ -112,6 +121,10 @@ document.addEventListener("DOMContentLoaded", () => {
     const described = first.map((column) => `${columns[column].label} ${valueOf(column)}`).join("; ");
     const intervals = Ranking.ofRun(choice) ? " with 95 % intervals" : "";
     const text = `${statistic()}${intervals}: ${described}`;
+    const ends = [...first.map((column) => ranks[column].slice(3)), ...marks.map((kind) => question.marks[kind])];
+    const start = ends.some(([value, half]) => value - half < -0.1) ? -0.5 : -0.1;
+    const across = (value) => Math.round(1000 * (Math.min(Math.max(value, start), 1) - start) / (1 - start));
+    const ticks = [-0.4, -0.2, 0, 0.2, 0.4, 0.6, 0.8, 1].filter((tick) => tick >= start);
     const band = (kind) => {
       const [value, half] = question.marks[kind];
       const [low, high] = [across(value - half), across(value + half)];
@@ -125,14 +138,16 @@ document.addEventListener("DOMContentLoaded", () => {
     };
     const name = (column) => make("li", { title: columns[column].name },
       make("a", { href: columns[column].path }, columns[column].label));
-    document.querySelector("figure.dots").replaceChildren(
+    const figure = document.querySelector("figure.dots");
+    figure.classList.toggle("wide", start === -0.5);
+    figure.replaceChildren(
       make("ol", { className: "names" }, ...first.map(name)),
       svg("svg", { class: "dots-plot", viewBox: `0 0 1000 ${10 * first.length}`, preserveAspectRatio: "none", role: "img",
         "aria-label": text }, ...marks.map(band), ...first.flatMap(dot)),
       make("ol", { className: "values", ariaHidden: "true" },
         ...first.map((column) => make("li", {}, valueOf(column).replace("-", "−")))),
       make("div", { className: "ticks", ariaHidden: "true" },
-        ...[0, 0.2, 0.4, 0.6, 0.8, 1].map((tick) => make("span", {}, String(tick)))),
+        ...ticks.map((tick) => make("span", {}, String(tick).replace("-", "−")))),
       make("figcaption", {}, make("span", {}, `The best${intervals && `,${intervals}`}.`),
         ...marks.map((kind) => make("span", { className: `key ${kind}` }, BANDS[kind]))));
   }
@@ -219,8 +234,10 @@ document.addEventListener("DOMContentLoaded", () => {
     const opened = lines.find(({ column, row }) => choice.open === columns[column].label && !row.hidden);
     if (opened) opened.row.after(details(question, shown, opened.column));
     table.caption.firstElementChild.textContent = `${statistic()}, with human ratings: ${question.title}`;
-    table.caption.querySelector(".data").textContent = choice.ratings ? "Ranks count all columns"
-      : "Ranks count all columns, including those fitted on ratings, which are hidden";
+    const hidden = !choice.ratings
+      && Ranking.ranks(question, choice).some((ranked, column) => ranked && columns[column].fitted);
+    table.caption.querySelector(".data").textContent =
+      `Ranks count all columns${hidden ? ", including those fitted on ratings, which are hidden" : ""}`;
   }
 
   /* Details of a row */

@@ -24,9 +24,11 @@ const Tables = (() => {
     return copy.textContent.trim();
   }
 
+  const UNITS = { k: 1e3, M: 1e6 };
+
   function number(text) {
-    const match = /^[<\s]*([-−]?\d[\d.]*)/.exec(text);
-    return match ? Number(match[1].replace("−", "-")) : null;
+    const match = /^[<\s]*([-−]?\d[\d.]*)(?: ([kM])$)?/.exec(text);
+    return match ? Number(match[1].replace("−", "-")) * (UNITS[match[2]] ?? 1) : null;
   }
 
   function headings(table) {
