@@ -100,12 +100,16 @@ def _rows(items: Any) -> Iterable[Any]:
         raise BadConfig(f"items: expected a list of items or a table, got {type(items).__name__}")
     if rows is items:
         return [rows] if isinstance(rows, Mapping | str) else rows
-    for row in rows:
-        if not {"response", "dialogue"} & row.keys():
-            raise BadConfig(f"a table needs a column response (with context) or dialogue; found "
-                            f"{', '.join(map(str, row))}")
-    return [{field: plain(value) for name, value in row.items() if (field := SINGULAR.get(name, name)) in FIELDS}
-            for row in rows]
+    return map(_of_table, rows)
+
+
+def _of_table(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of a row of a table."""
+    if not {"response", "dialogue"} & row.keys():
+        raise BadConfig(f"a table needs a column response (with context) or dialogue; found {', '.join(map(str, row))}")
+    if twice := next((pair for pair in SINGULAR.items() if row.keys() >= set(pair)), None):
+        raise BadConfig(f"a table has the columns {' and '.join(twice)}; remove one")
+    return {field: plain(value) for name, value in row.items() if (field := SINGULAR.get(name, name)) in FIELDS}
 
 
 def plain(value: Any) -> Any:

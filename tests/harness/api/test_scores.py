@@ -120,3 +120,10 @@ def test_tables_have_an_item_per_row_and_ignore_other_columns(tmp_path: Path) ->
         "rouge-l": [1.0]}
     with pytest.raises(BadConfig):
         score("length", pandas.DataFrame({"prompt": ["Ho"], "reply": ["Hi"]}))
+
+
+def test_tables_with_both_reference_and_references_are_refused() -> None:
+    table = {"response": ["Green tea"], "references": [["Green tea"]], "reference": ["No"]}
+    for columns in (table, dict(reversed(table.items()))):
+        with pytest.raises(BadConfig, match="reference and references"):
+            score("bleu", pytest.importorskip("pandas").DataFrame(columns))
