@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from benchmarks.formats import records
 from harness.api.results import Results, check, frame
-from harness.api.runs import requested_settings
+from harness.api.runs import as_written, requested_settings
 from harness.commands.report import targets
 from harness.errors import BadConfig
 from harness.results.pooled import Pool
-from harness.results.power import Between, Power
+from harness.results.power import Between, Power, chosen
 from harness.results.power import power as power_of
 from harness.run.prepare import prepare
 from harness.run.system_means import By, SystemMean, system_means
@@ -56,10 +56,14 @@ def power(results: Results, dataset: str, quality: str = "", *, between: Between
     """
     with records.refused_as(BadConfig):
         records.value_of(Between, between, "between")
+        pair, contexts, raters = (
+            records.value_of(kind, as_written(value, listed=True), name) for name, kind, value in (
+                ("pair", tuple[str, ...], pair), ("contexts", tuple[int, ...], contexts),
+                ("raters", tuple[float, ...], raters)))
     check("results", results, Results)
-    if isinstance(pair, str) or len(pair) not in (0, 2):
-        raise BadConfig("pair should be two names")
+    check("dataset", dataset, str)
+    check("quality", quality, str)
     pool, wanted = Pool.of(results.rows), targets(results.rows, [dataset], [quality] if quality else [],
                                              results.out)
-    return frame([row for target in pool.targets() if target in wanted for row in power_of(
+    return frame([row for target in chosen(pool, wanted, pair, contexts, raters) for row in power_of(
         results.rows, target, between, pair, contexts, raters, pool)], Power)

@@ -8,6 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from benchmarks.errors import nearest
 from benchmarks.formats import records
 from benchmarks.tables import ratings, sheet
@@ -63,7 +65,7 @@ def requested_settings(metrics: Sequence[str] | str | None, datasets: Any, out: 
         if hasattr(metric, "card"):
             raise BadConfig(f"metrics: expected names, got {type(metric).__name__}; {how_to_name(metric)}")
     with records.refused_as(BadConfig):
-        values = records.fields_of(Settings, {name: _as_written(value, listed=defaults[name] == ())
+        values = records.fields_of(Settings, {name: as_written(value, listed=defaults[name] == ())
                                               for name, value in requested.items() if value is not None}, "arguments")
     if datasets is not None:
         by_name, reading = _by_name(datasets), own.Reading(values.get("columns", ()), values.get("scale", ()))
@@ -79,10 +81,12 @@ def requested_settings(metrics: Sequence[str] | str | None, datasets: Any, out: 
     return settings(argparse.Namespace(all=not named, **values))
 
 
-def _as_written(value: Any, *, listed: bool) -> Any:
+def as_written(value: Any, *, listed: bool) -> Any:
     """Return an argument as in a config file; a string stands for a list of one."""
     if listed and isinstance(value, Iterable):
-        return [value] if isinstance(value, str) else list(value)
+        return [value] if isinstance(value, str) else [as_written(entry, listed=False) for entry in value]
+    if isinstance(value, np.generic):
+        return value.item()
     return str(value) if isinstance(value, Path) else value
 
 

@@ -20,7 +20,7 @@ from harness.commands.report import targets
 from harness.errors import BadConfig
 from harness.results import files
 from harness.results.pooled import Pool
-from harness.results.power import Between, Power, power
+from harness.results.power import Between, Power, chosen, power
 from harness.statistics.power import MOST, shows
 from leaderboard.render.templates import BANNER
 from leaderboard.render.text import wrapped
@@ -42,28 +42,22 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    if any(count < 2 for count in args.contexts):
-        raise BadConfig("--contexts should be 2 or more")
     pair = [name for names in args.pair for name in names]
-    if pair and (len(pair), len(set(pair))) != (2, 2):
-        raise BadConfig(f"--pair takes two different names, not {', '.join(pair)}")
     results = files.read(args.out)
     pool = Pool.of(results)
     wanted = targets(results, tuple(map(own.name_of, args.dataset)), args.quality, args.out)
-    chosen = [target for target in pool.targets() if target in wanted]
-    if not chosen:
-        raise BadConfig("no quality of this selection has three ratings that are not all equal")
+    selected = chosen(pool, wanted, pair, args.contexts, args.raters)
     full = args.dataset or pair or args.contexts or args.raters or len(results.datasets) == 1
     kinds = {entry.name: "own" if entry.split == "own" else entry.kind for entry in results.datasets}
-    if not args.json and {kinds[target[0]] for target in chosen} == {"sample"}:
+    if not args.json and {kinds[target[0]] for target in selected} == {"sample"}:
         print(BANNER)
     errors: list[BadConfig] = []
-    for target in chosen:
+    for target in selected:
         try:
             rows = list(power(results, target, args.between, pair, args.contexts, args.raters, pool))
         except BadConfig as error:
             errors.append(error)
-            if args.dataset or (pair and len(errors) == len(chosen)):
+            if args.dataset or (pair and len(errors) == len(selected)):
                 raise
             continue
         if args.json:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -84,6 +84,21 @@ def power(results: Results, target: Target, between: Between = "columns", pair: 
         for count in dict.fromkeys((size, *(contexts or (max(2, round(size * times)) for times in SCALES)))):
             yield Power(*target, between, names[first], names[second], items, count, rating,
                         usual.detectable(count), named.difference, named.power(count), needed)
+
+
+def chosen(pool: Pool, wanted: Collection[Target], pair: Sequence[str], contexts: Sequence[int],
+           raters: Sequence[float]) -> list[Target]:
+    """Return the wanted targets with usable ratings; raise BadConfig if there are none, or for invalid arguments."""
+    if pair and (len(pair), len(set(pair))) != (2, 2):
+        raise BadConfig(f"--pair takes two different names, not {', '.join(pair)}")
+    if any(count < 2 for count in contexts):
+        raise BadConfig("--contexts should be 2 or more")
+    if not all(count >= 1 for count in raters):
+        raise BadConfig("--raters should be 1 or more")
+    targets = [target for target in pool.targets() if target in wanted]
+    if not targets:
+        raise BadConfig("no quality of this selection has three ratings that are not all equal")
+    return targets
 
 
 def shown(results: Results, target: Target, pool: Pool) -> list[Power]:

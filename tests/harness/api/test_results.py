@@ -6,6 +6,7 @@ import functools
 import os
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from benchmarks import registry
@@ -86,6 +87,27 @@ def test_wrong_arguments_are_refused_by_name_or_the_nearest_is_suggested(suite_r
             ("overall", lambda: power(results, "persona-usr", "Overal"))):
         with pytest.raises((BadConfig, BadRecord), match=message):
             call()
+
+
+def test_power_refuses_the_arguments_that_the_command_refuses(suite_run: SuiteRun) -> None:
+    results = load(suite_run.out)
+    for name, value in (("pair", ("length", "length")), ("pair", "length"), ("contexts", [1]), ("contexts", [2.5]),
+                        ("contexts", 5), ("raters", [0]), ("raters", [-1]), ("raters", [None])):
+        with pytest.raises(BadConfig, match=name):
+            power(results, "persona-usr", "Overall", **{name: value})
+    with pytest.raises(BadConfig, match="dataset"):
+        power(results, ["persona-usr"])  # type: ignore[arg-type]
+    entries = tuple(dataclasses.replace(entry, qualities=tuple(
+        dataclasses.replace(quality, rated=2) for quality in entry.qualities)) for entry in results.rows.datasets)
+    few = dataclasses.replace(results, rows=dataclasses.replace(results.rows, datasets=entries))
+    with pytest.raises(BadConfig, match="three ratings"):
+        power(few, "persona-usr", "Overall")
+
+
+def test_power_takes_arrays_of_contexts_and_raters(suite_run: SuiteRun) -> None:
+    results = load(suite_run.out)
+    lists = power(results, "persona-usr", "Overall", contexts=[50, 60], raters=[2])
+    assert lists.equals(power(results, "persona-usr", "Overall", contexts=np.array([50, 60]), raters=np.array([2.0])))
 
 
 def test_run_equals_the_command(tmp_path: Path) -> None:
