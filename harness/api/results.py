@@ -66,10 +66,14 @@ class Results:
                 bundle: Path | str | None = None) -> Path:
         """Draw the pages into a folder, by default `out`/site, and return the path of the first page.
 
+        Raise BadConfig if nothing was scored.
+
         >>> from harness.api import load
         >>> load("results").publish("public").name
         'index.html'
         """
+        if not (self.rows.correlations or self.rows.failures):
+            raise BadConfig("nothing was scored: every pair was skipped, for the reasons that print(results) shows")
         folder, *paths = (Path(path) if path else None for path in (site, against, bundle))
         return publish(self.rows, self.out, folder, *paths)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from benchmarks.tables import ratings, sheet
 from harness import own
 from harness.api.results import Results
 from harness.api.scores import how_to_name, plain, rows_of
+from harness.commands.run import notes
 from harness.errors import BadConfig
 from harness.results import files
 from harness.run import unchanged
@@ -46,10 +48,15 @@ def run(metrics: Sequence[str] | str | None = None, datasets: Any = None, *,
     0  drinks     fun  length  3    1.0
     """
     requested = requested_settings(metrics, datasets, out, home, flags)
-    results = run_plan(*prepare(requested))
-    if results.timings or results.failures:
+    plan, work = prepare(requested)
+    sys.stderr.writelines(notes(plan, work, requested))
+    results = run_plan(plan, work)
+    if results.correlations or results.failures:
         unchanged.forget(requested.out)
         files.write(results, requested.out / "report")
+    else:
+        sys.stderr.write("nothing was scored: every pair was skipped, for the reasons that print(results) shows; "
+                         "no results were written\n")
     return Results(results, home_folder(requested.home), requested.out)
 
 

@@ -58,7 +58,7 @@ def run(args: argparse.Namespace) -> int:
         if work.executor:
             work.executor.close()
     else:
-        print(*_notes(plan, work, requested), sep="", end="", file=sys.stderr)
+        print(*notes(plan, work, requested), sep="", end="", file=sys.stderr)
         results = carry_out(plan, work, requested)
     if requested.json:
         print_correlations(results)
@@ -123,7 +123,7 @@ def _early_board(plan: Plan, work: Workspace, requested: Settings, chosen: Seque
     work.progress.measured |= in_process.progress.measured
 
 
-def _notes(plan: Plan, work: Workspace, requested: Settings) -> Iterator[str]:
+def notes(plan: Plan, work: Workspace, requested: Settings) -> Iterator[str]:
     """Yield notes to print before a run: --with added to all metrics, metrics without weights, replaced results."""
     if requested.with_ and not (requested.metric or requested.all):
         yield f"--with adds to all metrics, {len(plan.chosen)} in total; select some with --metric to run fewer\n"

@@ -119,6 +119,21 @@ def test_run_equals_the_command(tmp_path: Path) -> None:
         assert (tmp_path / "a" / "report" / name).read_bytes() == (tmp_path / "b" / "report" / name).read_bytes()
 
 
+def test_a_run_without_scores_keeps_the_earlier_results(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run("length", "fed-turn", data="sample", draws=0, out=tmp_path).publish()
+    skipped = run("bleu", "fed-turn", data="sample", out=tmp_path)
+    assert "nothing was scored" in capsys.readouterr().err
+    with pytest.raises(BadConfig, match="nothing was scored"):
+        skipped.publish()
+    assert (tmp_path / "site" / "metric" / "length.html").exists()
+
+
+def test_a_run_names_the_results_that_it_replaces(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for datasets in (["fed-turn", "persona-usr"], "fed-turn"):
+        run("length", datasets, data="sample", draws=0, out=tmp_path)
+    assert "replacing earlier results, which include persona-usr" in capsys.readouterr().err
+
+
 def test_every_kind_of_table_gives_the_same_correlations(tmp_path: Path) -> None:
     rows = [{"question": f"Number {n}?", "text_b": "yes " * (7 * n % 5), "fun": n, "safe": n % 2} for n in range(6)]
     library = pytest.importorskip("datasets").Dataset.from_list(rows)
