@@ -22,7 +22,7 @@ from harness.results import decision_rows, files, rows
 from harness.results.entries import BoardId, DatasetEntry
 from harness.results.item_scores import labels
 from harness.results.pooled import Pool
-from harness.results.rows import ColumnKey, RankingRow
+from harness.results.rows import RankingRow
 from harness.run import plan
 from harness.run.settings import Settings, home_folder
 from harness.statistics.wmt25 import KINDS
@@ -122,27 +122,37 @@ class Results:
 
         Without `second`, compare a column with every other; `first` defaults to the leader. p is adjusted over all
         pairs of columns. `reached` is the share of the limit from rater noise that the better one reaches, over the
-        `reached_on` targets with a reliability above 0. Only columns with a value on every target are compared.
+        `reached_on` targets with a reliability above 0. Only columns with a value on every target of a board are
+        compared on it; raise BadConfig if `first` or `second` has that on none.
         """
         pool, wanted = Pool.of(self.rows), targets_of(self.rows, datasets, [dimension] if dimension else [], self.out)
         boards = dict.fromkeys(split for split, _ in self._boards())
         if board and board not in boards:
             raise BadConfig(f"the results have no board {board!r}; {nearest(board, boards)}")
-        leads, seen = [], set()
+        if first and first == second:
+            raise BadConfig(f"leads compares two different columns, not {first!r} with itself")
+        leads, seen, known = [], set(), dict[str, None]()
         for split, origin in self._boards():
             targets = tuple(target for target in pool.targets(split, origin) if target in wanted)
             rule = "dev" if dimension else _rule(split)
             means = pool.means(targets, rule)
             named = dict(zip(means, labels(list(means)), strict=True))
-            if board not in ("", split) or len(means) < 2 or (dimension and (origin, targets) in seen):
+            keys = {name: key for key, name in named.items()}
+            if board not in ("", split) or (dimension and (origin, targets) in seen):
                 continue  # a dimension is the same on every board that includes it
             seen.add((origin, targets))
-            column = _column(first, named) if first else next(iter(means))
-            others = [_column(second, named)] if second else [other for other in means if other != column]
+            known |= dict.fromkeys(keys)
+            if len(means) < 2 or not {first, second} <= keys.keys() | {""}:
+                continue
+            column = keys[first] if first else next(iter(means))
+            others = [other for other in ([keys[second]] if second else means) if other != column]
             leads += [(split, origin, named[lead.better], named[lead.worse], len(targets),
                        *dataclasses.astuple(lead.difference), lead.difference.established,
                        *pool.reached(targets, lead.better, rule))
                       for lead in pool.leads(targets, [(column, other) for other in others], rule)]
+        for name in (first, second):
+            if name and name not in known:
+                raise BadConfig(f"no column {name!r} with a value on every target of a board; {nearest(name, known)}")
         return library("pandas").DataFrame(leads, columns=[
             "board", "origin", "better", "worse", "targets", "difference", "low", "high", "p", "established",
             "reached", "reached_on"])
@@ -221,13 +231,6 @@ def check(name: str, value: object, *kinds: type) -> None:
 def _rule(board: str) -> str:
     parsed = BoardId.parse(board)
     return "test" if parsed.split == "test" and not parsed.dimension else "dev"
-
-
-def _column(name: str, named: dict[ColumnKey, str]) -> ColumnKey:
-    for key, label in named.items():
-        if name == label:
-            return key
-    raise BadConfig(f"no column {name!r} with a value on every target; {nearest(name, list(named.values()))}")
 
 
 def frame(table: Sequence[Any], kind: type[Any]) -> pandas.DataFrame:

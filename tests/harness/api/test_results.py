@@ -51,6 +51,22 @@ def test_tables_have_every_row_of_the_results(suite_run: SuiteRun) -> None:
     assert all("simulated raters" in board and "<td>" in board for board in boards)
 
 
+def test_leads_leave_out_boards_without_the_column(tmp_path: Path) -> None:
+    mine = [{"prompt": f"Q {n}?", "answer": "yes " * (1 + n % 5), "reference": "yes yes", "fun": n} for n in range(9)]
+    results = run(["bleu", "length", "random"], ["fed-turn", mine], draws=0, out=tmp_path / "o", home=tmp_path / "h")
+    assert set(results.leads()["board"]) >= {"own", "dev"}
+    assert set(results.leads("length", "bleu-1")["board"]) == set(results.leads("bleu-1")["board"]) == {
+        "own", "own:fun"}
+
+
+def test_leads_compare_no_column_with_itself(suite_run: SuiteRun) -> None:
+    results = load(suite_run.out)
+    leader = results.leads(board="dev")["better"][0]
+    assert results.leads(second=leader, board="dev").empty
+    with pytest.raises(BadConfig, match="different columns"):
+        results.leads("length", "length")
+
+
 def test_items_have_ratings_scores_and_texts(suite_run: SuiteRun) -> None:
     results = load(suite_run.out, os.environ["HARNESS_HOME"])
     items = results.items("persona-usr", texts=True)
