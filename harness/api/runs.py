@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -125,6 +125,7 @@ def _stored(name: str, dataset: Any, home: Path, reading: own.Reading) -> str:
         table = own.table_of(str(dataset))
         return own.import_table(sheet.read(table), home, reading).card.name if table else str(dataset)
     rows = rows_of(dataset)
+    rows = list(rows) if isinstance(rows, Iterator) else rows
     if isinstance(rows, Mapping) or not isinstance(rows, Iterable) or not all(isinstance(row, Mapping) for row in rows):
         raise BadConfig(f"{name}: expected the name or path of a dataset, or a table of ratings (a DataFrame, a "
                         f"datasets.Dataset or a list of dicts, one per row), got {type(dataset).__name__}")

@@ -18,6 +18,7 @@ from __future__ import annotations
 import difflib
 import functools
 import math
+import numbers
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -87,7 +88,9 @@ _models = functools.lru_cache(maxsize=2)(Models)
 
 
 def rows_of(table: Any) -> Any:
-    """Return the rows of a DataFrame or datasets.Dataset as dicts; other objects unchanged."""
+    """Return the rows of a DataFrame (of pandas or polars) or datasets.Dataset as dicts; other objects unchanged."""
+    if hasattr(table, "to_dicts"):
+        return table.to_dicts()
     if hasattr(table, "to_dict") and hasattr(table, "columns"):
         return table.to_dict("records")
     return table.to_list() if hasattr(table, "column_names") else table
@@ -98,9 +101,15 @@ def _rows(items: Any) -> Iterable[Any]:
     rows = rows_of(items)
     if not isinstance(rows, Iterable):
         raise BadConfig(f"items: expected a list of items or a table, got {type(items).__name__}")
-    if rows is items:
-        return [rows] if isinstance(rows, Mapping | str) else rows
-    return map(_of_table, rows)
+    if rows is not items:
+        return map(_of_table, rows)
+    listed: Iterable[Any] = [items] if isinstance(items, Mapping | str) or _is_row(items) else items
+    return [_of_table(row.to_dict()) if _is_row(row) else row for row in listed]
+
+
+def _is_row(value: Any) -> bool:
+    """Return True for a row of a DataFrame."""
+    return hasattr(value, "to_dict") and not hasattr(value, "columns")
 
 
 def _of_table(row: Mapping[str, Any]) -> dict[str, Any]:
@@ -109,7 +118,7 @@ def _of_table(row: Mapping[str, Any]) -> dict[str, Any]:
         raise BadConfig(f"a table needs a column response (with context) or dialogue; found {', '.join(map(str, row))}")
     if twice := next((pair for pair in SINGULAR.items() if row.keys() >= set(pair)), None):
         raise BadConfig(f"a table has the columns {' and '.join(twice)}; remove one")
-    return {field: plain(value) for name, value in row.items() if (field := SINGULAR.get(name, name)) in FIELDS}
+    return {field: value for name, value in row.items() if (field := SINGULAR.get(name, name)) in FIELDS}
 
 
 def plain(value: Any) -> Any:
@@ -132,7 +141,7 @@ def _item(index: int, record: Item | Mapping[str, Any]) -> Item | None:
             str(name), FIELDS, n=1, cutoff=CUTOFF)), None):
         raise BadConfig(f"{where}: unknown field {str(wrong)!r:.60}; {nearest(str(wrong), FIELDS)}")
     named = {"response", "dialogue"} & record.keys()
-    record = {name: value for name, value in record.items() if not _missing(value)}
+    record = {name: plain(value) for name, value in record.items() if not _missing(value)}
     filled = named & record.keys()
     if not named or len(filled) > 1:
         raise BadConfig(f"{where}: expected either a response (with a context) or a dialogue")
@@ -146,7 +155,7 @@ def _item(index: int, record: Item | Mapping[str, Any]) -> Item | None:
         response = Utterance(SYSTEM, _text(f"{where}.response", record["response"]))
     weighted = (entry if isinstance(entry, Mapping) else {"text": entry}
                 for entry in _list(where, "references", record))
-    references = tuple(Reference(text, float(entry.get("weight", 1.0))) for entry in weighted
+    references = tuple(Reference(text, _weight(f"{where}.references", entry.get("weight"))) for entry in weighted
                        if (text := _text(f"{where}.references", entry.get("text"))))
     return Item(str(record.get("id", index)), context, response, references,
                 tuple(_text(f"{where}.facts", fact) for fact in _list(where, "facts", record)), record.get("system"),
@@ -183,6 +192,15 @@ def _list(where: str, field: str, record: Mapping[str, Any]) -> Sequence[Any]:
     if not isinstance(value, Sequence):
         raise BadConfig(f"{where}.{field}: expected a list, got {type(value).__name__}")
     return value
+
+
+def _weight(where: str, value: Any) -> float:
+    """Return the weight of a reference, 1 if missing."""
+    if _missing(value):
+        return 1.0
+    if not isinstance(value, numbers.Real):
+        raise BadConfig(f"{where}: expected a number as weight, got {type(value).__name__}")
+    return float(value)
 
 
 def _text(where: str, value: Any) -> str:

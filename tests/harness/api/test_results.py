@@ -157,8 +157,8 @@ def test_every_kind_of_table_gives_the_same_correlations(tmp_path: Path) -> None
     frame.to_csv(tmp_path / "teas.csv", index=False)
     values = [run("length", tables, out=tmp_path / "out", home=tmp_path / "home", columns="response=text_b", draws=0)
               .correlations().query("statistic == 'spearman'")["value"].tolist()
-              for tables in (rows, frame, library, [rows], [library], {"teas": library}, [str(tmp_path / "teas.csv")],
-                             str(tmp_path / "teas.csv"))]
+              for tables in (rows, frame, library, [rows], [library], {"teas": library}, {"teas": iter(rows)},
+                             [str(tmp_path / "teas.csv")], str(tmp_path / "teas.csv"))]
     assert len(values[0]) == 2
     assert values == values[:1] * len(values)
     missing = frame.assign(text_b=[None, None, *frame["text_b"][2:]])  # row 0 and row 5 are without text already

@@ -122,6 +122,38 @@ def test_tables_have_an_item_per_row_and_ignore_other_columns(tmp_path: Path) ->
         score("length", pandas.DataFrame({"prompt": ["Ho"], "reply": ["Hi"]}))
 
 
+def test_rows_of_a_frame_are_items() -> None:
+    frame = pytest.importorskip("pandas").DataFrame({"response": ["Green tea", "No"], "reference": "Green tea", "n": 1})
+    assert score("rouge-l", frame.iloc[0])["rouge-l"].tolist() == [1]
+    assert score("rouge-l", [row for _, row in frame.iterrows()])["rouge-l"].tolist() == [1, 0]
+
+
+def test_items_may_hold_arrays() -> None:
+    arrays = {**TEA, "context": np.array(TEA["context"]), "references": np.array([{"text": "I love green tea."}])}
+    assert api._item(0, arrays) == api._item(0, TEA)
+
+
+def test_a_reference_without_a_weight_has_weight_1() -> None:
+    for weight in (None, float("nan")):
+        references = [{"text": "I love green tea.", "weight": weight}]
+        assert api._item(0, {**TEA, "references": references}) == api._item(0, TEA)
+    with pytest.raises(BadConfig, match="weight"):
+        api._item(0, {**TEA, "references": [{"text": "Tea.", "weight": [1]}]})
+
+
+def test_polars_frames_are_tables() -> None:
+    class Frame:
+        columns = ("response",)
+
+        def to_dict(self, *, as_series: bool = True) -> dict[str, list[str]]:
+            raise NotImplementedError
+
+        def to_dicts(self) -> list[dict[str, str]]:
+            return [{"response": "Green tea"}]
+
+    assert score("length", Frame())["length"].tolist() == [2]
+
+
 def test_tables_with_both_reference_and_references_are_refused() -> None:
     table = {"response": ["Green tea"], "references": [["Green tea"]], "reference": ["No"]}
     for columns in (table, dict(reversed(table.items()))):
