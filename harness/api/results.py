@@ -24,7 +24,7 @@ from harness.results.item_scores import labels
 from harness.results.pooled import Pool
 from harness.results.rows import RankingRow
 from harness.run import plan
-from harness.run.settings import Settings, home_folder
+from harness.run.settings import Settings, expanded, home_folder
 from harness.statistics.wmt25 import KINDS
 from leaderboard.render.text import summary
 
@@ -74,7 +74,7 @@ class Results:
         """
         if not (self.rows.correlations or self.rows.failures):
             raise BadConfig("nothing was scored: every pair was skipped, for the reasons that print(results) shows")
-        folder, *paths = (Path(path) if path else None for path in (site, against, bundle))
+        folder, *paths = (expanded(Path(path)) if path else None for path in (site, against, bundle))
         return publish(self.rows, self.out, folder, *paths)
 
     def correlations(self) -> pandas.DataFrame:
@@ -220,7 +220,8 @@ class Results:
 def load(folder: Path | str = "results", home: Path | str | None = None) -> Results:
     """Return the results that a run wrote into a folder."""
     check("folder", folder, str, Path)
-    return Results(files.read(folder), home_folder(Path(home) if home else None), Path(folder))
+    folder = expanded(Path(folder))
+    return Results(files.read(folder), home_folder(Path(home) if home else None), folder)
 
 
 def check(name: str, value: object, *kinds: type) -> None:

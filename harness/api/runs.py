@@ -23,7 +23,7 @@ from harness.results import files
 from harness.run import unchanged
 from harness.run.prepare import prepare
 from harness.run.run import run as run_plan
-from harness.run.settings import Settings, home_folder, settings
+from harness.run.settings import Settings, expanded, home_folder, settings
 
 EXCLUDED = {"metric", "dataset", "out", "home", "all", "json", "dry_run"}
 """Settings that are separate arguments of `run`, or have no meaning here."""
@@ -72,8 +72,9 @@ def requested_settings(metrics: Sequence[str] | str | None, datasets: Any, out: 
         if hasattr(metric, "card"):
             raise BadConfig(f"metrics: expected names, got {type(metric).__name__}; {how_to_name(metric)}")
     with records.refused_as(BadConfig):
-        values = records.fields_of(Settings, {name: as_written(value, listed=defaults[name] == ())
+        values = records.fields_of(Settings, {name: as_written(value, listed=isinstance(defaults[name], tuple))
                                               for name, value in requested.items() if value is not None}, "arguments")
+    values = {name: expanded(value) if isinstance(value, Path) else value for name, value in values.items()}
     if datasets is not None:
         by_name, reading = _by_name(datasets), own.Reading(values.get("columns", ()), values.get("scale", ()))
         own.check_distinct(source for name, dataset in by_name.items() if (source := _source(name, dataset)))

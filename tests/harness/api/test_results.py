@@ -168,6 +168,18 @@ def test_every_kind_of_table_gives_the_same_correlations(tmp_path: Path) -> None
         run("length", "fed-turn", out=tmp_path / "out", home=tmp_path / "home", columns="response=text_b")
 
 
+def test_arguments_may_be_strings_and_numbers_of_numpy(tmp_path: Path) -> None:
+    results = run("length", "fed-dial", aggregate="sum", sample=np.int64(9), seed=np.int64(3), draws=0, out=tmp_path)
+    assert results.rows.run.seed == 3
+    assert [results.rows.run.options[name] for name in ("sample", "aggregations")] == [9, ["sum"]]
+
+
+def test_folders_may_begin_with_a_tilde(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert run("length", "fed-turn", draws=0, out="~/out").out == load("~/out").out == tmp_path / "out"
+    assert load("~/out").publish("~/site") == (tmp_path / "site" / "index.html").resolve()
+
+
 def test_lists_in_a_frame_are_read_like_those_in_its_file(tmp_path: Path) -> None:
     rows = [{"messages": [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Yo"}], "answer": "Tea",
              "references": ["Ya", "Ye"], "ratings": {"fun": [n, n + 1]}} for n in range(3)]
