@@ -12,7 +12,6 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from benchmarks.dataset import Level
 from benchmarks.errors import BadRecord, nearest
@@ -24,24 +23,23 @@ from benchmarks.tables.roles import (
     MESSAGE,
     TEXTS,
     Profile,
+    check_objects,
+    check_pairs,
+    listed,
     role_of,
     roles_of,
     stated_columns,
     usual_name,
 )
 from benchmarks.tables.sheet import Sheet
-from benchmarks.tables.votes import MISSING, NAMED, STRAY, Scale, label, likely_order, scale_of
+from benchmarks.tables.votes import MISSING, NAMED, Scale, label, likely_order, scale_of
 
 UNRATED = re.compile(rf"\b({'|'.join(NAMED['unrated'])})\b")
 """Names of numeric columns that do not hold ratings."""
 NO_RATING = "its name does not suggest a rating (if it is one, name every rating with --columns rating=COLUMN)"
 CONSTANT = "the same vote in every row"
-NUMBERED = re.compile(r"(.*[^\W\d_])[\W_]+(\d+)")
-"""A name and number, such as `Answer.fluency.1`."""
 FIRST = "first"
 """Rater of the unnumbered column among numbered ones, as pandas writes repeated names: fun, fun.1, fun.2."""
-LISTED = 12
-"""Maximum number of names in a line of a report or message."""
 TEXT = 20
 """Minimum mean length, in characters, for a column without a usual name to be used as the response."""
 
@@ -128,9 +126,9 @@ def recognise(sheet: Sheet, stated: Mapping[str, str], scales: Sequence[tuple[st
                 other[column] = "text without a role"
         votes += _of_card(sheet.file, profiles, qualities, roles.get("annotator", ""))
     answers = [name for name in other if ANSWERS.search(spelled(name)) and not qualities]
-    _check_objects(sheet.file, profiles, [roles[role] for role in TEXTS if role in roles.keys() - columns.keys()],
+    check_objects(sheet.file, profiles, [roles[role] for role in TEXTS if role in roles.keys() - columns.keys()],
                    [*ratings, *columns.get("rating", ()), *answers])
-    _check_pairs(sheet.file, {} if "response" in roles or "dialogue" in columns else other)
+    check_pairs(sheet.file, {} if "response" in roles or "dialogue" in columns else other)
     if "response" not in roles and "dialogue" not in roles:
         _by_content(sheet, roles, other, profiles, remarks)
     if ratings and "quality" not in roles:
@@ -159,28 +157,6 @@ def _of_long_table(file: str, roles: Mapping[str, str], profiles: Mapping[str, P
         raise BadRecord(file, None, column, f"holds no ratings {_examples(profiles[column])}")
     return [Votes(column, quality, qualities[quality].scale.or_labels(scale) if qualities else scale or Scale())
             for quality in qualities or named]
-
-
-def _check_objects(file: str, profiles: Mapping[str, Profile], texts: Iterable[str], votes: Iterable[str]) -> None:
-    """Raise BadRecord for columns in which all cells are objects or lists of objects, except for messages."""
-    for name in texts:
-        if (found := profiles[name].objects) and not found & MESSAGE:
-            raise BadRecord(file, None, name, f"holds objects ({listed(sorted(found))}); write the text in a column of "
-                                              "its own, or state the column with --columns to read it as it is")
-    for name in votes:
-        if found := profiles[name].objects:
-            raise BadRecord(file, None, name, f"holds objects ({listed(sorted(found))}); write a row per vote, with a "
-                                              "column for the rater and one per quality (in Label Studio: JSON-MIN or "
-                                              "CSV), or leave the column out with --columns ignore=COLUMN")
-
-
-def _check_pairs(file: str, texts: Iterable[str]) -> None:
-    """Raise BadRecord if there are two responses in a row, such as `response_a` and `response_b`."""
-    pair = [name for name in texts if (matched := re.fullmatch("(chosen|rejected)|(.+) [ab12]", spelled(name)))
-            and (matched[1] or role_of(matched[2]) in ("response", "dialogue"))]
-    if len(pair) > 1:
-        raise BadRecord(file, None, "", f"holds several responses in a row ({listed(pair)}); write a row per response, "
-                                        "with its rating, or name the only rated one with --columns response=COLUMN")
 
 
 def _of_card(file: str, profiles: Mapping[str, Profile], qualities: Mapping[str, StatedQuality],
@@ -304,47 +280,6 @@ def _by_content(sheet: Sheet, roles: dict[str, str], other: Mapping[str, str], p
     if "context" not in roles and len(texts) > 1:
         roles["context"] = texts[-2]
     remarks.append(f"no column has a usual name for the response; {texts[-1]!r} is used, the last column of long texts")
-
-
-def joined_choices(sheet: Sheet, kept: Iterable[str]) -> Sheet:
-    """Join columns such as `fluency.1` to `fluency.5`, of which each row chooses one, into a column of its number.
-
-    The chosen one holds true or its number. At most `STRAY` of the rows may choose none. `kept` columns are not joined.
-    """
-    groups: dict[str, dict[int, str]] = {}
-    for index, name in enumerate(sheet.columns):
-        if (matched := NUMBERED.fullmatch(name)) and name not in kept and matched[1] not in sheet.columns:
-            groups.setdefault(matched[1], {})[index] = matched[2]
-    groups = {name: numbers for name, numbers in groups.items() if len(numbers) > 1}
-    counts: Counter[tuple[str, bool]] = Counter()
-    for _, row in sheet.rows() if groups else ():
-        choices = {name: _choice(row, numbers) for name, numbers in groups.items()}
-        counts.update((name, bool(choice)) for name, choice in choices.items())
-        if not (groups := {name: numbers for name, numbers in groups.items() if choices[name] is not None}):
-            break
-    joined = {min(numbers): name for name, numbers in groups.items()
-              if counts[name, False] <= STRAY * (counts[name, False] + counts[name, True])}
-    left = [index for index in range(len(sheet.columns))
-            if index in joined or not any(index in groups[name] for name in joined.values())]
-    return sheet if not joined else replace(
-        sheet, columns=tuple(joined.get(index, sheet.columns[index]) for index in left),
-        rows=lambda: ((number, [_choice(row, groups[joined[index]]) if index in joined else row[index]
-                                for index in left]) for number, row in sheet.rows()),
-        remarks=(*sheet.remarks, *(f"the columns {name} 1, 2, ... are choices; {name!r} is the number of the "
-                                    "chosen one" for name in joined.values())))
-
-
-def _choice(row: Sequence[Any], numbers: Mapping[int, str]) -> str | None:
-    """Return the number of the only column that is chosen, "" if none is, and None if the cells are no choice."""
-    cells = {number: label("" if row[index] is None else row[index]) for index, number in numbers.items()}
-    chosen = [number for number, cell in cells.items() if cell in ("true", number)]
-    unchosen = [cell for cell in cells.values() if cell == "false" or cell in MISSING]
-    return "".join(chosen) if len(chosen) < 2 and len(chosen) + len(unchosen) == len(cells) else None
-
-
-def listed(names: Sequence[str]) -> str:
-    """Join names; of a long list, only the first, with the number of the others."""
-    return ", ".join(names[:LISTED]) + (f" and {len(names) - LISTED} more" if len(names) > LISTED else "")
 
 
 def _examples(profile: Profile) -> str:

@@ -22,7 +22,8 @@ from benchmarks.dataset import (
     is_language,
 )
 from benchmarks.errors import BadRecord, plural, raise_if_any
-from benchmarks.tables.columns import Recognised, StatedQuality, joined_choices, recognise
+from benchmarks.tables.choices import joined_choices
+from benchmarks.tables.columns import Recognised, StatedQuality, recognise
 from benchmarks.tables.names import dimensions
 from benchmarks.tables.report import outliers, report
 from benchmarks.tables.sheet import Sheet

@@ -6,8 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from benchmarks.dataset import Dataset, Rating
 from benchmarks.errors import plural
-from benchmarks.tables.columns import LISTED, Recognised, listed
+from benchmarks.tables.columns import Recognised
 from benchmarks.tables.names import DIMENSIONS, words
+from benchmarks.tables.roles import LISTED, listed
 from benchmarks.tables.sheet import Sheet
 
 SHOWN, FIRST = 60, 6

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -24,6 +24,8 @@ DISTINCT = 101
 """Largest number of distinct values in a rating column."""
 LABEL = 40
 """Longest label, in characters."""
+LISTED = 12
+"""Maximum number of names in a line of a report or message."""
 
 
 @dataclass(slots=True)
@@ -134,3 +136,30 @@ def _fits(role: str, name: str, profile: Profile) -> bool:
     if role in TEXTS:
         return scale_of(profile.values) is None or profile.length / profile.filled > LABEL
     return role != "quality" or len(profile.values) <= DISTINCT
+
+
+def check_objects(file: str, profiles: Mapping[str, Profile], texts: Iterable[str], votes: Iterable[str]) -> None:
+    """Raise BadRecord for columns in which all cells are objects or lists of objects, except for messages."""
+    for name in texts:
+        if (found := profiles[name].objects) and not found & MESSAGE:
+            raise BadRecord(file, None, name, f"holds objects ({listed(sorted(found))}); write the text in a column of "
+                                              "its own, or state the column with --columns to read it as it is")
+    for name in votes:
+        if found := profiles[name].objects:
+            raise BadRecord(file, None, name, f"holds objects ({listed(sorted(found))}); write a row per vote, with a "
+                                              "column for the rater and one per quality (in Label Studio: JSON-MIN or "
+                                              "CSV), or leave the column out with --columns ignore=COLUMN")
+
+
+def check_pairs(file: str, texts: Iterable[str]) -> None:
+    """Raise BadRecord if there are two responses in a row, such as `response_a` and `response_b`."""
+    pair = [name for name in texts if (matched := re.fullmatch("(chosen|rejected)|(.+) [ab12]", spelled(name)))
+            and (matched[1] or role_of(matched[2]) in ("response", "dialogue"))]
+    if len(pair) > 1:
+        raise BadRecord(file, None, "", f"holds several responses in a row ({listed(pair)}); write a row per response, "
+                                        "with its rating, or name the only rated one with --columns response=COLUMN")
+
+
+def listed(names: Sequence[str]) -> str:
+    """Join names; of a long list, only the first, with the number of the others."""
+    return ", ".join(names[:LISTED]) + (f" and {len(names) - LISTED} more" if len(names) > LISTED else "")

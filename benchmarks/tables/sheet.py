@@ -15,8 +15,8 @@ import io
 import itertools
 import json
 import math
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, Literal, TypeAlias, cast
@@ -25,9 +25,9 @@ from benchmarks.errors import BadRecord
 from benchmarks.formats import official
 from benchmarks.formats.rows import decoded, encodes, json_lines, located
 from benchmarks.storage.archive import decompressed
+from benchmarks.tables import workbook
+from benchmarks.tables.workbook import Row, shown
 
-Row: TypeAlias = tuple[int, Sequence[Any]]
-"""Line (or number of the object or row), and cells."""
 Open: TypeAlias = Callable[[], Iterator[Row]]
 
 ENDINGS = (".csv", ".tsv", ".tab", ".txt", ".json", ".jsonl", ".ndjson", ".parquet", ".xlsx")
@@ -74,7 +74,7 @@ def read(path: Path) -> Sheet:
     if kind == ".parquet":
         return of_objects(path.name, lambda: _parquet(path))
     if kind == ".xlsx":
-        return _with_header(path.name, lambda: _workbook(path), (), lines=False)
+        return _with_header(path.name, lambda: workbook.rows(path), (), lines=False)
     return _text_table(path)
 
 
@@ -139,51 +139,6 @@ def _parquet(path: Path) -> Iterator[Any]:
             yield from batch.to_pylist()
     except pa.ArrowException as error:
         raise BadRecord(path.name, None, "", f"is not a Parquet file: {error}") from error
-
-
-def _workbook(path: Path) -> Iterator[Row]:
-    """Yield the rows of the first sheet with more than one."""
-    import openpyxl
-
-    with path.open("rb") as stream:
-        try:
-            book = openpyxl.load_workbook(stream, read_only=True, data_only=True)
-        except Exception as error:  # from zipfile, XML or openpyxl
-            raise BadRecord(path.name, None, "", f"is not a workbook: {error}") from error
-        for sheet in book.worksheets:
-            sheet.reset_dimensions()  # as stored, they may be wrong
-            filled = (row for row in sheet.iter_rows(values_only=True) if any(map(_shown, row)))
-            if len(list(itertools.islice(filled, 2))) > 1:
-                yield from _unmerged(sheet.iter_rows(values_only=True), _merges(sheet))
-                return
-
-
-def _merges(sheet: Any) -> Mapping[int, Sequence[tuple[int, int]]]:
-    """Return the merged cells by their first row: column (from 0) and last row; openpyxl streams rows without them."""
-    from openpyxl.utils import range_boundaries
-    from openpyxl.xml.functions import iterparse
-
-    merges: dict[int, list[tuple[int, int]]] = defaultdict(list)
-    with sheet._get_source() as xml:
-        for _, element in iterparse(xml):
-            if element.tag.endswith("}mergeCell"):
-                left, top, _, bottom = range_boundaries(element.get("ref"))
-                merges[top].append((left - 1, bottom))
-            element.clear()
-    return merges
-
-
-def _unmerged(rows: Iterable[Sequence[Any]], merges: Mapping[int, Sequence[tuple[int, int]]]) -> Iterator[Row]:
-    """Repeat the value of merged cells in each of their rows, except those that are otherwise blank."""
-    above: dict[int, tuple[Any, int]] = {}
-    for number, row in enumerate(rows, 1):
-        cells = list(row)
-        for column, (value, last) in above.items() if any(map(_shown, row)) else ():
-            if number <= last:
-                cells += [None] * (column + 1 - len(cells))
-                cells[column] = value
-        above |= {column: (cells[column], last) for column, last in merges.get(number, ()) if column < len(cells)}
-        yield number, cells
 
 
 def _bytes(path: Path) -> IO[bytes]:
@@ -261,8 +216,8 @@ def _with_header(file: str, rows: Open, remarks: Sequence[str], *, lines: bool) 
     def body() -> Iterator[Row]:
         problems: list[str] = []
         for number, row in rows():
-            if number > first and any(map(_shown, row)):
-                if any(map(_shown, row[len(columns):])):
+            if number > first and any(map(shown, row)):
+                if any(map(shown, row[len(columns):])):
                     problems.append(f"line {number} has {len(row)} cells")
                     if len(problems) == PROBLEMS:
                         break
@@ -277,7 +232,7 @@ def _with_header(file: str, rows: Open, remarks: Sequence[str], *, lines: bool) 
 
 def _header(file: str, head: Sequence[Row]) -> tuple[int, tuple[str, ...], list[str]]:
     """Return the last line of the header, the column names, and remarks."""
-    filled = [(number, [_shown(cell) for cell in row]) for number, row in head if any(map(_shown, row))]
+    filled = [(number, [shown(cell) for cell in row]) for number, row in head if any(map(shown, row))]
     if not filled:
         raise BadRecord(file, None, "", "holds no rows")
     width = Counter(sum(map(bool, row)) for _, row in filled).most_common(1)[0][0]
@@ -324,10 +279,6 @@ def _distinct(names: Sequence[str]) -> tuple[str, ...]:
     repeated = {name for name, count in Counter(named).items() if count > 1}
     return tuple(f"{name} {named[:index + 1].count(name)}" if name in repeated else name
                  for index, name in enumerate(named))
-
-
-def _shown(cell: Any) -> str:
-    return "" if cell is None else str(cell).strip()
 
 
 def _is_number(text: str) -> bool:

@@ -108,7 +108,7 @@ def test_soft_accuracy_equals_that_of_all_permutations(monkeypatch: pytest.Monke
 
 
 def test_soft_accuracy_permutes_within_shared_contexts_and_all_others(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One context with a row each, one with two rows of the first system, and rows in other contexts."""
+    """The systems share a context with a row each and one with two rows of the first; other rows are in others."""
     monkeypatch.setattr(pairwise, "DRAWS", 20_000)
     of_first = np.array([True] * 5 + [False] * 4)
     context = np.array([0, 1, 1, 2, 3, 0, 1, 4, 5])

@@ -41,7 +41,7 @@ def test_an_audit_finds_a_judge_that_prefers_the_first_reply(home: Path, tmp_pat
 
 
 def test_an_audit_counts_questions_and_no_missing_answers(home: Path, tmp_path: Path, invoke: Invoke) -> None:
-    """One question of the first askings and all of the second are refused."""
+    """The judge refuses a single question at first, and all of them when asked again."""
     before = iter(["status 400"])
     with serving(lambda times: "status 400" if times else next(before, "first")) as server:
         invoke("judge", "audit", "g-eval", "--model", "toy", "--url", server.url,
