@@ -1,7 +1,7 @@
 """Exceptions of the harness; each message is one line.
 
     HarnessError
-    ├── BadConfig      a flag, a config file or a ratings file that cannot be used
+    ├── BadConfig      input that the user must change: a flag, a file, a name or a selection
     ├── BadReport      a report that is missing or cannot be read
     ├── BadBundle      a bundle of results that is invalid or cannot be made
     ├── StoreError     the score store cannot be read or written
@@ -17,7 +17,7 @@ class HarnessError(Exception):
 
 
 class BadConfig(HarnessError):
-    """A flag, a config file or a ratings file that cannot be used; `problems` has all reasons."""
+    """Input that the user must change; `problems` has all reasons."""
 
     def __init__(self, *problems: str) -> None:
         super().__init__("; ".join(problems))

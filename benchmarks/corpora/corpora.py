@@ -29,7 +29,7 @@ HELD_OUT = ("valid", "val", "dev", "test", "eval")
 
 @dataclass(frozen=True, slots=True)
 class Dialogue:
-    """A conversation between people, or its beginning, with the labels of its corpus."""
+    """A training dialogue, perhaps truncated or a single pair, with the labels of its corpus."""
 
     id: str
     corpus: str
@@ -53,7 +53,7 @@ def card(name: str) -> CorpusCard:
     try:
         return CARDS[name]
     except KeyError:
-        raise UnknownDataset(f"no corpus {name!r}; {nearest(name, CARDS)}; or the path of a .jsonl file") from None
+        raise UnknownDataset(f"no corpus {name!r}; {nearest(name, CARDS)}; or give the path of a .jsonl file") from None
 
 
 def path(name: str, home: Path) -> Path:

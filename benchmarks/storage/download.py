@@ -32,7 +32,7 @@ LINE = "{desc}: {n_fmt} of {total_fmt}B, {rate_fmt}, {remaining} left\n"
 
 
 class TryAgain(Exception):
-    """An attempt failed and may be repeated."""
+    """A failure that may be temporary."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,8 @@ def download(source_url: str, target: Path, sha256: str | None = None) -> Path:
                 break
             except TryAgain as error:
                 if attempt == ATTEMPTS:
-                    raise FetchError(f"{source_url}: {error}, {ATTEMPTS} times; run it again to resume") from error
+                    raise FetchError(f"{source_url}: {error}; gave up after {ATTEMPTS} attempts, "
+                                     "run the command again to resume") from error
                 time.sleep(PAUSE * 2 ** (attempt - 1))
         if sha256 is not None:
             with part.open("rb") as stream:

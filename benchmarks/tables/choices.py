@@ -1,4 +1,4 @@
-"""Columns of a table of which each row chooses one, such as the radio buttons of Mechanical Turk."""
+"""One-hot choice columns of a table, such as Mechanical Turk's radio buttons."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ NUMBERED = re.compile(r"(.*[^\W\d_])[\W_]+(\d+)")
 
 
 def joined_choices(sheet: Sheet, kept: Iterable[str]) -> Sheet:
-    """Join columns such as `fluency.1` to `fluency.5`, of which each row chooses one, into a column of its number.
+    """Join one-hot columns such as `fluency.1` to `fluency.5` into one column with the number of the chosen one.
 
-    The chosen one holds true or its number. At most `STRAY` of the rows may choose none. `kept` columns are not joined.
+    The chosen column holds true or its own number. At most `STRAY` of the rows may choose none. Columns in `kept` are
+    not joined.
     """
     groups: dict[str, dict[int, str]] = {}
     for index, name in enumerate(sheet.columns):
@@ -44,7 +45,7 @@ def joined_choices(sheet: Sheet, kept: Iterable[str]) -> Sheet:
 
 
 def _choice(row: Sequence[Any], numbers: Mapping[int, str]) -> str | None:
-    """Return the number of the only column that is chosen, "" if none is, and None if the cells are no choice."""
+    """Return the number of the chosen column, "" if none is chosen, or None if the cells are not a single choice."""
     cells = {number: label("" if row[index] is None else row[index]) for index, number in numbers.items()}
     chosen = [number for number, cell in cells.items() if cell in ("true", number)]
     unchosen = [cell for cell in cells.values() if cell == "false" or cell in MISSING]

@@ -29,7 +29,7 @@ def words(column: str) -> list[str]:
 
 
 def dimensions(qualities: Sequence[str], dataset: str) -> list[str]:
-    """Return the dimensions of an own dataset's qualities: by their names, but at most one quality has a common one."""
+    """Return the dimensions of a user's qualities by name; the first of several takes a common dimension."""
     common = [DIMENSIONS.get(spelled(quality), "") for quality in qualities]
     return [f"{quality} of {dataset}" if dimension in ("", *common[:index]) else dimension
             for index, (quality, dimension) in enumerate(zip(qualities, common, strict=True))]

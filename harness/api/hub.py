@@ -1,7 +1,7 @@
 """Datasets as Hugging Face `datasets`, and datasets or trained weights as folders for the hub.
 
-    items    id, context (speaker, text), response, references (text, weight), facts, system; whole dialogues have
-             `dialogue` instead of context and response
+    items    id, context (speaker, text), response, references (text, weight), facts, system, language; whole
+             dialogues have `dialogue` instead of context and response
     votes    item, quality, vote
 
     FOLDER/README.md, items.parquet, votes.parquet        `datasets.load_dataset(FOLDER, "items")`
@@ -53,7 +53,7 @@ def to_datasets(name: str, home: Path | str | None = None) -> hub.DatasetDict:
 
 
 def load(name: str, home: Path) -> Dataset:
-    """Load a dataset by its name or the path of its card."""
+    """Load a dataset by name, or by the path of its card or ratings table."""
     registry.register_home(home)
     (dataset_name,) = own.import_paths((name,), home)
     return registry.load(registry.card(dataset_name.casefold()).name, home)

@@ -9,8 +9,8 @@
     ranking.jsonl       the boards of the run with all their rows
     scores/DATASET.csv  a line per item, a column per column of scores; a missing score is empty
 
-Everything is plain text, so that no decoder reads a hostile file. A bundle contains no dialogue, rating, absolute path
-or environment variable. The same results make the same bytes.
+Every member is JSON or CSV, so that no unsafe decoder reads a hostile file. A bundle contains no dialogue, rating,
+absolute path or environment variable. The same results make the same bytes.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ PATH = re.compile(r"(?:^|[\[=,+\s']|(?<!http)(?<!https):)(?:~|[A-Za-z]:)?[/\\]")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Bundle:
-    """The results of some metrics of a run; `results.points` holds their scores, without ratings."""
+    """The results of some metrics of a run; `results.points` holds their scores; ratings are not written."""
 
     name: str
     results: Results
@@ -63,7 +63,7 @@ def unrated(dataset: str, items: tuple[str, ...], scores: Mapping[ColumnKey, Vec
 
 
 def scores_of(results: Results, dataset: Dataset) -> dict[ColumnKey, Vector]:
-    """Return the packed columns of a dataset in the order of its items; none if it has no scores."""
+    """Return the bundled scores of a dataset by column, in the order of its items; empty if there are none."""
     return next((aligned(table, dataset) for table in results.points if table.dataset == dataset.card.name), {})
 
 

@@ -50,7 +50,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add(card, "quality: quality to compare with (default: the prompt's)", "data")
     add(card, "sample: at most N items, as whole contexts (default: 100)", default=100)
     add(card, "seed", "device", "offline", *LIMITS,
-        "out: folder of the card, studies/judges (default: ./results)")
+        "out: results; card in DIR/studies/judges (default: ./results)")
     view = actions.add_parser("view", help="write a local page with prompt, answers and score of every item")
     view.add_argument("results", type=Path, nargs="?", default=Path("results"), help="results of a run (default: "
                       "./results)")
@@ -89,7 +89,7 @@ def _audit(args: argparse.Namespace) -> int:
 
 def _try(args: argparse.Namespace) -> int:
     if not args.judge.startswith("judge:"):
-        raise BadConfig(f"{args.judge}: expected judge:PROMPT[model=NAME]")
+        raise BadConfig(f"{args.judge}: expected judge:PROMPT[lm=NAME] or judge:PROMPT[model=NAME,...]")
     dataset = datasets.load(args.of, args.home)
     metric = about(registry.choose(args.judge).metric, dataset)
     if not isinstance(metric, Judge | LocalJudge):

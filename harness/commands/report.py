@@ -46,7 +46,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
                 "column; repeatable")
     add(parser, "statistic", "level", action="store", default=None)
     add(parser, "test: test for --compare or --clusters (default: perm-both, which swaps ranks of whole contexts; "
-                "-scores: standardised scores; bootstrap for statistics other than spearman and pearson over items)",
+                "perm-both-scores: standardised scores; bootstrap for statistics other than spearman and pearson over "
+                "items)",
         choices=TEST_NAMES)
     add(parser, "draws: context resamples for BCa intervals, which replace the analytic ones, and draws of perm-both "
                 "and bootstrap (default for tests: 1000)", default=0)
@@ -118,7 +119,8 @@ def _print_rows(chosen: Selection, args: argparse.Namespace, statistic: str, lev
 
 def _print_wmt25(chosen: Selection, args: argparse.Namespace) -> None:
     if args.statistic or args.level or args.test or args.metric:
-        raise BadConfig("--rule wmt25 does not accept --statistic, --level, --test or --metric: it has its own")
+        raise BadConfig("--rule wmt25 does not accept --statistic, --level, --test or --metric: the rule "
+                        "fixes the statistic and the test, and ranks all columns")
     rows = list(_comparisons.by_wmt25(chosen))
     if not rows:
         raise BadConfig("WMT25's rule needs a target with several systems, or with several responses to a context")
@@ -152,7 +154,7 @@ def _print_latex(results: Results, board: str) -> None:
 
 
 def targets(results: Results, datasets: Sequence[str], names: Sequence[str], out: Path) -> frozenset[tuple[str, str]]:
-    """Return the selected targets of the results in `out`, qualities by name or dimension; none selects all."""
+    """Return the selected targets of the results in `out`, all by default; qualities match by name or dimension."""
     qualities = {name.casefold() for name in names}
     aliases = {(entry.name, quality.name): {quality.name.casefold(), quality.dimension}
                for entry in results.datasets for quality in entry.qualities}

@@ -99,7 +99,7 @@ def carry_out(plan: Plan, work: Workspace, requested: Settings) -> Results:
         write_site(site.site(shown), requested.out / "site")
     costs.note(work.home, plan.chosen, work.models, work.progress.new_costs(len(plan.chosen) * plan.targets))
     for path in work.store.set_aside:
-        print(f"damaged, moved aside and scored again: {path}", file=sys.stderr)
+        print(f"damaged scores, renamed to end in .damaged and computed again: {path}", file=sys.stderr)
     return results
 
 

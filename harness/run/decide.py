@@ -75,14 +75,13 @@ def _note(target: TargetData, row: int, votes: Array, *, exchangeable: bool) -> 
     """Return the caveats of a decision and the reasons for missing numbers."""
     shared = np.isfinite(votes).sum(axis=0) > 1
     contexts = len(np.unique(target.units[shared]))
-    few = f"with fewer than {LEAST} items in common with others"
+    why = "raters are unknown" if not target.judged.raters else f"fewer than two raters share {LEAST} items with others"
     values = votes[:, shared][np.isfinite(votes[:, shared])]
     reason = undefined(target.panel(row))
     notes = {reason: True, SINGLE: not shared.any(),
              "all votes on items with several votes are equal":
                  values.size > 0 and np.ptp(values) == 0 and reason != "every rating is the same",
-             f"raters {few if target.judged.raters else 'unknown'}, votes taken as exchangeable":
-                 exchangeable and shared.any(),
+             f"{why}, so votes are treated as exchangeable": exchangeable and shared.any(),
              "2 raters: each is compared with only one other": len(votes) == 2 and shared.any(),
              f"{contexts} contexts: the test is rough below {MIN_CONTEXTS}": 0 < contexts < MIN_CONTEXTS}
     return "; ".join(note for note, applies in notes.items() if note and applies)

@@ -1,4 +1,4 @@
-"""Correlations by how much the raters of a target disagree, and the votes by the scores of its best column."""
+"""Correlations by degree of rater disagreement, and vote counts by score of the best column."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Make the entries of a report that describe the datasets, metrics and trainings of a run."""
+"""Build the report entries of the datasets, metrics and trained weights of a run."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def metric_entry(chosen: Chosen, models: Models) -> MetricEntry:
 
 
 def metric_entries(plan: Plan, models: Models, used: Collection[str]) -> list[MetricEntry]:
-    """Return the metrics of a run, sorted by name; the entry of a metric with `used` scores is that of the bundle."""
+    """Return the metrics of a run, sorted by name; metrics in `used`, with reused scores, keep the bundle's entry."""
     named = {chosen.label: chosen.title for chosen in plan.chosen}
     reused = {name: entry for name, entry in plan.reused.metrics.items() if name in used or name not in named}
     scored = [metric_entry(chosen, models) for chosen in plan.chosen if chosen.label not in reused]
@@ -124,7 +124,7 @@ def _weights(metric: Metric, models: Models) -> Iterator[Checkpoint]:
 
 
 def training_entry(weights: Checkpoint, metrics: tuple[str, ...] = ()) -> TrainingEntry:
-    """Describe from their card how weights were trained."""
+    """Return the training entry of weights, from their card."""
     card = weights.card
     curve = (EvalPoint(int(step), float(loss), float(held_out)) for step, loss, held_out in card.get("curve", ()))
     return TrainingEntry(

@@ -4,8 +4,8 @@ Every statistic is a function of weighted means over items, so that a bootstrap 
 of the weights is 1 for every item, each further row counts how often each item was drawn with its context.
 
 A check is flagged if its interval lies wholly beyond its limit, so that a fair judge is rarely flagged. Agreement with
-people is flagged unless its interval lies wholly above the limit. The limits were chosen by simulation: docs/judges.md
-has their error rates.
+people is flagged unless its interval lies wholly above the limit; without an interval, only if the scores do not vary.
+The limits were chosen by simulation: docs/judges.md has their error rates.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Rule: TypeAlias = Literal["at least", "at most", "within", "proved above"]
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """A statistic with its 95 % interval, the limit that it should keep, and whether it breaks that limit.
+    """A statistic with its 95 % interval and the limit that it should satisfy.
 
     `note` says why a statistic has no interval.
     """
@@ -163,7 +163,7 @@ def variance(weights: Array, x: Vector) -> Vector:
 
 
 def rank_correlation(weights: Array, x: Vector, y: Vector) -> Vector:
-    """Return Spearman's ρ, with the ranks among all items in every resample."""
+    """Return Spearman's ρ; items are ranked once, not within each resample."""
     return correlation(weights, ranks(x), ranks(y))
 
 
@@ -189,9 +189,9 @@ def preference(weights: Array, scores: Vector, trait: Vector, ratings: Vector, s
 
 
 def reliability(weights: Array, ratings: Vector, squares: Vector, votes: Vector) -> Vector:
-    """Return the share of the variance of ratings that is not due to votes on the same item; NaN without two of them.
+    """Return the share of the variance of mean ratings that is not due to disagreement on an item.
 
-    The variance of votes on an item is estimated from all items with several votes.
+    The variance of votes on an item is estimated from the items with several votes; without any, the result is NaN.
     """
     of_vote = mean(weights, votes * (squares - ratings**2)) / mean(weights, votes - 1)
     return 1 - of_vote * mean(weights, 1 / votes) / variance(weights, ratings)

@@ -8,7 +8,7 @@
 
 As in Broderick, Giordano & Meager (2020), 'An Automatic Finite-Sample Robustness Metric', contexts and votes are
 ordered once and then removed until the recomputed means show another leader. Their numbers are upper bounds: a
-smaller set may exist. Only the CLOSEST rivals, by the number that the first order predicts, are tried.
+smaller set may exist. Only the MAX_RIVALS rivals predicted to need the fewest removals are tried.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from harness.statistics.panel import Array, Codes, Vector, rounded
 from harness.statistics.rank_intervals import TargetScores
 from harness.statistics.ranks import ranks
 
-CLOSEST = 3
+MAX_RIVALS = 3
 EQUAL = 1e-12
 """Means closer than this count as equal."""
 
@@ -39,16 +39,16 @@ class Removal:
     successor: int
 
 
-def datasets(parts: Array, rivals: Sequence[int]) -> Removal | None:
-    """Return the fewest datasets; `parts` are their shares of the means (datasets, columns), the leader first."""
-    leads = parts[:, :1] - parts[:, rivals]
+def datasets(contributions: Array, rivals: Sequence[int]) -> Removal | None:
+    """Return the fewest datasets to remove; `contributions` to the means (datasets, columns), the leader first."""
+    leads = contributions[:, :1] - contributions[:, rivals]
     order = np.argsort(-leads, axis=0, kind="stable")
     rest = (leads.sum(axis=0) - np.cumsum(np.take_along_axis(leads, order, axis=0), axis=0))[:-1]
     if not (rest < -EQUAL).any():
         return None
     number = int(np.argmax((rest < -EQUAL).any(axis=1)))
     units = np.sort(order[:number + 1, np.argmin(rest[number])])
-    means = np.delete(parts, units, axis=0)[:, rivals].sum(axis=0)
+    means = np.delete(contributions, units, axis=0)[:, rivals].sum(axis=0)
     return Removal(tuple(units.tolist()), rivals[int(np.argmax(means))])
 
 
@@ -113,7 +113,7 @@ def _greedy(board: Board, effects: Array, rivals: Sequence[int], without: Callab
     gained = np.cumsum(-np.sort(-effects, axis=1), axis=1)
     predicted = np.where((enough := gained > (means[0] - means[1:])[:, None]).any(axis=1),
                          enough.argmax(axis=1) + 1, effects.shape[1])
-    closest = np.argsort(predicted, kind="stable")[:CLOSEST]
+    closest = np.argsort(predicted, kind="stable")[:MAX_RIVALS]
     fewest, best = effects.shape[1], None
     for row in closest:
         order = np.argsort(-effects[row], kind="stable")
@@ -133,7 +133,7 @@ def _greedy(board: Board, effects: Array, rivals: Sequence[int], without: Callab
 
 
 def _first(holds: Callable[[int], bool], guess: int, limit: int) -> int:
-    """Return the smallest number up to a limit from which on a condition holds, by bisection; 0 if there is none."""
+    """Return the smallest number up to a limit from which a condition holds, by bisection; 0 if there is none."""
     high = min(max(guess, 1), limit)
     while high < limit and not holds(high):
         high = min(limit, high + max(1, high // 4))

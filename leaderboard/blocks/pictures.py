@@ -59,7 +59,7 @@ def cost_picture(index: Index, question: Question, columns: Sequence[Column]) ->
 
 
 def power_picture(rows: Sequence[Power]) -> Picture:
-    """Draw the difference detectable with 80 % power by contexts, for the fewest, the data's and the most raters."""
+    """Draw the difference detectable with 80 % power by contexts, for the minimum, actual and maximum raters."""
     data, known = rows[0], sorted({row.raters for row in rows if row.detectable < 1})
     lines = {raters: sorted((row for row in rows if row.raters == raters and row.detectable < 1),
                             key=lambda row: row.contexts)

@@ -51,8 +51,8 @@ def columns_of(results: Results) -> tuple[Column, ...]:
     return tuple(sorted({column for question in asking.questions(results) for column in question.columns}))
 
 
-def numbers(results: Results, worst: str = "worst.js") -> bytes:
-    """Write numbers.js; `worst` is the file name of the script that the function `worst` writes."""
+def numbers(results: Results, worst_file: str = "worst.js") -> bytes:
+    """Return the content of numbers.js; `worst_file` is the file name of worst.js."""
     index, columns, questions = make_index(results), columns_of(results), asking.questions(results)
     targets = sorted({target for question in questions for target in question.targets})
     datasets = list(dict.fromkeys(dataset for dataset, _ in targets))
@@ -77,13 +77,13 @@ def numbers(results: Results, worst: str = "worst.js") -> bytes:
         "fitted": [[row, number] for row, column in enumerate(columns) for number, name in enumerate(datasets)
                    if index.is_fitted(column, name)],
         "sizes": _sizes(index), "initial": first.name if first else "",
-        "worst": worst if any(row.metric for row in results.examples) else "",
+        "worst": worst_file if any(row.metric for row in results.examples) else "",
         "questions": [_question(index, question, columns, targets) for question in questions],
         "tests": _tests(index, targets, columns)})
 
 
 def worst(results: Results) -> bytes:
-    """Write worst.js: the item with the largest error of each metric."""
+    """Return the content of worst.js: for each metric, the item with the largest error."""
     largest: dict[str, Example] = {}
     for row in sorted(results.examples, key=lambda row: (-abs(row.people - row.metrics), row.item)):
         if row.metric:

@@ -98,7 +98,7 @@ def described(index: Index, question: Question, answer: Answer) -> str:
 
 
 def unbeaten(index: Index, question: Question, answer: Answer) -> str:
-    """State that the best column is tied with a control, which costs next to nothing; "" if it is not."""
+    """Name the best control that the best column is not shown to beat; "" if it beats all of them."""
     if is_control(index, answer.best) or not agrees(question, answer.best):
         return ""
     tied = {name for among in ("unfitted", "all") for row in index.firmness[question.name, question.rule, among]
@@ -202,7 +202,7 @@ def _without(index: Index, answer: Answer) -> str:
     if not others:
         return " It leads whichever dataset is left out." if answer.without else ""
     first = len(answer.without) - sum(map(len, others.values()))
-    parts = (f"still first without {first} of {len(answer.without)}" if first else "", *(
+    parts = (f"still first in {first} of {len(answer.without)} cases" if first else "", *(
         f"without {' or '.join(names)}, {index.labels[column]} leads" for column, names in others.items()))
     return f" Leaving out one dataset at a time: {'; '.join(filter(None, parts))}."
 
@@ -218,7 +218,7 @@ def firmness(rows: Sequence[Firmness]) -> str:
     lead = (f"Another metric would lead without {listed}{f'; fewer {bounds} may be enough' if bounds else ''}."
             if removed else "None of the removals tried puts another metric first.")
     tied = rows[0].tied
-    return f"{lead} Tied with it: {abbreviated(tied)}." if tied else f"{lead} No column is tied with it."
+    return f"{lead} Tied with the best: {abbreviated(tied)}." if tied else f"{lead} No column is tied with the best."
 
 
 def abbreviated(columns: Sequence[str]) -> str:
@@ -230,7 +230,7 @@ def _lead(index: Index, question: Question, answer: Answer) -> str:
     if answer.following is None:
         if not all(allowed(index, column, answer.choice) for column in question.ranked if column[0] != answer.best[0]):
             return f"{no_metric(question, 'no other metric')} meets these restrictions"
-        return "no other metric has all values" if len(index.metrics) > 1 else "there is no other metric"
+        return "no other metric has values on all targets" if len(index.metrics) > 1 else "there is no other metric"
     name = index.labels[answer.following]
     if answer.lead is None or not math.isfinite(answer.lead.difference.p):
         return f"its lead over {name}, the next metric, {'cannot be' if answer.lead else 'is not'} tested"

@@ -58,7 +58,7 @@ class LocalJudge(Prompted):
         return {"prompt": f"{self.prompt.name}@{self.prompt.digest}"}
 
     def _questions(self, item: Item, model: LanguageModel) -> tuple[str, ...]:
-        """Return a prompt per quality, without the first turns of a long dialogue; none if its last is too long."""
+        """Return a prompt per quality, without the oldest turns if necessary; none if even the last is too long."""
         for first in range(len(item.utterances)):
             texts = self._texts(replace(item, context=item.context[first:]), model)
             if all(map(model.fits, texts)):

@@ -46,7 +46,7 @@ class Pmi:
     longest: int = LONGEST
 
     def score(self, items: Sequence[Item], models: Models) -> Columns:
-        """Return natural logarithms, per token except for the sum; NaN without a context or for an empty response."""
+        """Return natural logarithms and a ratio, pmi-share; NaN without a context or for an empty response."""
         model = models.lm(self.lm)
         rows = [row for row, item in enumerate(items) if reply(item).strip() and any(
             turn.text.strip() for turn in item.context)]

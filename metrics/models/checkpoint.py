@@ -124,8 +124,8 @@ def find(name: str, encoder: str, home: Path) -> Checkpoint:
         raise MissingResource("the project's trained weights are not installed: from a checkout, run `pip install "
                               "./weights` (terms: docs/licences.md), or `pip install -e .` to use the checkout itself")
     if not encoders:
-        raise MissingResource(f"weights {name} are not on this machine: train your own with `{command(name)}`, "
-                              "or with its path for a metric of your own")
+        raise MissingResource(f"weights {name} are not on this machine: train them with `{command(name)}`; "
+                              "for a metric of your own, give its path instead of its name")
     known, base = ", ".join(dict.fromkeys(encoders)), encoder.rpartition("@")[0]
     adapted = next((known.rpartition("@")[0] for known in encoders if base and known.startswith(f"{base}+")), "")
     raise MissingResource(f"weights {name} belong to encoder {known}, but the run uses {encoder or 'none'}: "

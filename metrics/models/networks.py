@@ -133,7 +133,7 @@ def from_checkpoint(kind: Callable[..., Any], checkpoint: Checkpoint, machine: M
 
 
 def initialise(network: Any, checkpoint: Checkpoint) -> None:
-    """Initialise a network with the weights of a checkpoint that match, among them its whole body."""
+    """Initialise a network from the matching weights of a checkpoint, which must include its whole body."""
     trainable, stored = learned(network), checkpoint.weights()
     shared = {name: tensor for name, tensor in stored.items()
               if name in trainable and trainable[name].shape == tensor.shape}
@@ -141,7 +141,7 @@ def initialise(network: Any, checkpoint: Checkpoint) -> None:
         raise _mismatch(checkpoint, "none of its weights match the network to be trained")
     if unused := sorted(name for name in stored.keys() - shared if name.startswith((BODY, ADAPTERS))):
         raise _mismatch(checkpoint, f"{len(unused)} tensors have no place in the network to be trained, such as "
-                                    f"{unused[0]}: give both trainings the same rank")
+                                    f"{unused[0]}: use the same rank in both training runs")
     network.load_state_dict(shared, strict=False)
 
 

@@ -36,8 +36,8 @@ class BertRuber(Trainable):
         trained_on=", ".join(recipes["small"].corpora),
         notes="The unreferenced part needs a context, the referenced one a reference, their blend both.",
         system="same method, smaller model", fitted_on="dialogues", departures=(
-            ("A frozen encoder of 22 M parameters in place of a frozen BERT; three utterances as the query in "
-             "place of one, and the cosine with each."),
+            ("A frozen encoder of 22 M parameters in place of a frozen BERT; a query of three utterances in "
+             "place of one, and the cosine with each as an extra input."),
             "Cosines are scaled to 0..1 by (1 + cos) / 2, not by a dataset's extremes."))
     encoder: str = ""
     blend: Blend = "mean"

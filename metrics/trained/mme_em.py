@@ -2,8 +2,8 @@
 
 Token vectors are average-pooled and fed to a network with one hidden layer. It is trained by cross entropy with soft
 labels: the rating of a conversation for each of the bot's utterances, and ratings of single utterances (Ghazarian et
-al. 2020). The ratings are ConvAI's, as in the paper; none is from an evaluation set. If a conversation does not say
-which side is the bot, both sides are used.
+al. 2020). The paper used ConvAI 2017, the recipe `small` uses ConvAI2 2018; no rating is from an evaluation set. If a
+conversation does not say which side is the bot, both sides are used.
 """
 
 from __future__ import annotations

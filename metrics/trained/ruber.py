@@ -6,8 +6,8 @@ represented by the concatenated maximum and minimum of its word vectors. `ruber`
 
 `size=large` is RUBER-Large of the DailyDialog++ paper, with two wider layers.
 
-In `small`, word vectors are projected to 128 dimensions and the GRUs are 64 wide (80 if large); in the DailyDialog++
-paper and the recipe `paper` they are 1,024 (2,048) wide.
+In the recipe `small`, word vectors are projected to 128 dimensions and the GRUs are 64 wide (80 if large); in the
+DailyDialog++ paper and the recipe `paper` they are 1,024 (2,048) wide.
 """
 
 from __future__ import annotations

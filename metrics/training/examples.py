@@ -21,7 +21,7 @@ Value = TypeVar("Value")
 
 
 class Contrast(NamedTuple):
-    """A right and a wrong input for the network's `output`; None takes the response of another example."""
+    """A right and a wrong input for the network's `output`; a `wrong` of None takes another example's response."""
 
     right: Any
     wrong: Any = None
@@ -73,7 +73,7 @@ def with_alternatives(dialogues: Iterable[Dialogue], turns: int = MAX_CONTEXT) -
 
 def intact_or_corrupted(dialogues: Iterable[Dialogue], count: int, rng: np.random.Generator,
                         share: float) -> list[tuple[str, float]]:
-    """Return up to `count` replies with label 1, a `share` of them without stop words, and corrupted with label 0."""
+    """Return up to `count` replies with label 1, a `share` without stop words, and corrupted copies with 0."""
     texts = sample_replies(dialogues, count, rng)
     corrupted = [pick((negatives.reordered, negatives.dropped, negatives.repeated), rng)(text, rng) for text in texts]
     intact = [negatives.without_stop_words(text, rng) if rng.random() < share else text for text in texts]

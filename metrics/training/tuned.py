@@ -71,8 +71,8 @@ def tuned(data: TrainingData, kind: type[Architecture], arguments: Mapping[str, 
         raise BadOption(f"checkpointing=true has no effect with adapters (rank={recipe.rank}); give one of them")
     if encoder.weights.trained is not None:
         base, _, trained = encoder.name.rpartition("+")
-        raise BadOption(f"encoder {encoder.name} already has weights of {trained}, and cannot have those of a second "
-                        f"training; use --encoder {base}")
+        raise BadOption(f"encoder {encoder.name} is already fine-tuned as {trained}, and cannot be fine-tuned "
+                        f"again; use --encoder {base}")
     settings: dict[str, Any] = {**recipe.network, **arguments}
     heads = networks.pretraining_heads(encoder.weights)
     if recipe.next_sentence:

@@ -18,11 +18,11 @@ from benchmarks.dataset import Dataset
 EVERY = ""
 """Stands for the quality of a score that applies to all qualities."""
 BAR = "|"
-"""Separates id and quality, as the organisers write it."""
+"""Separator of id and quality in the organisers' files."""
 SPARE = 1_000
 """Rows allowed in any file in addition to four times the expected number."""
 LONGEST = 300
-"""Characters of an unknown id that are compared with known ids."""
+"""Maximum number of characters of an unknown id to compare with known ids."""
 MIN_SIMILARITY = 0.6
 """Minimum similarity, from 0 to 1, of a suggested id."""
 
@@ -57,7 +57,7 @@ class Expected:
         return 4 * len(self.names) + SPARE
 
     def nearest(self, name: str) -> str | None:
-        """Return the most similar known id with a common prefix or suffix, or None."""
+        """Return the most similar id next to `name` in the sort order forwards or backwards, if any is similar."""
         neighbours = list[str]()
         for step, ordered in self._sorted.items():
             position = bisect_left(ordered, name[::step])

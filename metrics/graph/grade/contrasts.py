@@ -19,7 +19,7 @@ def true_and_false(data: TrainingData, dialogues: Dialogues, kind: Kind, most: i
     """Return pairs with the true and with a false reply, for up to `most` random exchanges.
 
     With `both`, half of the false replies are similar in words and half in meaning; with the recipe's `each`, every
-    exchange gets one of both.
+    exchange gets one of each.
     """
     settings, rng = data.recipe.examples, data.rng
     chosen = [exchange for exchange in exchanges(dialogues) if len(exchange[1]) >= settings["turns"]]

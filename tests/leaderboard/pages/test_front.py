@@ -42,7 +42,7 @@ def test_answer_names_leaders_without_each_dataset(results: Results) -> None:
                                  ("topical-usr", SCRIPT, "Overall quality"): 0.5})
     texts = {question.title: evidence(make_index(made), question, answers(made)[question.name, DEFAULT_CHOICE])
              for question in questions(made)}
-    assert ("Leaving out one dataset at a time: still first without 2 of 3; without fed-turn, "
+    assert ("Leaving out one dataset at a time: still first in 2 of 3 cases; without fed-turn, "
             f"{SCRIPT} / x|y leads. Cost") in texts["overall"]
     assert "left out" not in texts["interesting"]
 
@@ -59,7 +59,7 @@ def test_page_and_terminal_say_how_firm_a_lead_is(results: Results) -> None:
     shown = replace(results, firmness=places)
     sentence = ("Another metric would lead without 12 of 9,000 contexts or 1,400 of 9,000 votes; "
                 "fewer contexts or votes may be enough.")
-    assert f"{sentence} Tied with it: y, length." in " ".join(summary(shown).split())
+    assert f"{sentence} Tied with the best: y, length." in " ".join(summary(shown).split())
     assert f"{make_index(shown).labels[best]}, not shown to beat length. Spearman" in " ".join(summary(shown).split())
     (page, *_) = front.build(shown)
     assert all(text in str(page) for text in (sentence, "tied with y", "; not shown to beat length"))

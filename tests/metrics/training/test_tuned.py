@@ -107,7 +107,7 @@ def test_the_trained_transformer_is_an_encoder(data: TrainingData) -> None:
     assert np.abs(after.sentences(["do you like tea"]) - before).max() > 1e-3
     np.testing.assert_allclose(after.sentences(["do you like tea"]), expected, rtol=1e-2, atol=2e-3)  # float16
     data.encoder, data.built = "+dialogue", None
-    with pytest.raises(BadOption, match=r"already has weights of dialogue.*; use --encoder .*tiny-encoder$"):
+    with pytest.raises(BadOption, match=r"is already fine-tuned as dialogue.*; use --encoder .*tiny-encoder$"):
         built(data)
 
 
@@ -127,7 +127,7 @@ def test_deb_from_pretraining_to_a_score(tmp_path: Path, command: Callable[..., 
     assert "resuming an interrupted training run" in capsys.readouterr().err
     assert checkpoint.read("deb-paper", whole.folder).digest == whole.digest
     assert command(*settings, "--set", "rank=2") == 2
-    assert "give both trainings the same rank" in capsys.readouterr().err
+    assert "use the same rank in both training runs" in capsys.readouterr().err
     requested = f"deb[recipe=paper,encoder={tiny_encoder}]"
     chosen = registry.choose(requested).metric
     assert chosen.card.system == "same method, smaller model"
