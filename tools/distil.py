@@ -35,7 +35,7 @@ from metrics.models.encoder import Encoder
 from metrics.models.readings import spoken
 from metrics.models.service import Models
 from metrics.training import negatives
-from metrics.training.examples import answered, exchanges, pick
+from metrics.training.examples import exchanges, labelled_contexts, pick
 
 SOURCES = ("dailydialog", "empatheticdialogues", "personachat", "topical_chat", "wizard_of_wikipedia", "dailydialog_pp",
            "self_dialogue")
@@ -143,7 +143,7 @@ def corpus(rows: Sequence[Row], labels: Sequence[Row], home: Path) -> None:
     rated: dict[int, list[tuple[str, float]]] = {}
     for (number, _, text, _), rank in zip(kept, ranks, strict=True):
         rated.setdefault(number, []).append((text, round(1 + 4 * float(rank), 4)))
-    files.write(files.stored("panel_answers", home), ({
+    files.write(files.corpus_path("panel_answers", home), ({
         "dialogue_id": rows[number]["dialogue"], "split": "train", "positive_responses": rows[number]["replies"][:1],
         "utterances": [{"speaker": "AB"[turn % 2], "text": text} for turn, text in enumerate(rows[number]["context"])],
         "rated_responses": replies} for number, replies in rated.items()))
@@ -195,7 +195,7 @@ def rated_items(name: str, home: Path) -> tuple[list[tuple[Sequence[str], str]],
 def of_corpus(name: str, home: Path, count: int, rng: np.random.Generator) -> Iterator[Row]:
     """Yield contexts of a corpus with the replies that are made without a model."""
     dialogues = corpora.load(name, home).dialogues
-    judged = {row.turns: row.hard for row in answered(dialogues) if row.hard}
+    judged = {row.turns: row.hard for row in labelled_contexts(dialogues) if row.hard}
     found = [(number, before[-TURNS:], reply) for number, before, reply in exchanges(dialogues)
              if len(" ".join(before[-TURNS:]).split()) <= WORDS and 2 < len(reply.split()) <= 50]
     chosen = [found[index] for index in rng.permutation(len(found))[:count]]

@@ -80,7 +80,7 @@ def licences() -> Iterator[str]:
     used: dict[tuple[str, str], list[str]] = defaultdict(list)
     for name in sorted(path.name for path in checkpoint.SHIPPED.iterdir() if (path / checkpoint.CARD).exists()):
         card = checkpoint.read(name, checkpoint.SHIPPED / name)
-        used[", ".join(sorted(corpus["name"] for corpus in card.card["corpora"])), card.terms].append(name)
+        used[", ".join(sorted(corpus["name"] for corpus in card.card["corpora"])), card.licence_limits].append(name)
     yield LICENCES
     yield from (f"| {', '.join(names)} | {corpora} | {terms} |" for (corpora, terms), names in used.items())
     yield from ("", "| terms | corpora |", "| --- | --- |")

@@ -21,8 +21,8 @@ from benchmarks.errors import BenchmarkError, UnknownDataset, nearest
 
 EVALUATED = "in an evaluation set"
 REPEATED = "also in another split"
-FORMAT = frozenset({"dialogue_id", "source", "split", "utterances", "duplicate_of_split"})
-TURN = frozenset({"speaker", "text"})
+DIALOGUE_FIELDS = frozenset({"dialogue_id", "source", "split", "utterances", "duplicate_of_split"})
+TURN_FIELDS = frozenset({"speaker", "text"})
 HELD_OUT = ("valid", "val", "dev", "test", "eval")
 """Prefixes of split names in a user's file; splits with such names are not used for training."""
 
@@ -60,8 +60,8 @@ def path(name: str, home: Path) -> Path:
     """Return the path of a corpus in the home, or `name` itself if it is a path."""
     if name not in CARDS and name.endswith(files.SUFFIXES):
         return Path(name).expanduser()
-    stored = files.stored(Path(name).name, home)
-    return stored if stored.is_file() else files.stored(card(name).name, home)
+    stored = files.corpus_path(Path(name).name, home)
+    return stored if stored.is_file() else files.corpus_path(card(name).name, home)
 
 
 def load(name: str, home: Path) -> Corpus:
@@ -103,8 +103,8 @@ def _user_card(file: Path, rows: Iterable[Mapping[str, Any]]) -> CorpusCard:
 
 def _dialogue(row: Mapping[str, Any], corpus: str) -> Dialogue:
     turns = row["utterances"]
-    labels = {key: value for key, value in row.items() if key not in FORMAT}
-    if any(len(turn) > len(TURN) for turn in turns):
-        labels["utterances"] = tuple({key: turn[key] for key in turn if key not in TURN} for turn in turns)
+    labels = {key: value for key, value in row.items() if key not in DIALOGUE_FIELDS}
+    if any(len(turn) > len(TURN_FIELDS) for turn in turns):
+        labels["utterances"] = tuple({key: turn[key] for key in turn if key not in TURN_FIELDS} for turn in turns)
     utterances = tuple(Utterance(turn["speaker"], turn["text"]) for turn in turns)
     return Dialogue(row["dialogue_id"], corpus, row["split"], utterances, labels)

@@ -23,7 +23,7 @@ from benchmarks.storage.archive import decompressed
 from benchmarks.storage.files import walk, write_atomically
 
 SUFFIXES = (".jsonl", ".jsonl.gz")
-LIST = "evaluation_overlap"
+EVALUATION_IDS = "evaluation_overlap"
 """Name of the list of ids of evaluation dialogues that some collections of corpora include."""
 
 
@@ -73,7 +73,7 @@ def objects(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
             yield f"{path}, line {line}", row
 
 
-def ids(path: Path) -> Iterator[str]:
+def read_ids(path: Path) -> Iterator[str]:
     """Yield the ids in the list of evaluation dialogues."""
     for where, row in objects(path):
         if not isinstance(row.get("dialogue_id"), str):
@@ -92,10 +92,10 @@ def find_corpora(path: Path) -> tuple[list[ImportedCorpus], list[str]]:
         name = plain_name(file)
         if file.name.endswith(SUFFIXES) and not file.name.startswith(".") and name not in corpora:
             try:
-                rows = sum(1 for _ in ids(file)) if name == LIST else len(read(file))
+                rows = sum(1 for _ in read_ids(file)) if name == EVALUATION_IDS else len(read(file))
                 corpora[name] = ImportedCorpus(name, file, rows)
             except BenchmarkError as error:
-                if name in CARDS or name == LIST or file == path:
+                if name in CARDS or name == EVALUATION_IDS or file == path:
                     raise
                 ignored.append(str(error))
     return list(corpora.values()), ignored
@@ -106,15 +106,15 @@ def plain_name(file: Path) -> str:
     return file.name.removesuffix(".gz").removesuffix(".jsonl")
 
 
-def stored(name: str, home: Path) -> Path:
+def corpus_path(name: str, home: Path) -> Path:
     """Return the path of a corpus, or of the list, in the home."""
     return home / "corpora" / f"{name}.jsonl.gz"
 
 
-def keep(corpus: ImportedCorpus, home: Path) -> None:
+def store_corpus(corpus: ImportedCorpus, home: Path) -> None:
     """Copy a corpus into the home."""
     content = corpus.file.read_bytes()
-    _write(stored(corpus.name, home), content if corpus.file.suffix == ".gz" else gzip.compress(content, mtime=0))
+    _write(corpus_path(corpus.name, home), content if corpus.file.suffix == ".gz" else gzip.compress(content, mtime=0))
 
 
 def write(path: Path, rows: Iterable[Mapping[str, Any]]) -> int:

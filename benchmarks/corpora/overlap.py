@@ -25,7 +25,7 @@ from benchmarks.corpora import files as corpus_files
 from benchmarks.dataset import Dataset
 from benchmarks.storage import store
 
-LETTERS = 12
+MIN_LETTERS = 12
 IGNORED = re.compile(r"[\W_]+")
 SHIPPED = "overlap.npz"
 
@@ -59,7 +59,7 @@ class Contexts:
 def digests(texts: Iterable[str]) -> frozenset[int]:
     """Return the digests of utterances long enough to be recognised, or of the whole conversation if there are none."""
     normalised = [IGNORED.sub("", text.casefold()) for text in texts]
-    long = [text for text in normalised if len(text) >= LETTERS] or [str(normalised)]
+    long = [text for text in normalised if len(text) >= MIN_LETTERS] or [str(normalised)]
     return frozenset(int.from_bytes(hashlib.blake2b(text.encode(errors="replace"), digest_size=8).digest())
                      for text in long)
 
@@ -71,8 +71,8 @@ def context_digests(dataset: Dataset) -> list[frozenset[int]]:
 
 def evaluation_ids(home: Path) -> frozenset[str]:
     """Return the ids of evaluation dialogues that are listed in a file of the home."""
-    path = corpus_files.stored(corpus_files.LIST, home)
-    return frozenset(corpus_files.ids(path)) if path.is_file() else frozenset()
+    path = corpus_files.corpus_path(corpus_files.EVALUATION_IDS, home)
+    return frozenset(corpus_files.read_ids(path)) if path.is_file() else frozenset()
 
 
 def evaluation_contexts(home: Path) -> Contexts:
@@ -89,13 +89,13 @@ def _evaluation_contexts(home: Path, stored: tuple[tuple[str, str], ...]) -> Con
     return contexts
 
 
-def in_corpora(dataset: Dataset, home: Path) -> Iterator[tuple[str, int]]:
+def overlaps_by_corpus(dataset: Dataset, home: Path) -> Iterator[tuple[str, int]]:
     """Yield each corpus in the home, with the number of items whose context it overlaps."""
     items = context_digests(dataset)
     contexts = Contexts(items)
     for path in sorted((home / "corpora").glob("*.jsonl.gz")):
         name = corpus_files.plain_name(path)
-        if name != corpus_files.LIST:
+        if name != corpus_files.EVALUATION_IDS:
             matched = {context for row in corpus_files.read(path)
                        for context in contexts.matches(digests(turn["text"] for turn in row["utterances"]))}
             yield name, sum(context in matched for context in items)

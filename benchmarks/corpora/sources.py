@@ -35,7 +35,7 @@ def fetch(name: str, home: Path) -> int:
         rows = [row for row in READERS[name](folder) if row["utterances"]]
     if not rows:
         raise BadRecord(name, None, "", "the files of the source contain no dialogues")
-    return corpus_files.write(corpus_files.stored(name, home), rows)
+    return corpus_files.write(corpus_files.corpus_path(name, home), rows)
 
 
 def _row(corpus: str, name: str, split: str, turns: Iterable[tuple[str, str, CorpusRow]], **labels: Any) -> CorpusRow:

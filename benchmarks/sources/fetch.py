@@ -26,7 +26,7 @@ from benchmarks.sources import recent, until_2021
 from benchmarks.sources.rows import Rows, assemble, file_name
 from benchmarks.storage import resources
 from benchmarks.storage.archive import unpack
-from benchmarks.storage.download import download, reach
+from benchmarks.storage.download import check_reachable, download
 
 RESOURCES = {
     "wordnet": Source("https://raw.githubusercontent.com/nltk/nltk_data/gh-pages/packages/corpora/wordnet.zip"),
@@ -108,7 +108,7 @@ def mirrored(name: str, folder: Path) -> Path:
     offline = "HF_HUB_OFFLINE is set" if constants.HF_HUB_OFFLINE else ""
     try:
         if not offline:
-            reach(constants.ENDPOINT)  # the library itself would retry for half a minute
+            check_reachable(constants.ENDPOINT)  # the library itself would retry for half a minute
     except Offline as error:
         offline = str(error)
     try:

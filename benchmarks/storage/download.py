@@ -26,12 +26,12 @@ if TYPE_CHECKING:
     import httpx2
 
 ATTEMPTS, PAUSE, TIMEOUT = 5, 0.5, 30.0
-EVERY = 10.0
+LOG_INTERVAL = 10.0
 """Seconds between progress lines if stderr is not a terminal."""
 LINE = "{desc}: {n_fmt} of {total_fmt}B, {rate_fmt}, {remaining} left\n"
 
 
-class TryAgain(Exception):
+class RetryableError(Exception):
     """A failure that may be temporary."""
 
 
@@ -55,7 +55,7 @@ def download(source_url: str, target: Path, sha256: str | None = None) -> Path:
             try:
                 _attempt(source_url, part, note)
                 break
-            except TryAgain as error:
+            except RetryableError as error:
                 if attempt == ATTEMPTS:
                     raise FetchError(f"{source_url}: {error}; gave up after {ATTEMPTS} attempts, "
                                      "run the command again to resume") from error
@@ -74,14 +74,14 @@ def download(source_url: str, target: Path, sha256: str | None = None) -> Path:
     return target
 
 
-def reach(url: str) -> None:
+def check_reachable(url: str) -> None:
     """Raise Offline if the host is unreachable."""
     try:
         with _opened(url, {}):
             return
     except Offline:
         raise
-    except (FetchError, TryAgain):
+    except (FetchError, RetryableError):
         return
 
 
@@ -105,66 +105,66 @@ def _attempt(url: str, part: Path, note: Path) -> None:
         headers["Range"] = f"bytes={size}-"
         if known.tag and not known.tag.startswith("W/"):
             headers["If-Range"] = known.tag
-    with _opened(url, headers) as answer:
-        total, start = _extent(answer)
-        new = _Note(url, answer.headers.get("ETag") or "", total)
-        if answer.status_code == http.HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE or (
-                answer.status_code == http.HTTPStatus.PARTIAL_CONTENT and (start != size or new != known)):
+    with _opened(url, headers) as response:
+        total, start = _extent(response)
+        new = _Note(url, response.headers.get("ETag") or "", total)
+        if response.status_code == http.HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE or (
+                response.status_code == http.HTTPStatus.PARTIAL_CONTENT and (start != size or new != known)):
             _forget(part, note)
-            raise TryAgain("the file changed while it was downloaded")
+            raise RetryableError("the file changed while it was downloaded")
         note.write_text(json.dumps(asdict(new)), encoding="utf-8")
-        _copy(answer, part, start, total)
+        _copy(response, part, start, total)
 
 
 @contextlib.contextmanager
 def _opened(url: str, headers: Mapping[str, str]) -> Iterator[httpx2.Response]:
-    """Open the response of a server; raise TryAgain, Offline or FetchError on failure."""
+    """Open the response of a server; raise RetryableError, Offline or FetchError on failure."""
     import httpx2
 
     try:
         with (httpx2.Client(timeout=TIMEOUT, follow_redirects=True,
                             event_hooks={"response": [_check_redirect]}) as client,
-              client.stream("GET", url, headers=headers) as answer):
-            message = f"the server responded {answer.status_code} {answer.reason_phrase}"
-            if answer.status_code == http.HTTPStatus.TOO_MANY_REQUESTS or answer.is_server_error:
-                raise TryAgain(message)
-            if not (answer.is_success or answer.status_code == http.HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE):
+              client.stream("GET", url, headers=headers) as response):
+            message = f"the server responded {response.status_code} {response.reason_phrase}"
+            if response.status_code == http.HTTPStatus.TOO_MANY_REQUESTS or response.is_server_error:
+                raise RetryableError(message)
+            if not (response.is_success or response.status_code == http.HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE):
                 raise FetchError(f"{url}: {message}")
-            yield answer
+            yield response
     except (httpx2.ConnectError, httpx2.ConnectTimeout) as error:
         if "SSL" in str(error):
             raise FetchError(f"{url}: no secure connection: {_reason(error)}") from error
         raise Offline(f"{urlsplit(url).hostname} cannot be reached: {_reason(error)}") from error
     except (httpx2.TransportError, httpx2.TooManyRedirects) as error:
-        raise TryAgain(f"the connection failed ({_reason(error)})") from error
+        raise RetryableError(f"the connection failed ({_reason(error)})") from error
 
 
-def _check_redirect(answer: httpx2.Response) -> None:
+def _check_redirect(response: httpx2.Response) -> None:
     """Refuse redirects to other protocols, or from https to http."""
-    target = answer.url.join(answer.headers["Location"]) if answer.has_redirect_location else answer.url
-    if target.scheme not in {"https", answer.url.scheme}:
-        raise FetchError(f"{answer.url}: redirects to {target!s:.100}, which is not https")
+    target = response.url.join(response.headers["Location"]) if response.has_redirect_location else response.url
+    if target.scheme not in {"https", response.url.scheme}:
+        raise FetchError(f"{response.url}: redirects to {target!s:.100}, which is not https")
 
 
-def _extent(answer: httpx2.Response) -> tuple[int, int]:
+def _extent(response: httpx2.Response) -> tuple[int, int]:
     """Return the length of the whole file, -1 if unknown, and the offset of this response."""
-    match = re.fullmatch(r"bytes (\d+)-\d+/(\d+|\*)", answer.headers.get("Content-Range") or "")
+    match = re.fullmatch(r"bytes (\d+)-\d+/(\d+|\*)", response.headers.get("Content-Range") or "")
     if match:
         return (-1 if match[2] == "*" else int(match[2])), int(match[1])
-    return int(answer.headers.get("Content-Length") or -1), 0
+    return int(response.headers.get("Content-Length") or -1), 0
 
 
-def _copy(answer: httpx2.Response, part: Path, start: int, total: int) -> None:
+def _copy(response: httpx2.Response, part: Path, start: int, total: int) -> None:
     """Append the response to the file, showing a bar on a terminal and lines elsewhere."""
     from tqdm import tqdm
 
-    lines: dict[str, Any] = {"mininterval": EVERY, "delay": EVERY, "bar_format": LINE}
+    lines: dict[str, Any] = {"mininterval": LOG_INTERVAL, "delay": LOG_INTERVAL, "bar_format": LINE}
     with part.open("r+b" if start else "wb") as stream, tqdm(
         desc=part.name[1:-5], total=None if total < 0 else total, initial=start, unit="B", unit_scale=True,
         leave=False, **({} if sys.stderr.isatty() else lines),
     ) as bar:
         stream.seek(start)
-        for chunk in answer.iter_raw():
+        for chunk in response.iter_raw():
             stream.write(chunk)
             bar.update(len(chunk))
 

@@ -34,12 +34,12 @@ def joined_choices(sheet: Sheet, kept: Iterable[str]) -> Sheet:
             break
     joined = {min(numbers): name for name, numbers in groups.items()
               if counts[name, False] <= STRAY * (counts[name, False] + counts[name, True])}
-    left = [index for index in range(len(sheet.columns))
+    indices = [index for index in range(len(sheet.columns))
             if index in joined or not any(index in groups[name] for name in joined.values())]
     return sheet if not joined else replace(
-        sheet, columns=tuple(joined.get(index, sheet.columns[index]) for index in left),
+        sheet, columns=tuple(joined.get(index, sheet.columns[index]) for index in indices),
         rows=lambda: ((number, [_choice(row, groups[joined[index]]) if index in joined else row[index]
-                                for index in left]) for number, row in sheet.rows()),
+                                for index in indices]) for number, row in sheet.rows()),
         remarks=(*sheet.remarks, *(f"the columns {name} 1, 2, ... are choices; {name!r} is the number of the "
                                     "chosen one" for name in joined.values())))
 

@@ -9,11 +9,11 @@ from typing import TypeAlias
 
 from benchmarks.tables.votes import NAMED
 
-NAMES: dict[str, tuple[str, ...]] = {role: tuple(names) for role, names in NAMED["roles"].items()}
+ROLE_NAMES: dict[str, tuple[str, ...]] = {role: tuple(names) for role, names in NAMED["roles"].items()}
 """Usual column names for each role, the most specific first."""
 DIMENSIONS: dict[str, str] = {name: dimension for dimension, names in NAMED["qualities"].items() for name in names}
 """The dimension of each usual name of a quality, "" for none."""
-COMMON_WORDS = frozenset(" ".join((*DIMENSIONS, *(name for names in NAMES.values() for name in names))).split())
+COMMON_WORDS = frozenset(" ".join((*DIMENSIONS, *(name for names in ROLE_NAMES.values() for name in names))).split())
 """Words that do not name a rater."""
 ColumnName: TypeAlias = tuple[str, str, bool]
 """Quality, rater, and True if the name mentions the rater."""

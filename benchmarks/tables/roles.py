@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from benchmarks.errors import BadRecord, nearest
-from benchmarks.tables.names import NAMES, spelled
+from benchmarks.tables.names import ROLE_NAMES, spelled
 from benchmarks.tables.sheet import Sheet
 from benchmarks.tables.votes import NAMED, elements, fields, scale_of
 
@@ -67,7 +67,7 @@ def stated_columns(sheet: Sheet, stated: Mapping[str, str]) -> dict[str, tuple[s
     columns: dict[str, tuple[str, ...]] = {}
     for name, text in stated.items():
         if (role := role_of(name)) is None:
-            known = nearest(name, (*NAMES, "ignore"))
+            known = nearest(name, (*ROLE_NAMES, "ignore"))
             raise BadRecord(sheet.file, None, "", f"columns: {name!r} is not a role; {known}")
         columns[role] = (*columns.get(role, ()), *([text] if text in sheet.columns else text.split("+")))
         if len(columns[role]) > 1 and role not in ("rating", "ignore"):
@@ -79,8 +79,8 @@ def stated_columns(sheet: Sheet, stated: Mapping[str, str]) -> dict[str, tuple[s
 
 def role_of(name: str) -> str | None:
     """Return the role of that name, or the role for which it is a usual column name."""
-    return name if name in (*NAMES, "ignore") else next(
-        (role for role, names in NAMES.items() if spelled(name) in names), None)
+    return name if name in (*ROLE_NAMES, "ignore") else next(
+        (role for role, names in ROLE_NAMES.items() if spelled(name) in names), None)
 
 
 def usual_name(column: str) -> str:
@@ -91,12 +91,12 @@ def usual_name(column: str) -> str:
     """
     full, (prefix, _, last) = spelled(column), column.rpartition(".")
     end = " ".join(full.rstrip(" ?:").split()[-2:])
-    if end in NAMES["annotator"]:
+    if end in ROLE_NAMES["annotator"]:
         return end
     answers = ANSWERS.search(spelled(prefix)) or role_of(spelled(last)) in ("quality", "rating")
     if not prefix or answers or role_of(full):
         return full
-    return spelled(prefix if spelled(prefix) in NAMES["reference"] else last)
+    return spelled(prefix if spelled(prefix) in ROLE_NAMES["reference"] else last)
 
 
 def roles_of(columns: Sequence[str], profiles: Mapping[str, Profile], stated: Mapping[str, tuple[str, ...]],
@@ -106,7 +106,7 @@ def roles_of(columns: Sequence[str], profiles: Mapping[str, Profile], stated: Ma
     roles = {role: column for role, (column, *_) in stated.items() if role != "ignore"}
     left_out = {name: STATED for name in columns if name in ignored}
     spelling = {column: usual_name(column) for column in columns}
-    for role, names in NAMES.items():
+    for role, names in ROLE_NAMES.items():
         candidates = sorted((column for column in columns if spelling[column] in names and profiles[column].filled
                              and column not in (*roles.values(), *ignored)),
                             key=lambda column: (spelling[column] != spelled(column), names.index(spelling[column])))
@@ -130,7 +130,7 @@ def _fits(role: str, name: str, profile: Profile) -> bool:
 
     A column `user` of single words that recur names raters; otherwise it holds messages.
     """
-    if name in NAMES["context"] and name in NAMES["annotator"]:
+    if name in ROLE_NAMES["context"] and name in ROLE_NAMES["annotator"]:
         one_word = not any(re.search(r"\s", value) for value in profile.values)
         return (one_word and len(profile.values) < profile.filled) == (role == "annotator")
     if role in TEXTS:

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.errors import nearest
-from benchmarks.formats.scorefile import FORMS
+from benchmarks.formats.scorefile import SUFFIXES
 from harness.challenge import entries, receipts, rulebook, submissions
 from harness.challenge.entries import Entries
 from harness.challenge.ground import Ground, prepared
@@ -279,7 +279,7 @@ def _baselines(outcome: Outcome) -> Iterator[tuple[str, Vector, str]]:
         else:
             for (_, column), values in zip(tables[0].names, agreement(rules, tables), strict=True):
                 yield column, values, ""
-    for path in sorted(path for path in (rules.folder / BASELINES).glob("*") if path.suffix in FORMS):
+    for path in sorted(path for path in (rules.folder / BASELINES).glob("*") if path.suffix in SUFFIXES):
         file = entries.read(path, ground, rules.column)
         values = none if file.reasons else agreement(rules, ground.tables([path.stem], [file.scores]))[0]
         yield path.stem, values, "; ".join(file.reasons)

@@ -218,13 +218,13 @@ def _checked(staged: Path, file: Path, about: About, rules: Rulebook, home: Path
              ) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
     """Check a staged copy of a file as for a ranking; return its digest, the reasons to refuse it, and remarks."""
     try:
-        ending, content = scorefile.opened(file)
+        suffix, content = scorefile.read_content(file)
     except scorefile.Unreadable as error:
         return "", (error.text,), ()
     digest = hashlib.sha256(content).hexdigest()
     unpacked = ["the recorded sha256 is that of the unpacked file"] if file.suffix.casefold() == ".gz" else []
     staged.mkdir(parents=True)
-    write_atomically(staged / f"scores{ending}", content)
+    write_atomically(staged / f"scores{suffix}", content)
     if settings := "".join(f"{name} = {json.dumps(value, ensure_ascii=False)}\n"
                            for name, value in about.settings.items() if value):
         write_atomically(staged / submissions.ABOUT, settings.encode())

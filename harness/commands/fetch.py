@@ -114,7 +114,7 @@ def _fetch(name: str, home: Path, accepted: str) -> str:
         return f"{name:<18} {catalogue.fetch(catalogue.cards()[name], home, accepted)}"
     if "/" in name:
         repo, _, revision = name.partition("@")
-        weights = checkpoint.keep(hub.fetch(repo, revision), home)
+        weights = checkpoint.install(hub.fetch(repo, revision), home)
         return f"{name:<18} weights {weights.identity} for {weights.encoder or 'no encoder'}"
     if name in RESOURCES:
         return f"{name:<18} {fetch_resource(name, home).stat().st_size:>6} bytes"

@@ -68,7 +68,7 @@ def _corpora(path: Path) -> tuple[list[ImportedCorpus], list[str]]:
     try:
         return files.find_corpora(path)
     except BenchmarkError as error:
-        if own.table_of(str(path)) is None or files.plain_name(path) in (*files.CARDS, files.LIST):
+        if own.table_of(str(path)) is None or files.plain_name(path) in (*files.CARDS, files.EVALUATION_IDS):
             raise
         return [], [str(error)]
 
@@ -91,8 +91,8 @@ def _keep_release(read: Release, home: Path) -> None:
 
 def _keep_corpora(corpora: Sequence[ImportedCorpus], ignored: Sequence[str], home: Path) -> None:
     for corpus in corpora:
-        files.keep(corpus, home)
-        if corpus.name == files.LIST:
+        files.store_corpus(corpus, home)
+        if corpus.name == files.EVALUATION_IDS:
             print(f"{corpus.name:<22} {corpus.rows:>6} dialogues excluded from training")
         else:
             card = files.CARDS.get(corpus.name)

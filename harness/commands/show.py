@@ -119,8 +119,8 @@ def _weights(metric: Metric, models: Models, lacking: str) -> list[Line]:
                   ("location", "shipped with the project" if weights.folder.is_relative_to(checkpoint.SHIPPED)
                    else f"{weights.folder}, instead of shipped weights"),
                   ("trained by", f"{card['command']} ({card['device']}, {card['seconds']:.0f} s)")]
-        if weights.terms:
-            lines.append(("terms", f"terms of the training corpora: {weights.terms}"))
+        if weights.licence_limits:
+            lines.append(("terms", f"terms of the training corpora: {weights.licence_limits}"))
         lines += [("measured", f"{name}: {value}") for name, value in card["told"].items()]
         lines += [("corpus", (f"{corpus['title']} ({corpus['licence']}): {corpus['training']:,} dialogues, "
                               f"{corpus['held_out']:,} held out, {sum(corpus['left_out'].values()):,} excluded; "

@@ -15,7 +15,7 @@ from pathlib import Path
 from benchmarks import registry
 from benchmarks.dataset import Dataset
 from benchmarks.errors import UnknownDataset
-from benchmarks.formats.scorefile import FORMS, template
+from benchmarks.formats.scorefile import SUFFIXES, template
 from benchmarks.formats.scorefile.expected import template_keys, texts
 from benchmarks.storage.files import write_atomically
 from harness import own
@@ -32,7 +32,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    endings = (".jsonl",) if args.texts else FORMS
+    endings = (".jsonl",) if args.texts else SUFFIXES
     if args.out and args.out.suffix.casefold() not in endings:
         raise BadConfig(f"{args.out}: expected a file name ending in {', '.join(endings)}")
     if args.out and args.out.exists():

@@ -17,7 +17,7 @@ from harness.errors import HarnessError
 from harness.run.settings import home_folder
 from metrics.errors import CannotScore, MetricError, MissingResource, in_one_line
 from metrics.metric import Metric
-from metrics.models.memory import Memory
+from metrics.models.memory import ArrayCache
 from metrics.models.service import Models
 
 
@@ -53,4 +53,4 @@ def run_check(name: str, trial: Trial, check: Callable[[Trial], str] | None = No
 def uncached(models: Models) -> Models:
     """Return the models in single precision without a cache, which would hide effects of batches and order."""
     choice = dataclasses.replace(models.choice, precision="fp32")
-    return Models(models.home, choice, Memory(0))
+    return Models(models.home, choice, ArrayCache(0))

@@ -19,7 +19,7 @@ SHOWN = 5
 def check(dataset: Dataset, more: Sequence[str], home: Path) -> Iterator[str]:
     """Describe a dataset line by line, with its overlap with the corpora in the home."""
     yield from about(dataset, more)
-    corpora = dict(overlap.in_corpora(dataset, home))
+    corpora = dict(overlap.overlaps_by_corpus(dataset, home))
     for name, count in corpora.items():
         if count:
             yield (f"look at this: the corpus {name} contains the context of {count} of {len(dataset.items)} items "

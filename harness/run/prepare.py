@@ -10,7 +10,7 @@ from pathlib import Path
 
 from benchmarks import registry as datasets
 from benchmarks.errors import BadStore, UnknownDataset
-from benchmarks.formats.scorefile import BAR, for_real_data
+from benchmarks.formats.scorefile import SEPARATOR, for_real_data
 from benchmarks.storage import store
 from benchmarks.storage.files import sweep
 from harness import own
@@ -66,7 +66,7 @@ def _check_score_files(prepared: Plan, home: Path) -> None:
             known |= ids
             sampled |= ids if dataset.origin == "sample" and name in planned else set()
     for label, scores in files.items():
-        items = [name if name in known else name.rpartition(BAR)[0] for name in scores]
+        items = [name if name in known else name.rpartition(SEPARATOR)[0] for name in scores]
         unknown = sum(item not in known for item in items)
         if not sampled.isdisjoint(items) and (problem := for_real_data(unknown, len(items))):
             raise BadConfig(f"{label}: {problem}, or leave out the sample with --data real")

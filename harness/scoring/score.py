@@ -68,7 +68,7 @@ def score_part(metric: Metric, dataset: Dataset, models: Models) -> Scores:
     metric = about(metric, dataset)
     items = read_items(metric, dataset)
     models.requested.clear()
-    models.memory.begin()
+    models.memory.start_metric()
     excluded, start = READING.excluded, time.perf_counter()
     with contextlib.redirect_stdout(sys.stderr):  # keep a metric's output out of the command's
         columns = checked(metric, items, metric.score(items, models))

@@ -59,8 +59,8 @@ class LocalJudge(Prompted):
 
     def _questions(self, item: Item, model: LanguageModel) -> tuple[str, ...]:
         """Return a prompt per quality, without the oldest turns if necessary; none if even the last is too long."""
-        for first in range(len(item.utterances)):
-            texts = self._texts(replace(item, context=item.context[first:]), model)
+        for start in range(len(item.utterances)):
+            texts = self._texts(replace(item, context=item.context[start:]), model)
             if all(map(model.fits, texts)):
                 return texts
         return ()

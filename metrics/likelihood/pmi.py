@@ -51,13 +51,13 @@ class Pmi:
         rows = [row for row, item in enumerate(items) if reply(item).strip() and any(
             turn.text.strip() for turn in item.context)]
         responses = [self._response(items[row]) for row in rows]
-        after = model.log_likelihoods([(self._context(items[row]), text)
-                                       for row, text in zip(rows, responses, strict=True)], self.longest)
-        without = model.log_likelihoods([(self._opening(items[row]), text)
-                                       for row, text in zip(rows, responses, strict=True)])
+        with_context = model.log_likelihoods([
+            (self._context(items[row]), text) for row, text in zip(rows, responses, strict=True)], self.longest)
+        without_context = model.log_likelihoods([
+            (self._opening(items[row]), text) for row, text in zip(rows, responses, strict=True)])
         conditional, unconditional = (np.array([row.sum(dtype=np.float64) for row in by_token])
-                                      for by_token in (after, without))
-        sizes = np.array([max(1, values.size) for values in after])
+                                      for by_token in (with_context, without_context))
+        sizes = np.array([max(1, values.size) for values in with_context])
         gain = conditional - unconditional
         columns = np.stack([gain / sizes, gain, gain / np.maximum(-unconditional, 1e-6), conditional / sizes])
         table = unscored(len(columns), len(items))

@@ -23,7 +23,7 @@ from metrics.models.batches import Batches, Forward, Result
 from metrics.models.continuations import Continuations, Reader, reads_trees, rows
 from metrics.models.device import Machine
 from metrics.models.hub import quiet
-from metrics.models.memory import MEBIBYTE, Memory, Vectors
+from metrics.models.memory import MEBIBYTE, ArrayCache, Vectors
 from metrics.models.tokens import Tokenizer
 from metrics.models.weights import Weights
 
@@ -39,7 +39,7 @@ Before: TypeAlias = str | tuple[str, ...]
 class LanguageModel:
     """A causal language model that computes likelihoods and generates nothing."""
 
-    def __init__(self, weights: Weights, machine: Machine, memory: Memory) -> None:
+    def __init__(self, weights: Weights, machine: Machine, memory: ArrayCache) -> None:
         self.weights = weights
         self.machine = machine
         self._memory = memory

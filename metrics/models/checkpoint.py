@@ -31,7 +31,7 @@ NO_ENCODER = "no-encoder"
 
 SCALE = ".scale"
 """Suffix of the name of a matrix's scales."""
-LARGE = 4_096
+MIN_INT8_SIZE = 4_096
 """Size of a matrix from which eight bits save space."""
 _INT8_MAX = 127
 _LARGEST_FLOAT16 = 65504.0
@@ -60,10 +60,10 @@ class Checkpoint:
     def weights(self) -> dict[str, Any]:
         from safetensors.torch import load_file
 
-        return unpacked(load_file(self.folder / WEIGHTS))
+        return decompressed(load_file(self.folder / WEIGHTS))
 
     @property
-    def terms(self) -> str:
+    def licence_limits(self) -> str:
         """The limits that the licences of its corpora set on its use; empty if there are none."""
         licences = {corpus["licence"] for corpus in self.card.get("corpora", ())}
         limits = {"non-commercial": any(re.search("NC|non-commercial", licence) for licence in licences),
@@ -75,7 +75,7 @@ class Checkpoint:
         return sum((self.folder / file).stat().st_size for file in (WEIGHTS, CONFIG, CARD))
 
 
-def packed(weights: Mapping[str, Any], eight_bits: bool) -> dict[str, Any]:
+def compressed(weights: Mapping[str, Any], eight_bits: bool) -> dict[str, Any]:
     import torch
 
     stored = {}
@@ -84,7 +84,7 @@ def packed(weights: Mapping[str, Any], eight_bits: bool) -> dict[str, Any]:
         largest = tensor.abs().amax(-1, keepdim=True) if tensor.numel() and tensor.is_floating_point() else None
         if largest is None or not float(largest.max()) <= _LARGEST_FLOAT16:  # integers, overflow or NaN
             stored[name] = tensor.clone()
-        elif not eight_bits or tensor.ndim < 2 or tensor.numel() < LARGE:
+        elif not eight_bits or tensor.ndim < 2 or tensor.numel() < MIN_INT8_SIZE:
             stored[name] = tensor.to(torch.float16)
         else:
             scale = (largest.float() / _INT8_MAX).clamp(min=1e-7).half()
@@ -93,7 +93,7 @@ def packed(weights: Mapping[str, Any], eight_bits: bool) -> dict[str, Any]:
     return stored
 
 
-def unpacked(stored: Mapping[str, Any]) -> dict[str, Any]:
+def decompressed(stored: Mapping[str, Any]) -> dict[str, Any]:
     weights, integers = {}, {name for name, tensor in stored.items() if not tensor.is_floating_point()}
     for name, tensor in stored.items():
         if name in integers and name + SCALE in stored:
@@ -127,7 +127,7 @@ def find(name: str, encoder: str, home: Path) -> Checkpoint:
         raise MissingResource(f"weights {name} are not on this machine: train them with `{command(name)}`; "
                               "for a metric of your own, give its path instead of its name")
     known, base = ", ".join(dict.fromkeys(encoders)), encoder.rpartition("@")[0]
-    adapted = next((known.rpartition("@")[0] for known in encoders if base and known.startswith(f"{base}+")), "")
+    adapted = next((other.rpartition("@")[0] for other in encoders if base and other.startswith(f"{base}+")), "")
     raise MissingResource(f"weights {name} belong to encoder {known}, but the run uses {encoder or 'none'}: "
                           + (f"give `--encoder {adapted}`, or " if adapted else "")
                           + f"train your own with `{command(name)} --encoder {base or 'ENCODER'}`")
@@ -166,7 +166,7 @@ def save(folder: Path, weights: Mapping[str, Any], config: Mapping[str, Any], ca
 
     check_replaceable(folder)
     with staged(folder) as new:
-        save_file(packed(weights, eight_bits), new / WEIGHTS)
+        save_file(compressed(weights, eight_bits), new / WEIGHTS)
         (new / WEIGHTS).chmod(0o644)
         (new / CONFIG).write_bytes(_encoded(config))
         digests = {file: sha256(new / file) for file in (WEIGHTS, CONFIG)}
@@ -174,7 +174,7 @@ def save(folder: Path, weights: Mapping[str, Any], config: Mapping[str, Any], ca
     return read(str(card.get("name", folder.name)), folder)
 
 
-def keep(source: Path, home: Path) -> Checkpoint:
+def install(source: Path, home: Path) -> Checkpoint:
     """Copy a checkpoint, such as a downloaded one, into the home."""
     name = str(_json(source.name, source / CARD).get("name", ""))
     if not re.fullmatch("[a-z0-9-]+", name):
@@ -188,7 +188,7 @@ def keep(source: Path, home: Path) -> Checkpoint:
     return read(name, folder)
 
 
-def learned(network: Any) -> dict[str, Any]:
+def trained_tensors(network: Any) -> dict[str, Any]:
     """Return the parameters of a network that require a gradient, without duplicates, and its buffers, by name."""
     parameters = {name for name, _ in network.named_parameters(remove_duplicate=False)}
     trained = {name: parameter.detach() for name, parameter in network.named_parameters() if parameter.requires_grad}

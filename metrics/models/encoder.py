@@ -18,7 +18,7 @@ from metrics.errors import BadOption
 from metrics.models import networks
 from metrics.models.batches import Batches, Forward, Positions
 from metrics.models.device import Machine
-from metrics.models.memory import Memory, Vectors, length
+from metrics.models.memory import ArrayCache, Vectors, length
 from metrics.models.readings import Reading
 from metrics.models.tokens import Tokenized, Tokenizer
 from metrics.models.weights import Weights
@@ -42,7 +42,7 @@ BLOCK = 1 << 18
 class Encoder:
     """A transformer that encodes texts; `layer` counts from 1, 0 is the last."""
 
-    def __init__(self, weights: Weights, machine: Machine, memory: Memory, layer: int = 0) -> None:
+    def __init__(self, weights: Weights, machine: Machine, memory: ArrayCache, layer: int = 0) -> None:
         self.weights = weights
         self.machine = machine
         self.layer = layer

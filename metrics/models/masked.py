@@ -25,7 +25,7 @@ from metrics.models import networks
 from metrics.models.batches import Batches, Forward, Positions
 from metrics.models.causal import LOGITS
 from metrics.models.encoder import Encoder, padded
-from metrics.models.memory import Memory, Vectors
+from metrics.models.memory import ArrayCache, Vectors
 from metrics.models.reading import READING
 from metrics.models.tokens import Tokenized
 from metrics.text.words import reply
@@ -51,7 +51,7 @@ Copy = tuple[int, int]
 class MaskedModel:
     """An encoder that predicts each token of a text from all the others."""
 
-    def __init__(self, encoder: Encoder, head: Adapted, weights: str, memory: Memory) -> None:
+    def __init__(self, encoder: Encoder, head: Adapted, weights: str, memory: ArrayCache) -> None:
         self.encoder = encoder
         self._head = head
         self._weights = weights
@@ -68,7 +68,7 @@ class MaskedModel:
         machine = self.encoder.machine
         with READING.loads():
             body = networks.loaded("AutoModel", self.encoder.weights, machine).to(machine.devices[0])
-            return networks.placed(Merged(self._head, body, self.mask), machine)
+            return networks.place(Merged(self._head, body, self.mask), machine)
 
     def log_likelihoods(self, pairs: Sequence[Pair], copies: int = BY_LENGTH) -> list[Vectors]:
         """Return log p of each token of each pair's second text, given its other tokens and the first text: (tokens,).

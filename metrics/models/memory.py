@@ -19,11 +19,11 @@ Vectors = npt.NDArray[np.float32]
 Text = TypeVar("Text", bound=Hashable)
 
 MEBIBYTE = 1 << 20
-ENTRY = 200
+ENTRY_OVERHEAD = 200
 """Bytes of overhead per entry."""
 
 
-class Memory:
+class ArrayCache:
     """A dictionary of arrays that never holds more than `capacity` bytes."""
 
     def __init__(self, capacity: int) -> None:
@@ -33,7 +33,7 @@ class Memory:
         self._counted: set[Hashable] = set()
         self._reused = 0.0
 
-    def begin(self) -> None:
+    def start_metric(self) -> None:
         """Start counting savings for the next metric."""
         self._counted.clear()
 
@@ -57,10 +57,10 @@ class Memory:
         if missing := [text for text, array in arrays.items() if array is None]:
             start = self._clock()
             computed = compute(missing)
-            pace = (self._clock() - start) / sum(map(length, missing))
+            seconds_per_character = (self._clock() - start) / sum(map(length, missing))
             for text, array in zip(missing, computed, strict=True):
                 arrays[text] = array
-                self.put((*key, text), array, pace * length(text))
+                self.put((*key, text), array, seconds_per_character * length(text))
         return [arrays[text] for text in texts]  # type: ignore[misc]
 
     def _clock(self) -> float:
@@ -70,14 +70,14 @@ class Memory:
         """Store an array and make it read-only; it must not be a view of a larger array."""
         array.flags.writeable = False
         if key in self._entries:
-            self.held -= self._entries.pop(key)[0].nbytes + ENTRY
-        if array.nbytes + ENTRY > self.capacity:
+            self.held -= self._entries.pop(key)[0].nbytes + ENTRY_OVERHEAD
+        if array.nbytes + ENTRY_OVERHEAD > self.capacity:
             return
         self._entries[key] = array, seconds
-        self.held += array.nbytes + ENTRY
+        self.held += array.nbytes + ENTRY_OVERHEAD
         while self.held > self.capacity:
             _, (dropped, _) = self._entries.popitem(last=False)
-            self.held -= dropped.nbytes + ENTRY
+            self.held -= dropped.nbytes + ENTRY_OVERHEAD
 
 
 def length(text: object) -> int:

@@ -9,7 +9,7 @@ from typing import Any
 
 from metrics.errors import BadOption, MissingResource, in_one_line
 from metrics.models import packed
-from metrics.models.checkpoint import Checkpoint, command, learned
+from metrics.models.checkpoint import Checkpoint, command, trained_tensors
 from metrics.models.device import Machine
 from metrics.models.hub import quiet
 from metrics.models.reading import READING
@@ -18,12 +18,12 @@ from metrics.models.weights import Weights
 ROUNDING = 0.01
 """Largest difference between logits that is attributed to rounding."""
 
-PRIMITIVES = "64"
+PRIMITIVE_CACHE_SIZE = "64"
 """Capacity of oneDNN's kernel cache; each batch shape needs a kernel, and most shapes are rare."""
 
 BODY, ADAPTERS, HEAD = "body.", "adapters.", "head."
 """Prefixes of weight names in a checkpoint: the transformer's, its adapters' and the head's."""
-MASKED = "down.", "up."
+MASKED_LM_ADAPTERS = "down.", "up."
 """Prefixes of adapter names in the checkpoint of the masked language model."""
 
 _NOT_NEEDED = ("pooler", "position_ids")
@@ -33,12 +33,12 @@ _NOT_NEEDED = ("pooler", "position_ids")
 def transformer(kind: str, weights: Weights, machine: Machine, layers: int | None = None) -> list[Any]:
     """Return one copy per device of the network (`AutoModel`, ...), reduced to its first `layers` if given."""
     with READING.loads():
-        return placed(loaded(kind, weights, machine, layers), machine)
+        return place(loaded(kind, weights, machine, layers), machine)
 
 
 def loaded(kind: str, weights: Weights, machine: Machine, layers: int | None = None) -> Any:
-    """Load the network as plain PyTorch, for training or for changes before `placed`."""
-    os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", PRIMITIVES)
+    """Load the network as plain PyTorch, for training or for changes before `place`."""
+    os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", PRIMITIVE_CACHE_SIZE)
     import transformers
 
     config = None
@@ -66,7 +66,7 @@ def loaded(kind: str, weights: Weights, machine: Machine, layers: int | None = N
                               f"({sorted(absent)[0]:.80}); they belong to another kind of model")
     if any(key.startswith("pooler") for key in info["missing_keys"]):
         network.pooler = None  # its weights would be random
-    return network if weights.trained is None else tuned(network, weights.trained)
+    return network if weights.trained is None else with_trained_weights(network, weights.trained)
 
 
 def _check_causal(weights: Weights, config: Any, kind: str) -> None:
@@ -77,7 +77,7 @@ def _check_causal(weights: Weights, config: Any, kind: str) -> None:
                               "for --encoder)")
 
 
-def placed(network: Any, machine: Machine) -> list[Any]:
+def place(network: Any, machine: Machine) -> list[Any]:
     """Return one copy of the network per device, with packed linear layers on a CPU; modifies the argument."""
     network.eval().requires_grad_(False)
     copies = [network, *(copy.deepcopy(network) for _ in machine.devices[1:])]
@@ -127,14 +127,14 @@ def from_checkpoint(kind: Callable[..., Any], checkpoint: Checkpoint, machine: M
         missing, foreign = network.load_state_dict(head or stored, strict=False)
     except (TypeError, SafetensorError, RuntimeError) as error:  # wrong arguments, broken file, wrong shapes
         raise _mismatch(checkpoint, " ".join(str(error).split())) from error
-    if unmatched := sorted({*foreign, *(set(missing) & learned(network).keys())}):
+    if unmatched := sorted({*foreign, *(set(missing) & trained_tensors(network).keys())}):
         raise _mismatch(checkpoint, f"{len(unmatched)} tensors do not match, such as {unmatched[0]}")
     return network.to(machine.devices[0]).requires_grad_(False).eval()
 
 
 def initialise(network: Any, checkpoint: Checkpoint) -> None:
     """Initialise a network from the matching weights of a checkpoint, which must include its whole body."""
-    trainable, stored = learned(network), checkpoint.weights()
+    trainable, stored = trained_tensors(network), checkpoint.weights()
     shared = {name: tensor for name, tensor in stored.items()
               if name in trainable and trainable[name].shape == tensor.shape}
     if not shared:
@@ -145,16 +145,16 @@ def initialise(network: Any, checkpoint: Checkpoint) -> None:
     network.load_state_dict(shared, strict=False)
 
 
-def tuned(network: Any, checkpoint: Checkpoint) -> Any:
+def with_trained_weights(network: Any, checkpoint: Checkpoint) -> Any:
     """Return the transformer with the checkpoint's weights, or with its adapters merged."""
     from metrics.models.adapters import Adapters, linears
 
     if checkpoint.config["network"].get("separator"):
-        network = separated(network)
+        network = add_separator(network)
     stored = checkpoint.weights()
     body = {name.removeprefix(BODY): tensor for name, tensor in stored.items() if name.startswith(BODY)}
     changes = {name.removeprefix(ADAPTERS): tensor for name, tensor in stored.items()
-               if name.startswith((ADAPTERS, *MASKED))}
+               if name.startswith((ADAPTERS, *MASKED_LM_ADAPTERS))}
     try:
         if body:
             network.load_state_dict(body, strict=False)
@@ -180,7 +180,7 @@ def pretraining_heads(weights: Weights) -> dict[str, Any]:
             for name in stored.keys() if name.startswith("cls.")}  # noqa: SIM118 - not a dictionary
 
 
-def separated(network: Any) -> Any:
+def add_separator(network: Any) -> Any:
     """Add a token that separates utterances, initialised with the mean of the other embeddings."""
     import torch
 

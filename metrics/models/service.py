@@ -27,7 +27,7 @@ from metrics.models import catalogue, checkpoint, resources, small_lm
 from metrics.models import weights as files
 from metrics.models.checkpoint import Checkpoint
 from metrics.models.device import Machine, machine
-from metrics.models.memory import MEBIBYTE, Memory
+from metrics.models.memory import MEBIBYTE, ArrayCache
 from metrics.models.reading import READING
 from metrics.models.resources import Resource
 from metrics.models.weights import Weights
@@ -69,7 +69,7 @@ class Models:
 
     home: Path
     choice: Choice = field(default_factory=Choice)
-    memory: Memory = field(default_factory=lambda: Memory(1024 * MEBIBYTE))
+    memory: ArrayCache = field(default_factory=lambda: ArrayCache(1024 * MEBIBYTE))
 
     def __post_init__(self) -> None:
         self._loaded: dict[tuple[Any, ...], Any] = {}

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 from metrics.errors import MissingResource
 from metrics.models.checkpoint import CONFIG, SHIPPED, WEIGHTS, Checkpoint
 from metrics.models.device import Machine
-from metrics.models.memory import Memory
+from metrics.models.memory import ArrayCache
 from metrics.models.weights import Weights
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ def weights(checkpoint: Checkpoint) -> Weights:
     return Weights(DISPLAY_NAME, checkpoint.folder, digests[WEIGHTS], digests[CONFIG], origin)
 
 
-def load(checkpoint: Checkpoint, machine: Machine, memory: Memory) -> LanguageModel:
+def load(checkpoint: Checkpoint, machine: Machine, memory: ArrayCache) -> LanguageModel:
     from metrics.models.causal import LanguageModel
 
     files = weights(checkpoint)

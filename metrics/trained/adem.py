@@ -20,7 +20,7 @@ from metrics.metric import Columns, MetricCard
 from metrics.models.readings import Pair, by_reference, spoken
 from metrics.models.service import Models
 from metrics.text.words import Aggregation
-from metrics.training.examples import answered, pick
+from metrics.training.examples import labelled_contexts, pick
 from metrics.training.recipe import Dialogues, Recipe, Split, Trainable, TrainingData, check_parts, recipes_of
 
 
@@ -55,7 +55,7 @@ class AdemMetric(Trainable):
 
 def rated_replies(dialogues: Dialogues, rng: np.random.Generator) -> list[tuple[Pair, float]]:
     """Pair responses with a good one as the reference and a target: the rating, else 5 if good, 1 if random."""
-    rows = [row for row in answered(dialogues) if row.rated or len(row.good) > 1]
+    rows = [row for row in labelled_contexts(dialogues) if row.rated or len(row.good) > 1]
     examples = []
     for number, row in enumerate(rows):
         examples += [(Pair(row.turns, text, row.good[0]), rating) for text, rating in row.rated]

@@ -20,7 +20,7 @@ from metrics.models.readings import pairs
 from metrics.models.service import Models
 from metrics.text.words import Aggregation
 from metrics.trained.ruber import Blend, blended, referenced
-from metrics.training.examples import following
+from metrics.training.examples import response_contrasts
 from metrics.training.recipe import Recipe, Split, Trainable, TrainingData, recipes_of
 
 
@@ -54,4 +54,4 @@ class BertRuber(Trainable):
                 "bert-ruber-unreferenced": relatedness}
 
     def examples(self, data: TrainingData) -> Split:
-        return data.split(following)
+        return data.split(response_contrasts)

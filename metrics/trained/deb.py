@@ -20,7 +20,7 @@ import numpy as np
 from metrics.errors import BadOption, MetricError
 from metrics.metric import MetricCard
 from metrics.models.readings import Pair
-from metrics.training.examples import GOOD, Contrast, following, with_alternatives
+from metrics.training.examples import GOOD, Contrast, response_contrasts, with_alternatives
 from metrics.training.recipe import Dialogues, Objective, Recipe, Split, Trainable, TrainingData, recipes_of
 
 KINDS = ("random", "adversarial", "both")
@@ -58,7 +58,7 @@ class Deb(Trainable):
         """Return good and false responses of DailyDialog++, or for pretraining every utterance with its context."""
         if data.recipe.examples["judged"]:
             return data.split(lambda dialogues: self._judged(dialogues, data.rng))
-        return data.split(lambda dialogues: following(dialogues, CONTEXT))
+        return data.split(lambda dialogues: response_contrasts(dialogues, CONTEXT))
 
     def objective(self, data: TrainingData) -> Objective:
         """Separate good replies from false ones; in `small`, also find the reply to each context of other corpora."""
@@ -67,7 +67,8 @@ class Deb(Trainable):
         judged = objectives.contrast(data, self.examples(data))
         if not data.recipe.examples["retrieval"]:
             return judged
-        unlabelled = data.split(lambda dialogues: following(row for row in dialogues if GOOD not in row.labels))
+        unlabelled = data.split(lambda dialogues: response_contrasts(
+            row for row in dialogues if GOOD not in row.labels))
         return objectives.retrieval(data, unlabelled, 4 * data.recipe.batch) + judged
 
     def _judged(self, dialogues: Dialogues, rng: np.random.Generator) -> list[Contrast]:

@@ -12,7 +12,7 @@ from typing import ClassVar, Literal
 
 from metrics.metric import MetricCard
 from metrics.models.readings import Pair
-from metrics.training.examples import answered
+from metrics.training.examples import labelled_contexts
 from metrics.training.recipe import Dialogues, Recipe, Split, Trainable, TrainingData, recipes_of
 
 
@@ -35,4 +35,5 @@ class Distilled(Trainable):
 
 def judged(dialogues: Dialogues) -> list[tuple[Pair, float]]:
     """Return each rated reply with its rating, scaled to 0 to 1."""
-    return [(Pair(row.turns, text), (rating - 1) / 4) for row in answered(dialogues) for text, rating in row.rated]
+    return [(Pair(row.turns, text), (rating - 1) / 4)
+            for row in labelled_contexts(dialogues) for text, rating in row.rated]

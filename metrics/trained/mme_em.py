@@ -48,12 +48,12 @@ def rated(dialogues: Dialogues) -> list[tuple[str, float]]:
     """Return utterances of bots, and single rated utterances, each with its rating scaled to 0 to 1."""
     rows = []
     for dialogue in dialogues:
-        shares = [(float(dialogue.labels[label]) - lowest) / span for label, lowest, span in SCALES
-                  if dialogue.labels.get(label) is not None]
+        scaled_ratings = [(float(dialogue.labels[label]) - lowest) / span for label, lowest, span in SCALES
+                          if dialogue.labels.get(label) is not None]
         if (engaging := dialogue.labels.get("engaging")) is not None:
             rows.append((dialogue.utterances[-1].text, float(engaging)))
-        elif shares:
+        elif scaled_ratings:
             labels: Sequence[Mapping[str, Any]] = dialogue.labels.get("utterances") or ({},) * len(dialogue.utterances)
-            rows += [(turn.text, shares[0]) for turn, label in zip(dialogue.utterances, labels, strict=True)
+            rows += [(turn.text, scaled_ratings[0]) for turn, label in zip(dialogue.utterances, labels, strict=True)
                      if label.get("role") != "human" and turn.text.strip()]
     return rows

@@ -17,7 +17,7 @@ import numpy as np
 
 from metrics.metric import MetricCard
 from metrics.training import negatives
-from metrics.training.examples import Contrast, following
+from metrics.training.examples import Contrast, response_contrasts
 from metrics.training.recipe import Dialogues, Recipe, Split, Trainable, TrainingData, recipes_of
 
 CANDIDATES = 10
@@ -51,7 +51,7 @@ def median_negatives(data: TrainingData, dialogues: Dialogues) -> list[Contrast]
 
     With `shortened`, only that many distinct replies lose their stop words.
     """
-    rng, true = data.rng, [example.right for example in following(dialogues)]
+    rng, true = data.rng, [example.right for example in response_contrasts(dialogues)]
     texts = list(dict.fromkeys(pair.response for pair in true))
     changed = {texts[row]: negatives.without_stop_words(texts[row], rng)
                for row in rng.permutation(len(texts))[:data.recipe.examples.get("shortened")]}

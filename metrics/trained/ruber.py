@@ -25,7 +25,7 @@ from metrics.models.readings import by_reference, pairs
 from metrics.models.service import Models
 from metrics.text.similarity import cosines
 from metrics.text.words import Aggregation
-from metrics.training.examples import following
+from metrics.training.examples import response_contrasts
 from metrics.training.recipe import Recipe, Split, Trainable, TrainingData, recipes_of
 
 Blend: TypeAlias = Literal["min", "mean", "geometric", "max"]
@@ -65,7 +65,7 @@ class Ruber(Trainable):
                 "ruber-unreferenced": relatedness}
 
     def examples(self, data: TrainingData) -> Split:
-        return data.split(following)
+        return data.split(response_contrasts)
 
     def network(self, data: TrainingData) -> Mapping[str, Any]:
         hidden = data.recipe.network.get("hidden", 40)

@@ -24,7 +24,7 @@ from metrics.metric import Column, Columns, MetricCard
 from metrics.models.masked import BOUNDED, log_likelihoods
 from metrics.models.readings import pairs, responses
 from metrics.models.service import Models
-from metrics.training.examples import following, intact_or_corrupted, sample_replies
+from metrics.training.examples import intact_or_corrupted, response_contrasts, sample_replies
 from metrics.training.recipe import Recipe, Split, Trainable, TrainingData, recipes_of
 
 REPLIES = 20_000
@@ -61,7 +61,7 @@ class UslH(Trainable):
     def examples(self, data: TrainingData) -> Split:
         """Return intact (few without stop words) and corrupted replies for VUP, replies with contexts for NUP."""
         if data.part == "nup":
-            return data.split(following)
+            return data.split(response_contrasts)
         return data.split(lambda dialogues, count: intact_or_corrupted(dialogues, count, data.rng, 0.1),
                           (REPLIES, REPLIES // 10))
 

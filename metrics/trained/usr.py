@@ -23,7 +23,7 @@ from metrics.metric import Columns, MetricCard
 from metrics.models.masked import BOUNDED, mean_log_likelihoods
 from metrics.models.readings import Pair, pairs, responses, spoken
 from metrics.models.service import Models
-from metrics.training.examples import MAX_CONTEXT, Contrast, following
+from metrics.training.examples import MAX_CONTEXT, Contrast, response_contrasts
 from metrics.training.recipe import Dialogues, Recipe, Split, Trainable, TrainingData, check_parts, recipes_of
 
 JUDGED = 512
@@ -69,7 +69,7 @@ class UsrMetric(Trainable):
     def examples(self, data: TrainingData) -> Split:
         """Return replies with contexts or facts, or for the regression the sub-scores of true and false replies."""
         if data.part == "dr-c":
-            return data.split(following)
+            return data.split(response_contrasts)
         if data.part == "dr-f":
             return data.split(lambda dialogues: [
                 Contrast(Pair(facts, pair.response)) for pair, facts in known_replies(dialogues)])

@@ -29,7 +29,7 @@ class Contrast(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Answered:
+class LabelledContext:
     """A context with its good, hard false and rated responses."""
 
     turns: tuple[str, ...]
@@ -45,12 +45,12 @@ def exchanges(dialogues: Iterable[Dialogue]) -> Iterator[tuple[int, list[str], s
         yield from ((number, texts[:row], texts[row]) for row in range(1, len(texts)))
 
 
-def following(dialogues: Iterable[Dialogue], turns: int = MAX_CONTEXT) -> list[Contrast]:
+def response_contrasts(dialogues: Iterable[Dialogue], turns: int = MAX_CONTEXT) -> list[Contrast]:
     """Return every utterance as a response to up to `turns` utterances before it."""
     return [Contrast(Pair(tuple(before[-turns:]), text)) for _, before, text in exchanges(dialogues)]
 
 
-def answered(dialogues: Iterable[Dialogue], turns: int = MAX_CONTEXT) -> list[Answered]:
+def labelled_contexts(dialogues: Iterable[Dialogue], turns: int = MAX_CONTEXT) -> list[LabelledContext]:
     """Return the dialogues that are labelled with good responses to their last utterance."""
     rows = []
     for dialogue in dialogues:
@@ -58,13 +58,13 @@ def answered(dialogues: Iterable[Dialogue], turns: int = MAX_CONTEXT) -> list[An
         good, hard = (tuple(dict.fromkeys(spoken(dialogue.labels.get(label, ())))) for label in (GOOD, ADVERSARIAL))
         if good and context:
             rated = tuple((text, float(rating)) for text, rating in dialogue.labels.get(RATED, ()))
-            rows.append(Answered(context[-turns:], good, hard, rated))
+            rows.append(LabelledContext(context[-turns:], good, hard, rated))
     return rows
 
 
-def with_alternatives(dialogues: Iterable[Dialogue], turns: int = MAX_CONTEXT) -> list[Answered]:
+def with_alternatives(dialogues: Iterable[Dialogue], turns: int = MAX_CONTEXT) -> list[LabelledContext]:
     """Return the dialogues with at least two good responses; raise MetricError if there are fewer than two of them."""
-    rows = [row for row in answered(dialogues, turns) if len(row.good) > 1]
+    rows = [row for row in labelled_contexts(dialogues, turns) if len(row.good) > 1]
     if len(rows) < 2:
         raise MetricError("the corpora have fewer than two contexts with several good responses (a list of strings "
                           f"named {GOOD}); add dailydialog_pp")

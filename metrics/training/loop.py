@@ -27,7 +27,7 @@ import torch
 
 from benchmarks.storage.files import write_atomically
 from metrics.errors import MetricError
-from metrics.models.checkpoint import learned
+from metrics.models.checkpoint import trained_tensors
 from metrics.models.device import Machine
 from metrics.models.networks import ADAPTERS, BODY
 from metrics.training.data import Objective, Recipe
@@ -118,7 +118,7 @@ class _Training:
             for rate, decay in sorted(groups, reverse=True)])
         self.generator = np.random.default_rng(
             seed if self.accelerator is None else (seed, self.accelerator.process_index))
-        shapes = {name: list(tensor.shape) for name, tensor in learned(self.network).items()}
+        shapes = {name: list(tensor.shape) for name, tensor in trained_tensors(self.network).items()}
         self.about = json.dumps([seed, dataclasses.asdict(recipe), shapes, machine.kind])
         self.best: dict[str, torch.Tensor] = {}
         self.curve: list[Evaluation] = []
@@ -163,7 +163,7 @@ class _Training:
         evaluation = Evaluation(end, mean, held_out)
         self.curve.append(evaluation)
         if self.lowest is evaluation:
-            self.best = {name: tensor.to("cpu", copy=True) for name, tensor in learned(self.network).items()}
+            self.best = {name: tensor.to("cpu", copy=True) for name, tensor in trained_tensors(self.network).items()}
         self.seconds += time.perf_counter() - start
         return evaluation
 
@@ -197,7 +197,7 @@ class _Training:
         torch.save({
             "about": self.about, "step": self.step, "seconds": self.seconds,
             "curve": [dataclasses.astuple(evaluation) for evaluation in self.curve],
-            "network": learned(self.network), "best": self.best, "optimizer": self.optimizer.state_dict(),
+            "network": trained_tensors(self.network), "best": self.best, "optimizer": self.optimizer.state_dict(),
             "generator": json.dumps(self.generator.bit_generator.state), "torch": torch.get_rng_state(),
             "cuda": torch.cuda.get_rng_state(self.device) if self.machine.kind == "cuda" else None,
         }, content)

@@ -48,7 +48,7 @@ def built(data: TrainingData, **arguments: Any) -> Built:
     """Return the network of the recipe's architecture; the first call builds it with these additional arguments."""
     if data.built is None:
         kind = find(data.recipe.architecture)
-        data.built = (tuned if issubclass(kind, TokenArchitecture) else frozen)(data, kind, arguments)
+        data.built = (transformer_with_head if issubclass(kind, TokenArchitecture) else frozen)(data, kind, arguments)
     network: Built = data.built
     return network
 
@@ -62,7 +62,7 @@ def frozen(data: TrainingData, kind: type[Architecture], arguments: Mapping[str,
                  lambda readings: table.add(text for reading in readings for text in network.texts(reading)))
 
 
-def tuned(data: TrainingData, kind: type[Architecture], arguments: Mapping[str, Any]) -> Built:
+def transformer_with_head(data: TrainingData, kind: type[Architecture], arguments: Mapping[str, Any]) -> Built:
     data.frozen = False
     recipe, machine, encoder = data.recipe, data.models.machine, data.models.encoder(data.encoder)
     if recipe.batch < 2:
@@ -88,7 +88,7 @@ def tuned(data: TrainingData, kind: type[Architecture], arguments: Mapping[str, 
     config = {"width": encoder.width, "length": recipe.length, **settings}
     head = kind(**config)
     if head.separator:
-        body = networks.separated(body)
+        body = networks.add_separator(body)
     tokens = CHUNK if machine.kind == "cpu" else machine.tokens // 4
     network = Tuned(body, head, recipe.rank, encoder.tokenizer, tokens, recipe.masked)
     _load_heads(network, heads, recipe.next_sentence)
@@ -100,16 +100,16 @@ def tuned(data: TrainingData, kind: type[Architecture], arguments: Mapping[str, 
 class Tuned(nn.Module):
     """A transformer and a head; `rank` 0 trains the transformer's weights, any other rank low-rank adapters.
 
-    A forward pass takes up to `tokens` tokens with padding. In training, a share `masked` of the words is predicted.
+    A forward pass takes up to `tokens` tokens with padding. In training, `masked_share` of the words is predicted.
     """
 
     def __init__(self, body: Any, head: Any, rank: int, tokenizer: Tokenizer, tokens: int,
-                 masked: float = 0.0) -> None:
+                 masked_share: float = 0.0) -> None:
         super().__init__()
-        self.body, self.head, self.tokens, self.masked = body.requires_grad_(not rank), head, tokens, masked
+        self.body, self.head, self.tokens, self.masked_share = body.requires_grad_(not rank), head, tokens, masked_share
         self.tokenizer = tokenizer
         self.adapters = Adapters(rank, linears(body)) if rank else None
-        self.words = Adapted(body.config.hidden_size, body.config.vocab_size, 0, []) if masked else None
+        self.words = Adapted(body.config.hidden_size, body.config.vocab_size, 0, []) if masked_share else None
         self._predicted: list[Any] = []
         for name, parameter in body.named_parameters():
             if name.startswith("pooler"):
@@ -126,8 +126,8 @@ class Tuned(nn.Module):
         """Return the readings as tokens, some of them masked, and the head's extra inputs."""
         texts = [self.head.reading(reading) for reading in readings]
         rows = tokenized(texts, self.tokenizer, self.head.length, self.body.config.vocab_size - 1)
-        if self.masked:
-            hidden = torch.from_numpy(chosen_words(rows["ids"].numpy(), self.tokenizer, rng, self.masked))
+        if self.masked_share:
+            hidden = torch.from_numpy(chosen_words(rows["ids"].numpy(), self.tokenizer, rng, self.masked_share))
             rows["targets"] = rows["ids"].where(hidden, -1)
             rows["ids"].masked_fill_(hidden, self.tokenizer.wrapped.mask_token_id)
         return rows, *self.head.extra_inputs(readings)
@@ -204,8 +204,8 @@ def _load_heads(network: Tuned, heads: Mapping[str, Any], next_sentence: bool) -
         dense.load_state_dict(pooler.state_dict())
     if next_sentence and "seq_relationship.weight" in heads:
         for name in ("weight", "bias"):
-            follows, does_not = heads[f"seq_relationship.{name}"].float()
-            getattr(network.head.out, name).data.copy_(follows - does_not)
+            follows, does_not_follow = heads[f"seq_relationship.{name}"].float()
+            getattr(network.head.out, name).data.copy_(follows - does_not_follow)
     if network.words is not None and "predictions.bias" in heads:
         names = {"bias": "bias", "dense.weight": "transform.dense.weight", "dense.bias": "transform.dense.bias",
                  "norm.weight": "transform.LayerNorm.weight", "norm.bias": "transform.LayerNorm.bias"}

@@ -87,7 +87,7 @@ def only(folder: Path) -> list[str]:
 
 def test_a_file_comes_whole_with_lines_of_progress(site: type[Site], tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
                                                    capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setattr(downloading, "EVERY", 0.0)
+    monkeypatch.setattr(downloading, "LOG_INTERVAL", 0.0)
     for site.length in (True, False):
         assert download(site.url, tmp_path / "file.bin", SHA256).read_bytes() == BODY
         assert only(tmp_path) == ["file.bin"]
@@ -216,7 +216,7 @@ def test_the_mirror_is_read_from_its_folder_or_its_archive(tmp_path: Path, monke
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
     with pytest.raises(Offline, match="HF_HUB_OFFLINE"):
         module.mirrored("fed-turn", tmp_path)
-    monkeypatch.setattr(module, "reach", lambda _: None)
+    monkeypatch.setattr(module, "check_reachable", lambda _: None)
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", False)
     monkeypatch.setattr("huggingface_hub.hf_hub_download", hub)
     monkeypatch.setattr("huggingface_hub.HfFileSystem", Hub)

@@ -25,7 +25,7 @@ def _corpora(home: Path) -> None:
     edges.parent.mkdir(parents=True, exist_ok=True)
     edges.write_bytes(gzip.compress(b"tea\tRelatedTo\train\t1\nrain\tRelatedTo\treply\t2\nreply\tIsA\tthing\t1\n"))
     for name in recipes_of("usr")["small"].corpora:
-        files.write(files.stored(name, home), ({
+        files.write(files.corpus_path(name, home), ({
             "dialogue_id": f"{name}-{number}", "source": name, "split": files.CARDS[name].training[0],
             "utterances": [{"speaker": "AB"[turn % 2], "text": f"{name} {text} {number} {turn}"} for turn, text in
                            enumerate(("do you like tea", "yes i like the rain", "a good reply", "hello there"))],

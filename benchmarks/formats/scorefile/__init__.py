@@ -24,19 +24,19 @@ import numpy.typing as npt
 
 from benchmarks.errors import nearest
 from benchmarks.formats.rows import Unreadable
-from benchmarks.formats.scorefile.expected import BAR, EVERY, Expected, expected, key, template
+from benchmarks.formats.scorefile.expected import ALL_QUALITIES, SEPARATOR, Expected, expected, key, template
 from benchmarks.formats.scorefile.problems import Problem, counts, describe, listed, printable
-from benchmarks.formats.scorefile.rows import FORMS, ScoreRows, ending_of, opened, rows
+from benchmarks.formats.scorefile.rows import SUFFIXES, ScoreRows, read_content, rows
 
-__all__ = ["BAR", "EVERY", "FORMS", "Expected", "Problem", "ScoreFile", "ScoreRows", "Unreadable", "counts",
-           "describe", "ending_of", "expected", "for_real_data", "listed", "opened", "printable", "read", "rows",
+__all__ = ["ALL_QUALITIES", "SEPARATOR", "SUFFIXES", "Expected", "Problem", "ScoreFile", "ScoreRows", "Unreadable",
+           "counts", "describe", "expected", "for_real_data", "listed", "printable", "read", "read_content", "rows",
            "template"]
 
 SUGGESTIONS = 20
 """Maximum number of unknown ids for which the nearest known id is suggested."""
 
 Scores = Mapping[tuple[str, str], npt.NDArray[np.float64]]
-"""Scores by dataset and quality (EVERY: for all qualities), in the order of the items; NaN where missing."""
+"""Scores by dataset and quality (ALL_QUALITIES: for all qualities), in the order of the items; NaN where missing."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -60,7 +60,7 @@ class ScoreFile:
 
     def on(self, dataset: str, quality: str) -> npt.NDArray[np.float64] | None:
         """Return the scores for a quality, else those for all qualities, else None."""
-        return self.scores.get((dataset, quality), self.scores.get((dataset, EVERY)))
+        return self.scores.get((dataset, quality), self.scores.get((dataset, ALL_QUALITIES)))
 
 
 def read(path: Path, wanted: Expected, *, all_datasets: bool = True, column: str = "") -> ScoreFile:
@@ -71,9 +71,9 @@ def read(path: Path, wanted: Expected, *, all_datasets: bool = True, column: str
     """
     digest = ""
     try:
-        ending, content = opened(path)
+        suffix, content = read_content(path)
         digest = hashlib.sha256(content).hexdigest()
-        table = rows(content, ending, wanted.limit, column)
+        table = rows(content, suffix, wanted.limit, column)
     except Unreadable as error:
         return ScoreFile({}, (Problem("unreadable", error.line, "", error.text),), digest)
     values, by_line = _joined(table, wanted)
@@ -115,19 +115,19 @@ def _joined(table: ScoreRows, wanted: Expected) -> tuple[dict[str, float], list[
 def _by_target(values: Mapping[str, float], wanted: Expected) -> Scores:
     """Return the scores by dataset and quality; a score for a quality takes precedence over one for all."""
     scores: dict[tuple[str, str], npt.NDArray[np.float64]] = {}
-    named = {EVERY, *(name.rpartition(BAR)[2] for name in values if BAR in name)}
+    named = {ALL_QUALITIES, *(name.rpartition(SEPARATOR)[2] for name in values if SEPARATOR in name)}
     for dataset, ids in wanted.items.items():
-        for quality in (EVERY, *wanted.qualities[dataset]):
+        for quality in (ALL_QUALITIES, *wanted.qualities[dataset]):
             if quality in named and any(key(name, quality) in values for name in ids):
                 column = np.array([values.get(key(name, quality), math.nan) for name in ids], dtype=np.float64)
-                every = scores.get((dataset, EVERY))
+                every = scores.get((dataset, ALL_QUALITIES))
                 scores[dataset, quality] = column if every is None else np.where(np.isnan(column), every, column)
     return scores
 
 
 def _unknown(foreign: Sequence[tuple[str, int]], wanted: Expected, everything: bool) -> Iterator[Problem]:
     """Yield a problem per unexpected id, except ids of items that are known elsewhere."""
-    others = {name: where for name, _ in foreign for item in (name, name.rpartition(BAR)[0])
+    others = {name: where for name, _ in foreign for item in (name, name.rpartition(SEPARATOR)[0])
               if (where := wanted.elsewhere.get(item))}
     if others and everything:
         yield Problem("unknown", 0, "", f"its items belong to {'; '.join(dict.fromkeys(others.values()))}")
@@ -143,7 +143,7 @@ def _unknown(foreign: Sequence[tuple[str, int]], wanted: Expected, everything: b
 def _why_unknown(name: str, wanted: Expected, *, suggest: bool) -> str:
     if not name:
         return "has no id"
-    item, _, quality = name.rpartition(BAR)
+    item, _, quality = name.rpartition(SEPARATOR)
     if dataset := wanted.owners.get(item):
         known = f"; {nearest(quality[:80], wanted.qualities[dataset])}" if suggest else ""
         return f"{dataset} has no quality {printable(quality)!r}{known}"

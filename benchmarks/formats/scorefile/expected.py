@@ -15,13 +15,13 @@ from typing import Literal
 
 from benchmarks.dataset import Dataset
 
-EVERY = ""
+ALL_QUALITIES = ""
 """Stands for the quality of a score that applies to all qualities."""
-BAR = "|"
+SEPARATOR = "|"
 """Separator of id and quality in the organisers' files."""
-SPARE = 1_000
+EXTRA_ROWS = 1_000
 """Rows allowed in any file in addition to four times the expected number."""
-LONGEST = 300
+MAX_COMPARED = 300
 """Maximum number of characters of an unknown id to compare with known ids."""
 MIN_SIMILARITY = 0.6
 """Minimum similarity, from 0 to 1, of a suggested id."""
@@ -44,7 +44,7 @@ class Expected:
     def names(self) -> frozenset[str]:
         """Every `ID` and `ID|quality` that can be scored."""
         return frozenset(key(name, quality) for dataset, ids in self.items.items()
-                         for quality in (EVERY, *self.qualities[dataset]) for name in ids)
+                         for quality in (ALL_QUALITIES, *self.qualities[dataset]) for name in ids)
 
     @cached_property
     def owners(self) -> dict[str, str]:
@@ -54,27 +54,27 @@ class Expected:
     @property
     def limit(self) -> int:
         """Maximum rows of a file."""
-        return 4 * len(self.names) + SPARE
+        return 4 * len(self.names) + EXTRA_ROWS
 
     def nearest(self, name: str) -> str | None:
         """Return the most similar id next to `name` in the sort order forwards or backwards, if any is similar."""
         neighbours = list[str]()
-        for step, ordered in self._sorted.items():
-            position = bisect_left(ordered, name[::step])
-            neighbours += (known[::step] for known in ordered[max(position - 3, 0) : position + 3])
-        similar = [(SequenceMatcher(None, name[:LONGEST], known).ratio(), known) for known in neighbours]
+        for direction, ordered in self._sorted.items():
+            position = bisect_left(ordered, name[::direction])
+            neighbours += (known[::direction] for known in ordered[max(position - 3, 0) : position + 3])
+        similar = [(SequenceMatcher(None, name[:MAX_COMPARED], known).ratio(), known) for known in neighbours]
         similarity, best = max(similar, default=(0.0, ""))
         return best if similarity >= MIN_SIMILARITY else None
 
     @cached_property
     def _sorted(self) -> dict[int, list[str]]:
         """The known ids sorted (1), and spelt backwards and sorted (-1)."""
-        return {step: sorted(name[::step] for name in self.owners) for step in (1, -1)}
+        return {direction: sorted(name[::direction] for name in self.owners) for direction in (1, -1)}
 
 
 def key(name: str, quality: str) -> str:
     """Return the id of an item's score for one quality, or for all of them."""
-    return f"{name}{BAR}{quality}" if quality else name
+    return f"{name}{SEPARATOR}{quality}" if quality else name
 
 
 def expected(datasets: Iterable[Dataset]) -> Expected:
@@ -101,16 +101,16 @@ def template_keys(datasets: Iterable[Dataset], by: Literal["item", "quality"] | 
         per_quality = by == "quality" or (by is None and dataset.card.split == "dev")
         wanted = expected([dataset])
         for item in dataset.items:
-            for quality in wanted.qualities[dataset.card.name] if per_quality else (EVERY,):
+            for quality in wanted.qualities[dataset.card.name] if per_quality else (ALL_QUALITIES,):
                 if item.id not in wanted.unrated.get((dataset.card.name, quality), ()):
                     names[key(item.id, quality)] = None
     return tuple(names)
 
 
-def template(names: Sequence[str], ending: str) -> bytes:
+def template(names: Sequence[str], suffix: str) -> bytes:
     """Return an empty score file, .csv or .tsv."""
     text = io.StringIO(newline="")
-    writer = csv.writer(text, delimiter="\t" if ending == ".tsv" else ",", lineterminator="\n")
+    writer = csv.writer(text, delimiter="\t" if suffix == ".tsv" else ",", lineterminator="\n")
     writer.writerow(("dialogue_id", "score"))
     writer.writerows((name, "") for name in names)
     return text.getvalue().encode()

@@ -15,7 +15,7 @@ from pathlib import Path
 from benchmarks.formats.rows import Unreadable, decoded, delimited
 from benchmarks.formats.scorefile.problems import LONGEST, Kind, Problem, listed, printable
 
-FORMS = (".csv", ".tsv")
+SUFFIXES = (".csv", ".tsv")
 IDS = ("dialogue_id", "item", "id")
 """Names of the column of ids, best first."""
 SCORE = "score"
@@ -23,13 +23,13 @@ BLANK = " \t"
 GZIP = b"\x1f\x8b"
 RATINGS = "annotations."
 """Prefix of the columns with human ratings in the organisers' tables of results."""
-LIMIT = 256 << 20
+MAX_BYTES = 256 << 20
 """Maximum bytes of a file."""
 DIGITS = 400
 """Maximum characters of a number, far more than a float can distinguish."""
 DECIMAL = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 
-Wrong = tuple[Kind, str]
+Rejection = tuple[Kind, str]
 """The reason why a value is not a score."""
 
 
@@ -43,41 +43,42 @@ class ScoreRows:
     problems: tuple[Problem, ...]
 
 
-def ending_of(path: Path) -> str:
+def suffix_of(path: Path) -> str:
     """Return the suffix of a score file in lower case, ignoring .gz."""
     return Path(path.name.casefold().removesuffix(".gz")).suffix
 
 
-def opened(path: Path) -> tuple[str, bytes]:
+def read_content(path: Path) -> tuple[str, bytes]:
     """Return the suffix and decompressed content; raise Unreadable unless it is a plain file of bounded size."""
-    ending = ending_of(path)
-    if ending not in FORMS:
-        raise Unreadable(0, f"has an unknown extension; save it as CSV (expected {' or '.join(FORMS)}, also with .gz)")
+    suffix = suffix_of(path)
+    if suffix not in SUFFIXES:
+        raise Unreadable(0, "has an unknown extension; save it as CSV (expected "
+                            f"{' or '.join(SUFFIXES)}, also with .gz)")
     try:
         state = path.lstat()
         if not stat.S_ISREG(state.st_mode):
             raise Unreadable(0, "is a link, a folder, a pipe or a device; expected a plain file")
-        if state.st_size > LIMIT:
-            raise Unreadable(0, f"has {state.st_size:,} bytes; at most {LIMIT:,} are allowed")
+        if state.st_size > MAX_BYTES:
+            raise Unreadable(0, f"has {state.st_size:,} bytes; at most {MAX_BYTES:,} are allowed")
         with path.open("rb") as stream:
-            content = stream.read(LIMIT)
+            content = stream.read(MAX_BYTES)
     except (OSError, ValueError) as error:  # ValueError: a name with a null byte
         raise Unreadable(0, f"cannot be opened: {getattr(error, 'strerror', None) or error}") from error
     if not content.startswith(GZIP):
-        return ending, content
+        return suffix, content
     try:
         with gzip.open(io.BytesIO(content)) as stream:
-            content = stream.read(LIMIT + 1)
+            content = stream.read(MAX_BYTES + 1)
     except (OSError, EOFError, zlib.error) as error:
         raise Unreadable(0, "is a damaged gzip file; compress it again") from error
-    if len(content) > LIMIT:
-        raise Unreadable(0, f"has more than {LIMIT:,} bytes when decompressed")
-    return ending, content
+    if len(content) > MAX_BYTES:
+        raise Unreadable(0, f"has more than {MAX_BYTES:,} bytes when decompressed")
+    return suffix, content
 
 
-def rows(content: bytes, ending: str, limit: int, column: str = "") -> ScoreRows:
+def rows(content: bytes, suffix: str, limit: int, column: str = "") -> ScoreRows:
     """Parse a file of at most `limit` rows; the scores are in `column` if the file has it, else in `score`."""
-    table = delimited(decoded(content), ending)
+    table = delimited(decoded(content), suffix)
     _, names = next(table, (1, []))
     id_column, score_column = header(names, column)
     ids: list[str] = []
@@ -120,7 +121,7 @@ def header(names: Sequence[str], column: str) -> tuple[int, int]:
     return plain.index(known[0]), plain.index(score)
 
 
-def number(text: str) -> float | Wrong:
+def number(text: str) -> float | Rejection:
     """Parse a score; return the reason if it is not a finite number."""
     value = float(text) if len(text) <= DIGITS and DECIMAL.fullmatch(text) else math.nan
     if math.isfinite(value):

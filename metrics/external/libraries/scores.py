@@ -42,7 +42,7 @@ class ScoresOfFile:
 
     def about(self, qualities: Sequence[Quality]) -> Metric:
         """Return the metric with the scores for these qualities, those in the file."""
-        scored = {name.rpartition(scorefile.BAR)[2] for name in self.scores if scorefile.BAR in name}
+        scored = {name.rpartition(scorefile.SEPARATOR)[2] for name in self.scores if scorefile.SEPARATOR in name}
         chosen = tuple(quality for quality in qualities if quality.name in scored)
         return variant(self.__class__, qualities=chosen)() if chosen else self
 
@@ -51,7 +51,7 @@ class ScoresOfFile:
         name, ids = self.card.name, [item.id for item in items]
         columns = {name: np.array([self.scores.get(item, math.nan) for item in ids], dtype=np.float64)}
         for quality in self.qualities:
-            own = [self.scores.get(f"{item}{scorefile.BAR}{quality.name}", math.nan) for item in ids]
+            own = [self.scores.get(f"{item}{scorefile.SEPARATOR}{quality.name}", math.nan) for item in ids]
             columns[of_quality(name, quality.dimension)] = np.where(np.isnan(own), columns[name], own)
         if not any(np.isfinite(column).any() for column in columns.values()):
             raise CannotScore("the file has no scores for its items")
@@ -68,8 +68,8 @@ def metric_class(name: str) -> type[Metric]:
     path = published.get(name) or Path(name).expanduser()
     metric = label("scores", name)
     try:
-        ending, content = scorefile.opened(path)
-        rows = scorefile.rows(content, ending, ROWS)
+        suffix, content = scorefile.read_content(path)
+        rows = scorefile.rows(content, suffix, ROWS)
     except scorefile.Unreadable as error:
         line = f"line {error.line}: " if error.line else ""
         known = f"; published: {', '.join(published)}" if published and not path.exists() else ""

@@ -87,9 +87,9 @@ def answers(data: TrainingData, table: TextTable, training: Rows, held: Rows) ->
     if len(training) < 2 or len(held) < 2:
         return None
     texts = table.texts
-    asked, asked_held = ([Contrast(Pair((texts[question],), texts[reply])) for question, reply in rows]
-                         for rows in (training, held))
-    return _fitted(data, table, asked, asked_held, "match", "retrieval", turns=1, size=32)
+    training_pairs, held_out_pairs = ([Contrast(Pair((texts[question],), texts[reply])) for question, reply in rows]
+                                      for rows in (training, held))
+    return _fitted(data, table, training_pairs, held_out_pairs, "match", "retrieval", turns=1, size=32)
 
 
 def _balanced(examples: Sequence[tuple[Any, float]]) -> list[tuple[Any, float]]:

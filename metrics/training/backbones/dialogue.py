@@ -16,7 +16,7 @@ import numpy as np
 import torch
 from torch.nn import functional
 
-from metrics.training.examples import answered, exchanges, pick
+from metrics.training.examples import exchanges, labelled_contexts, pick
 from metrics.training.objectives import both_ways, objective
 from metrics.training.recipe import Dialogues, Objective, Recipe, Trainable, TrainingData, recipes_of
 from metrics.training.tuned import built
@@ -59,6 +59,6 @@ def examples(dialogues: Dialogues, rng: np.random.Generator) -> list[tuple[str, 
     """Return contexts of one to three turns, each with a good reply and an adversarial reply or an empty string."""
     rows: list[tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]] = [
         (tuple(before), (text,), ("",)) for _, before, text in exchanges(dialogues)]
-    rows += [(row.turns, row.good, row.hard or ("",)) for row in answered(dialogues)]
+    rows += [(row.turns, row.good, row.hard or ("",)) for row in labelled_contexts(dialogues)]
     return [(" ".join(turns[-int(rng.integers(1, TURNS + 1)):]), pick(good, rng), pick(hard, rng))
             for turns, good, hard in rows]

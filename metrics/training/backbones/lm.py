@@ -20,7 +20,7 @@ import torch
 from torch.nn import functional
 
 from metrics.errors import MetricError
-from metrics.models.checkpoint import packed, unpacked
+from metrics.models.checkpoint import compressed, decompressed
 from metrics.models.small_lm import END, Pieces, configuration
 from metrics.training.recipe import Dialogues, Objective, Recipe, Trainable, TrainingData, recipes_of
 
@@ -128,7 +128,7 @@ def _notes(network: Any, batches: Sequence[Any], stream: Stream) -> dict[str, fl
     notes = {"parameters": sum(parameter.numel() for parameter in network.parameters()),
              "held-out characters per token": round(stream.characters / len(stream.tokens), 3),
              "held-out bits per character": bits()}
-    network.load_state_dict(unpacked(packed(trained, eight_bits=True)))
+    network.load_state_dict(decompressed(compressed(trained, eight_bits=True)))
     notes["the same in eight bits"] = bits()
     network.load_state_dict(trained)
     return notes

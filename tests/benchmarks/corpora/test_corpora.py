@@ -147,7 +147,7 @@ def test_case_punctuation_and_order_do_not_hide_a_context(texts: list[str], data
     dressed = [f" {text.upper().casefold()} ..." for text in texts]
     upper = [text.upper() for text in texts]
     assert contexts.overlaps(overlap.digests(dressed)) == contexts.overlaps(overlap.digests(upper))
-    long = [text for text in texts if len(overlap.IGNORED.sub("", text.casefold())) >= overlap.LETTERS]
+    long = [text for text in texts if len(overlap.IGNORED.sub("", text.casefold())) >= overlap.MIN_LETTERS]
     if long:
         assert contexts.overlaps(overlap.digests(data.draw(st.permutations(long))))
 

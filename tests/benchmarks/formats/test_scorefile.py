@@ -9,8 +9,8 @@ import numpy as np
 
 from benchmarks import registry
 from benchmarks.dataset import Quality
-from benchmarks.formats.scorefile import EVERY, FORMS, Expected, ScoreFile, counts, describe, expected, read, template
-from benchmarks.formats.scorefile.expected import template_keys
+from benchmarks.formats.scorefile import ALL_QUALITIES, SUFFIXES, Expected, ScoreFile, counts, describe, expected, read
+from benchmarks.formats.scorefile.expected import template, template_keys
 from tests.conftest import make_dataset
 
 IDS = ("toy_0", "toy_1", "toy_2")
@@ -37,8 +37,8 @@ def test_every_format_gives_the_same_scores(tmp_path: Path) -> None:
     }.items():
         file = read_text(tmp_path, content, name)
         assert [problem for problem in file.problems if not problem.note] == [], name
-        assert list(file.scores) == [("toy", EVERY)], name
-        np.testing.assert_array_equal(file.scores["toy", EVERY], VALUES, name)
+        assert list(file.scores) == [("toy", ALL_QUALITIES)], name
+        np.testing.assert_array_equal(file.scores["toy", ALL_QUALITIES], VALUES, name)
         content = (tmp_path / name).read_bytes()
         assert file.digest == hashlib.sha256(gzip.decompress(content) if "gz" in name else content).hexdigest()
 
@@ -59,8 +59,8 @@ def test_a_score_for_a_quality_precedes_one_for_all(tmp_path: Path) -> None:
 def test_scores_are_read_from_the_named_column(tmp_path: Path) -> None:
     path = tmp_path / "mine.csv"
     path.write_text("dialogue_id,score,Wit\ntoy_0,1,0.5\ntoy_1,1,-2\ntoy_2,1,1e-3\n")
-    np.testing.assert_array_equal(read(path, WANTED, column="wit").scores["toy", EVERY], VALUES)
-    np.testing.assert_array_equal(read(path, WANTED, column="humour").scores["toy", EVERY], [1, 1, 1])
+    np.testing.assert_array_equal(read(path, WANTED, column="wit").scores["toy", ALL_QUALITIES], VALUES)
+    np.testing.assert_array_equal(read(path, WANTED, column="humour").scores["toy", ALL_QUALITIES], [1, 1, 1])
     assert "never read as scores" in read(path, WANTED, column="annotations.wit").fatal[0].text
 
 
@@ -96,11 +96,11 @@ def test_only_decimal_numbers_are_scores(tmp_path: Path) -> None:
             assert (problem.kind, problem.line, problem.id, problem.fatal) == (kind, 3, "toy_1", kind != "missing")
             assert problem.text.isascii()
             assert problem.text.isprintable()
-            np.testing.assert_array_equal(file.scores["toy", EVERY], [1, np.nan, 2])
+            np.testing.assert_array_equal(file.scores["toy", ALL_QUALITIES], [1, np.nan, 2])
     for text in ("1", "+1.", ".5", "-0.25e-3", "1E5", "007", "1e-400", "0" * 300 + "1"):
         file = read_text(tmp_path, f"{HEAD}toy_0,{text}\ntoy_1,2\ntoy_2,3\n")
         assert file.problems == ()
-        assert file.scores["toy", EVERY][0] == float(text)
+        assert file.scores["toy", ALL_QUALITIES][0] == float(text)
 
 
 def test_unknown_and_repeated_ids_are_listed(tmp_path: Path) -> None:
@@ -117,12 +117,12 @@ def test_unknown_and_repeated_ids_are_listed(tmp_path: Path) -> None:
         assert text in problem.text
         assert problem.text.isascii()
         assert (problem.id + problem.text).isprintable()
-        np.testing.assert_array_equal(file.scores["toy", EVERY], VALUES)
+        np.testing.assert_array_equal(file.scores["toy", ALL_QUALITIES], VALUES)
     for again in ("toy_1,-2", "toy_1,5", " toy_1 ,5"):
         file = read_text(tmp_path, f"{GOOD}\n{again}\n")
         (problem,) = file.fatal
         assert (problem.kind, problem.line, problem.text) == ("duplicate", 6, "already on line 3")
-        np.testing.assert_array_equal(file.scores["toy", EVERY], [0.5, np.nan, 0.001])
+        np.testing.assert_array_equal(file.scores["toy", ALL_QUALITIES], [0.5, np.nan, 0.001])
     (whole,) = read_text(tmp_path, f"{HEAD}other_0,1\nother_1,2\n").fatal
     assert whole.text == "none of its 2 ids belongs to toy"
 
@@ -177,7 +177,7 @@ def test_a_template_has_exactly_the_expected_ids(tmp_path: Path) -> None:
     names = template_keys([dataset])
     assert len(names) == len(dataset.items) * 11 - sum(not rating.votes for rating in dataset.ratings)
     assert template_keys([dataset], "item") == tuple(item.id for item in dataset.items)
-    for ending in FORMS:
+    for ending in SUFFIXES:
         file = read_text(tmp_path, template(names, ending), f"mine{ending}", expected([dataset]))
         assert [(problem.kind, problem.count) for problem in file.problems] == [("missing", len(names))]
     tested = make_dataset(["a"], [(1.0,)], split="test", qualities=(Quality("overall"), Quality("Natural")))

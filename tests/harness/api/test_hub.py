@@ -87,4 +87,4 @@ def test_weights_round_trip_through_the_hub(tmp_path: Path, home: Path, monkeypa
         for path in stored.folder.iterdir():
             (tmp_path / name / path.name).write_bytes(damaged if path.name == name else path.read_bytes())
         with pytest.raises(MissingResource):
-            checkpoint.keep(tmp_path / name, home)
+            checkpoint.install(tmp_path / name, home)

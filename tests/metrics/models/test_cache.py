@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from benchmarks.storage.files import Files
 from metrics.errors import MetricError
 from metrics.models import text_table as module
-from metrics.models.memory import ENTRY, Memory, Vectors
+from metrics.models.memory import ENTRY_OVERHEAD, ArrayCache, Vectors
 from metrics.models.reading import READING
 from metrics.models.service import Choice, Models
 from metrics.models.text_table import PooledVectors
@@ -107,19 +107,20 @@ def vector(value: float = 0.0, size: int = 1) -> Vectors:
 
 
 @settings(max_examples=50)
-@given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 100)), max_size=60), st.integers(0, 3 * (ENTRY + 400)))
+@given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 100)), max_size=60),
+       st.integers(0, 3 * (ENTRY_OVERHEAD + 400)))
 def test_memory_never_exceeds_its_capacity(puts: list[tuple[int, int]], capacity: int) -> None:
-    memory, last = Memory(capacity), {}
+    memory, last = ArrayCache(capacity), {}
     for key, size in puts:
         last[key] = size
         memory.put(key, vector(key, size))
         arrays = {key: array for key in range(6) if (array := memory.get(key)) is not None}
-        assert memory.held == sum(array.nbytes + ENTRY for array in arrays.values()) <= capacity
+        assert memory.held == sum(array.nbytes + ENTRY_OVERHEAD for array in arrays.values()) <= capacity
         assert all(array.size == last[key] for key, array in arrays.items()), "always the latest value"
 
 
 def test_the_least_recently_used_is_dropped_and_arrays_are_read_only() -> None:
-    memory = Memory(2 * (ENTRY + 4))
+    memory = ArrayCache(2 * (ENTRY_OVERHEAD + 4))
     first = vector(1)
     memory.put("a", first)
     memory.put("b", vector(2))
@@ -139,7 +140,7 @@ def test_the_cost_of_a_metric_does_not_depend_on_the_order(monkeypatch: pytest.M
         clock[0] += seconds
 
     def costs(order: str) -> dict[str, float]:
-        memory, loaded, spent = Memory(1 << 20), [], {}
+        memory, loaded, spent = ArrayCache(1 << 20), [], {}
 
         def words(missing: list[str]) -> list[Vectors]:
             if not loaded:
@@ -154,7 +155,7 @@ def test_the_cost_of_a_metric_does_not_depend_on_the_order(monkeypatch: pytest.M
             return memory.get_all(("words",), missing, words) and [vector() for _ in missing]
 
         for metric in order:
-            memory.begin()
+            memory.start_metric()
             start, excluded = clock[0], READING.excluded
             if metric == "a":
                 memory.get_all(("words",), ["tea", "green"], words)

@@ -156,19 +156,19 @@ def test_a_failed_write_changes_nothing(home: Path, kept: Path, tmp_path: Path) 
 
 def test_eight_bits_round_to_the_nearest_step() -> None:
     """A step is 1/127 of the row's maximum; the scale itself is rounded to float16."""
-    matrix = torch.linspace(-100, 90, 2 * checkpoint.LARGE).reshape(2, -1) * torch.tensor([[1.0], [0.01]])
-    read = checkpoint.unpacked(checkpoint.packed({"matrix": matrix}, eight_bits=True))["matrix"]
+    matrix = torch.linspace(-100, 90, 2 * checkpoint.MIN_INT8_SIZE).reshape(2, -1) * torch.tensor([[1.0], [0.01]])
+    read = checkpoint.decompressed(checkpoint.compressed({"matrix": matrix}, eight_bits=True))["matrix"]
     assert bool(((read - matrix).abs().amax(1) <= matrix.abs().amax(1) * 0.0046).all())
     weights = {"vector": torch.tensor([0.5, -2.5]), "small": torch.ones(3, 3), "whole": torch.tensor([7]),
                "large": torch.tensor([1e6]), "matrix": torch.ones(64, 64), "lost": torch.full((64, 64), torch.nan),
                "many": torch.ones(4, 64, 64), "none": torch.zeros(0),
                "norm.scale": torch.ones(3)}
-    stored = checkpoint.packed(weights, eight_bits=True)
+    stored = checkpoint.compressed(weights, eight_bits=True)
     assert {name: tensor.dtype for name, tensor in stored.items()} == {
         "vector": torch.float16, "small": torch.float16, "whole": torch.int64, "large": torch.float32,
         "matrix": torch.int8, "matrix.scale": torch.float16, "lost": torch.float32, "many": torch.int8,
         "many.scale": torch.float16, "none": torch.float32, "norm.scale": torch.float16}
-    read = checkpoint.unpacked(stored)
+    read = checkpoint.decompressed(stored)
     assert read.keys() == weights.keys()
     for name, tensor in weights.items():
         torch.testing.assert_close(read[name], tensor, rtol=1e-3, atol=1e-4, equal_nan=True)

@@ -10,7 +10,7 @@ import pytest
 from metrics.errors import BadOption
 from metrics.models import packed
 from metrics.models.encoder import Encoder, Pooling
-from metrics.models.memory import ENTRY, Memory, Vectors
+from metrics.models.memory import ENTRY_OVERHEAD, ArrayCache, Vectors
 from metrics.models.readings import Pair
 from metrics.models.service import Choice, Models
 from tests.metrics.models.test_tokens import AWKWARD, HALVES
@@ -27,7 +27,7 @@ def folder(request: pytest.FixtureRequest, tiny_encoder: Path, tiny_bytes: Path)
     return {"bert": tiny_encoder, "roberta": tiny_bytes}[request.param]
 
 
-def made(home: Path, folder: Path | str, layer: int = 0, memory: Memory | None = None, **choice: Any) -> Encoder:
+def made(home: Path, folder: Path | str, layer: int = 0, memory: ArrayCache | None = None, **choice: Any) -> Encoder:
     models = Models(home, Choice(**{"device": "cpu", **choice}))
     if memory is not None:
         models.memory = memory
@@ -93,7 +93,7 @@ def test_each_text_is_encoded_once_in_a_run(home: Path, tiny_encoder: Path) -> N
 
 def test_little_memory_gives_the_same_vectors(home: Path, tiny_encoder: Path) -> None:
     plain, texts = made(home, tiny_encoder), [*TALK, "", " ", "\x00", *TALK[::-1]]
-    for memory in (Memory(0), Memory(5 * (ENTRY + 64))):
+    for memory in (ArrayCache(0), ArrayCache(5 * (ENTRY_OVERHEAD + 64))):
         encoder = made(home, tiny_encoder, memory=memory)
         for pooling in POOLINGS:
             vectors = encoder.sentences(texts, pooling)

@@ -7,7 +7,7 @@ import pytest
 
 from metrics.errors import BadOption, MissingResource
 from metrics.models import networks
-from metrics.models.checkpoint import learned
+from metrics.models.checkpoint import trained_tensors
 from metrics.models.masked import MaskedModel, log_likelihoods, mean_log_likelihoods
 from metrics.models.service import Choice, Models
 from metrics.training.backbones.mlm import MaskedLanguageModel, masked
@@ -104,7 +104,7 @@ def test_training_learns_and_saves_only_trained_weights(
     assert {name.partition(".")[0] for name in fitted.weights} == {"dense", "norm", "bias", "mask", "down", "up"}
     data = TrainingData({"toy": tiny_weights.corpus()}, models, seed=0)
     bare = MaskedLanguageModel(rank=0).objective(data)
-    assert {name.partition(".")[0] for name in learned(bare.network)} == {"dense", "norm", "bias"}
+    assert {name.partition(".")[0] for name in trained_tensors(bare.network)} == {"dense", "norm", "bias"}
     assert bare.draw(np.random.default_rng(0))["targets"].numel()
     before = float(bare.notes(bare.network)["masked_perplexity"])
     assert np.exp(fitted.best.held_out) < 0.8 * before

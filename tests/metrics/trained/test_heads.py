@@ -23,7 +23,7 @@ from metrics.trained.ruber import blended, referenced
 from metrics.trained.usl_h import composite, specificity
 from metrics.trained.usr import sentences
 from metrics.training import trainables
-from metrics.training.examples import following, intact_or_corrupted
+from metrics.training.examples import intact_or_corrupted, response_contrasts
 from metrics.training.recipe import TrainingData
 from tests.conftest import make_item
 from tests.tiny_weights import METRICS
@@ -123,7 +123,7 @@ def test_facts_and_ratings_of_dialogues() -> None:
 
 
 def test_each_utterance_follows_those_before_it() -> None:
-    examples = following([dialogue("a", "b", " ", "c"), dialogue("e")], 1)
+    examples = response_contrasts([dialogue("a", "b", " ", "c"), dialogue("e")], 1)
     assert [example.right for example in examples] == [Pair(("a",), "b"), Pair(("b",), "c")]
     assert heads.last_turns(["a", "b", " ", "c", "d"]) == ["d", "c", "b"]
     assert heads.last_turns(["", "a"]) == ["a", "", ""]

@@ -67,7 +67,7 @@ def test_padding_does_not_change_a_row(pooling: str, data: TrainingData, rng: np
 @pytest.mark.parametrize(("rank", "prefixes"), [(0, {"body", "head"}), (2, {"adapters", "head"})])
 def test_the_body_or_its_adapters_are_trained(rank: int, prefixes: set[str], data: TrainingData) -> None:
     data.recipe = dataclasses.replace(TINY, rank=rank)
-    names = checkpoint.learned(contrast(data, (TOY, TOY)).network)
+    names = checkpoint.trained_tensors(contrast(data, (TOY, TOY)).network)
     assert {name.partition(".")[0] for name in names} == prefixes
     assert not any("pooler" in name for name in names)
     data.built, data.recipe = None, dataclasses.replace(TINY, rank=2, checkpointing=True)
