@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     import datasets as hub
     import pyarrow as pa
 
-OPEN = re.compile(r"(cc0|cc-by(-nc)?(-sa)?|mit|apache|bsd|odc-by|odbl|pddl|[oc]-uda|cdla-(permissive|sharing))"
-                  r"(-\d(-clause)?)*(-universal)?")
+HUB_LICENCES = re.compile(r"(cc0|cc-by(-nc)?(-sa)?|mit|apache|bsd|odc-by|odbl|pddl|[oc]-uda|cdla-(permissive|sharing))"
+                          r"(-\d(-clause)?)*(-universal)?")
 """Licences with an identifier on the hub."""
 
 SAMPLE = "**The bundled sample: made by a script, with simulated raters.**"
@@ -89,8 +89,8 @@ def tables(dataset: Dataset) -> dict[str, pa.Table]:
 
     text, number = pa.string(), pa.float64()
     turns = pa.list_(pa.struct({"speaker": text, "text": text}))
-    judged = {"dialogue": turns} if dataset.card.level == "dialogue" else {"context": turns, "response": text}
-    items = pa.schema({"id": text, **judged, "references": pa.list_(pa.struct({"text": text, "weight": number})),
+    fields = {"dialogue": turns} if dataset.card.level == "dialogue" else {"context": turns, "response": text}
+    items = pa.schema({"id": text, **fields, "references": pa.list_(pa.struct({"text": text, "weight": number})),
                        "facts": pa.list_(text), "system": text, "language": text})
     votes = [{"item": rating.item, "quality": rating.quality, "vote": vote}
              for rating in dataset.ratings for vote in rating.votes]
@@ -100,37 +100,38 @@ def tables(dataset: Dataset) -> dict[str, pa.Table]:
 
 def readme(dataset: Dataset) -> str:
     card = dataset.card
-    licence = _licence_id(card.licence, dots=True) if OPEN.fullmatch(_licence_id(card.licence)) else "other"
-    head = {"pretty_name": card.title, "language": card.language, "license": licence,
-            **({"license_name": card.licence} if licence == "other" else {}),
-            "configs": [{"config_name": part, "data_files": f"{part}.parquet"} for part in ("items", "votes")]}
+    licence = _licence_id(card.licence, dots=True) if HUB_LICENCES.fullmatch(_licence_id(card.licence)) else "other"
+    front_matter = {"pretty_name": card.title, "language": card.language, "license": licence,
+                    **({"license_name": card.licence} if licence == "other" else {}),
+                    "configs": [{"config_name": part, "data_files": f"{part}.parquet"} for part in ("items", "votes")]}
     votes = sum(len(rating.votes) for rating in dataset.ratings)
     qualities = "\n".join(f"- {quality.name} (dimension {quality.dimension}): " + (
         "unknown scale" if quality.low is None or quality.high is None else f"{quality.low:g} to {quality.high:g}")
         for quality in card.qualities)
     return _document(
-        head, f"# {card.title}", SAMPLE if dataset.origin == "sample" else "", card.notes,
+        front_matter, f"# {card.title}", SAMPLE if dataset.origin == "sample" else "", card.notes,
         f"{len(dataset.items)} items ({card.level} level), {votes} votes. Qualities:", qualities,
         f"Licence: {card.licence}. Citation: {card.citation}", f"Fingerprint: `{dataset.fingerprint}`.")
 
 
 def weights_readme(weights: Checkpoint, repo: str) -> str:
     card = weights.card
-    head = {"license": "other", "license_name": "the terms of the corpora below", "library_name": "dialogue-harness",
-            **({"base_model": weights.encoder} if "/" in weights.encoder else {})}
+    front_matter = {"license": "other", "license_name": "the terms of the corpora below",
+                    "library_name": "dialogue-harness",
+                    **({"base_model": weights.encoder} if "/" in weights.encoder else {})}
     departures = choose(card["trained"]).metric.card.departures
     corpora = "\n".join(f"- {corpus['title']}, {corpus['licence'] or 'licence not stated'}: {corpus['training']:,} "
                         f"dialogues. {corpus['citation']}" for corpus in card["corpora"])
     return _document(
-        head, f"# {weights.name}",
+        front_matter, f"# {weights.name}",
         f"Weights of `{card['trained']}`, for {weights.encoder or 'no encoder'}: `harness fetch {repo}`.",
         "Differences from the paper:\n\n" + "\n".join(f"- {line}" for line in departures) if departures else "",
         f"Trained with `{card['command']}` on:\n\n{corpora}",
         f"Validation loss {card['held_out']:.4f}. `card.json` has the recipe, the loss curve and the versions.")
 
 
-def _document(head: Mapping[str, object], *parts: str) -> str:
-    lines = "\n".join(f"{name}: {json.dumps(value, ensure_ascii=False)}" for name, value in head.items())
+def _document(front_matter: Mapping[str, object], *parts: str) -> str:
+    lines = "\n".join(f"{name}: {json.dumps(value, ensure_ascii=False)}" for name, value in front_matter.items())
     return "\n\n".join(filter(None, (f"---\n{lines}\n---", *parts))) + "\n"
 
 

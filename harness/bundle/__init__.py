@@ -56,7 +56,7 @@ class Bundle:
     results: Results
 
 
-def unrated(dataset: str, items: tuple[str, ...], scores: Mapping[ColumnKey, Vector]) -> ItemScores:
+def without_ratings(dataset: str, items: tuple[str, ...], scores: Mapping[ColumnKey, Vector]) -> ItemScores:
     """Return the scores of a dataset without ratings, systems or contexts."""
     unknown = np.zeros(len(items), dtype=np.int64)
     return ItemScores(dataset, items, ("",) * len(items), unknown, unknown, {}, scores)
@@ -77,7 +77,7 @@ def aligned(table: ItemScores, dataset: Dataset) -> dict[ColumnKey, Vector]:
     return {key: values[order] for key, values in table.scores.items()}
 
 
-def of(report: Results, metrics: Collection[str], name: str) -> Bundle:
+def bundle_of(report: Results, metrics: Collection[str], name: str) -> Bundle:
     """Return the bundle of the named metrics of a run (default: all)."""
     known = [entry.name for entry in report.metrics]
     if unknown := [metric for metric in metrics if metric not in known]:
@@ -119,7 +119,7 @@ def without_folders(text: str) -> str:
     return FOLDERS.sub("", text)
 
 
-def packed(bundle: Bundle) -> bytes:
+def zipped(bundle: Bundle) -> bytes:
     """Return the bundle as a zip, the same bytes for the same results."""
     results = bundle.results
     members = {"run.json": reports.json_of(dataclasses.asdict(results.run))}

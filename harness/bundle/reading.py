@@ -22,7 +22,7 @@ from benchmarks.formats.records import Refused, lines, load, mapping, records, r
 from benchmarks.formats.rows import Unreadable, delimited
 from benchmarks.formats.scorefile.rows import number
 from benchmarks.storage import archive
-from harness.bundle import FORMAT, LISTS, MANIFEST, NAME_LENGTH, TABLES, Bundle, heading, scores_file, unrated
+from harness.bundle import FORMAT, LISTS, MANIFEST, NAME_LENGTH, TABLES, Bundle, heading, scores_file, without_ratings
 from harness.errors import BadBundle
 from harness.results.differences import key_of
 from harness.results.rows import TABLES as KINDS
@@ -127,7 +127,7 @@ def _scores(dataset: str, file: str, content: bytes, known: Collection[ColumnKey
     if len(set(items)) < len(items):
         raise Refused(f"{file}: an item occurs twice")
     table = np.array(numbers, dtype=np.float64).reshape(len(items), len(columns))
-    return unrated(dataset, tuple(items), dict(zip(columns, table.T, strict=True)))
+    return without_ratings(dataset, tuple(items), dict(zip(columns, table.T, strict=True)))
 
 
 def _columns(file: str, headings: list[str], known: Collection[ColumnKey]) -> list[ColumnKey]:

@@ -37,24 +37,24 @@ def configure(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
     trial = actions.add_parser("try", help="show the prompt for an item and the parsed answer")
     trial.add_argument("judge", help="judge:PROMPT[lm=NAME] or judge:PROMPT[model=NAME,...]")
-    add(trial, "dataset NAME: dataset of the item", required=True, dest="of")
+    add(trial, "dataset NAME: dataset of the item", required=True, dest="dataset_name")
     add(trial, "item ID: id of the item (default: the first)")
     add(trial, "dry: show the prompt without sending it")
-    card = actions.add_parser("audit", help="check a judge for bias and for agreement with people; prints and writes "
+    audit = actions.add_parser("audit", help="check a judge for bias and for agreement with people; prints and writes "
                               "a card")
-    card.add_argument("prompt", help="prompt: its name or file, or judge:PROMPT[...]")
-    add(card, "lm NAME: the judge: a model on this machine")
-    add(card, "model NAME: the judge: a model behind an endpoint")
-    card.add_argument("--url", help="address of the endpoint (default: the environment's)")
-    add(card, "dataset", required=True)
-    add(card, "quality: quality to compare with (default: the prompt's)", "data")
-    add(card, "sample: at most N items, as whole contexts (default: 100)", default=100)
-    add(card, "seed", "device", "offline", *LIMITS,
+    audit.add_argument("prompt", help="prompt: its name or file, or judge:PROMPT[...]")
+    add(audit, "lm NAME: the judge: a model on this machine")
+    add(audit, "model NAME: the judge: a model behind an endpoint")
+    audit.add_argument("--url", help="address of the endpoint (default: the environment's)")
+    add(audit, "dataset", required=True)
+    add(audit, "quality: quality to compare with (default: the prompt's)", "data")
+    add(audit, "sample: at most N items, as whole contexts (default: 100)", default=100)
+    add(audit, "seed", "device", "offline", *LIMITS,
         "out: results; card in DIR/studies/judges (default: ./results)")
     view = actions.add_parser("view", help="write a local page with prompt, answers and score of every item")
     view.add_argument("results", type=Path, nargs="?", default=Path("results"), help="results of a run (default: "
                       "./results)")
-    for action in (trial, card, view):
+    for action in (trial, audit, view):
         action.add_argument("--home", type=Path, default=argparse.SUPPRESS, metavar="DIR", help=argparse.SUPPRESS)
     view.add_argument("--url", default="", help="address of the endpoint (default: the environment's)")
 
@@ -90,7 +90,7 @@ def _audit(args: argparse.Namespace) -> int:
 def _try(args: argparse.Namespace) -> int:
     if not args.judge.startswith("judge:"):
         raise BadConfig(f"{args.judge}: expected judge:PROMPT[lm=NAME] or judge:PROMPT[model=NAME,...]")
-    dataset = datasets.load(args.of, args.home)
+    dataset = datasets.load(args.dataset_name, args.home)
     metric = about(registry.choose(args.judge).metric, dataset)
     if not isinstance(metric, Judge | LocalJudge):
         raise BadConfig(f"{args.judge} is not a judge")
@@ -104,7 +104,7 @@ def _try(args: argparse.Namespace) -> int:
     if isinstance(metric, Judge):
         return _print_answers(metric, questions, Models(args.home))
     for name, column in metric.score([item], Models(args.home)).items():
-        print(f"{name}: {column[0]:g}{_meaning(metric.prompt, name)}")
+        print(f"{name}: {column[0]:g}{_scale_note(metric.prompt, name)}")
     return 0
 
 
@@ -119,12 +119,12 @@ def _print_answers(metric: Judge, questions: Sequence[Question], models: Models)
     for question, samples in zip(questions, readings, strict=True):
         for name in (quality.name for quality in question.qualities):
             values = ", ".join(f"{sample[name].value:g}" for sample in samples if name in sample)
-            print(f"{name}: {values}{_meaning(metric.prompt, name) if values else 'no answer could be read'}")
+            print(f"{name}: {values}{_scale_note(metric.prompt, name) if values else 'no answer could be read'}")
             missing += not values
     return 1 if missing else 0
 
 
-def _meaning(prompt: Prompt, name: str) -> str:
+def _scale_note(prompt: Prompt, name: str) -> str:
     if prompt.answer == "yes":
         return "  (log p(Yes) - log p(No): above 0 if Yes is more likely)"
     scales = [f"{quality.low:g} to {quality.high:g}" for quality in prompt.qualities

@@ -59,69 +59,70 @@ def run(args: argparse.Namespace) -> int:
     statistic, level = plain_name(args.statistic or "spearman"), args.level or "items"
     default_test = "perm-both" if args.clusters == "wmt" or (
         level == "items" and statistic in ("spearman", "pearson")) else "bootstrap"
-    chosen = Selection(results, targets(results, tuple(map(own.name_of, args.dataset)), args.quality, args.out),
-                       _columns(results, args.metric), statistic if level == "items" else f"{statistic} {level}",
-                       args.test or default_test, args.clusters or "every", args.draws)
-    if chosen.rule == "wmt" and chosen.test != "perm-both":
+    selection = Selection(results, targets(results, tuple(map(own.name_of, args.dataset)), args.quality, args.out),
+                          _columns(results, args.metric), statistic if level == "items" else f"{statistic} {level}",
+                          args.test or default_test, args.clusters or "every", args.draws)
+    if selection.rule == "wmt" and selection.test != "perm-both":
         raise BadConfig("--clusters wmt requires --test perm-both")
     if args.clusters and args.json:
         raise BadConfig("--clusters has no JSON output; --compare --json prints the comparisons")
     if args.latex is not None:
         _print_latex(results, args.latex)
     elif args.rule:
-        _print_wmt25(chosen, args)
+        _print_wmt25(selection, args)
     elif args.decide:
-        _print_decisions(chosen, args)
+        _print_decisions(selection, args)
     elif args.compare or args.clusters or args.statistic or args.level or args.draws:
-        _print_rows(chosen, args, statistic, level)
+        _print_rows(selection, args, statistic, level)
     elif args.json:
-        print_correlations(results, chosen.has_row)
+        print_correlations(results, selection.has_row)
     elif args.dataset or args.quality or args.metric:
-        _print_rows(chosen, args, statistic, level)
+        _print_rows(selection, args, statistic, level)
     else:
         print(summary(results))
     return 0
 
 
-def _print_rows(chosen: Selection, args: argparse.Namespace, statistic: str, level: str) -> None:
+def _print_rows(selection: Selection, args: argparse.Namespace, statistic: str, level: str) -> None:
     """Print the selected rows, from the results if they have them, else computed from item scores."""
     from harness.run.item_statistics import ACCURACIES, Request, restated
 
-    test = chosen.test if args.compare or args.clusters else ""
+    test = selection.test if args.compare or args.clusters else ""
     by_chance = statistic in ACCURACIES and not test
-    if args.draws or by_chance or chosen.rule == "wmt" or not (chosen.comparisons if test else chosen.correlations)():
+    stored = selection.comparisons if test else selection.correlations
+    if args.draws or by_chance or selection.rule == "wmt" or not stored():
         draws = args.draws or (1000 if test in ("bootstrap", "perm-both", "perm-both-scores") else 0)
-        request = Request(statistic, level, draws, chosen.results.run.seed, one_sided=chosen.rule == "wmt")
+        request = Request(statistic, level, draws, selection.results.run.seed, one_sided=selection.rule == "wmt")
         if draws and not isinstance(request.resampled, str):
             print(f"computing {request.name} of every column on {draws} draws; this may take minutes (limit it "
                   "with --dataset, --quality or --draws)", file=sys.stderr)
-        chosen = dataclasses.replace(
-            chosen, results=restated(chosen.results, request, test, chosen.has), draws=draws)
-    comparisons = chosen.comparisons()
+        selection = dataclasses.replace(
+            selection, results=restated(selection.results, request, test, selection.has), draws=draws)
+    comparisons = selection.comparisons()
     if test and not (any(map(len, comparisons.values())) if args.compare else comparisons):
-        raise BadConfig(f"the results have no comparisons by {chosen.test} for this selection: a comparison needs two "
-                        "columns with scores")
-    leads = list(_comparisons.lead_sentences(chosen)) if args.compare and (
-        chosen.statistic, chosen.test) == ("spearman", "perm-both") else []
+        raise BadConfig(f"the results have no comparisons by {selection.test} for this selection: a comparison needs "
+                        "two columns with scores")
+    leads = list(_comparisons.lead_sentences(selection)) if args.compare and (
+        selection.statistic, selection.test) == ("spearman", "perm-both") else []
     if args.json and test:
         print(*(line for _, line in leads), sep="\n", end="\n" * bool(leads))
         for rows in comparisons.values():
             sys.stdout.writelines(map(files.json_line, rows))
     elif args.json:
-        correlations = tuple(row for row in chosen.results.correlations if row.statistic == chosen.statistic)
-        print_correlations(dataclasses.replace(chosen.results, correlations=correlations), chosen.has_row)
+        correlations = tuple(row for row in selection.results.correlations if row.statistic == selection.statistic)
+        print_correlations(dataclasses.replace(selection.results, correlations=correlations), selection.has_row)
     else:
         if leads:
             print(*(wrapped(sentence) for sentence, _ in leads), sep="")
         print(*(_comparisons.comparison_tables if args.compare else _comparisons.cluster_tables if args.clusters else
-                _comparisons.correlation_tables)(chosen), sep="\n")
+                _comparisons.correlation_tables)(selection), sep="\n")
 
 
-def _print_wmt25(chosen: Selection, args: argparse.Namespace) -> None:
+def _print_wmt25(selection: Selection, args: argparse.Namespace) -> None:
     if args.statistic or args.level or args.test or args.metric:
         raise BadConfig("--rule wmt25 does not accept --statistic, --level, --test or --metric: the rule "
                         "fixes the statistic and the test, and ranks all columns")
-    rows = list(_comparisons.by_wmt25(chosen))
+    rows = list(_comparisons.by_wmt25(selection))
     if not rows:
         raise BadConfig("WMT25's rule needs a target with several systems, or with several responses to a context")
     if args.json:
@@ -130,13 +131,13 @@ def _print_wmt25(chosen: Selection, args: argparse.Namespace) -> None:
         print(*(text for text, _ in rows), sep="\n", end="")
 
 
-def _print_decisions(chosen: Selection, args: argparse.Namespace) -> None:
+def _print_decisions(selection: Selection, args: argparse.Namespace) -> None:
     if args.statistic or args.level or args.test or args.draws:
         raise BadConfig("--decide does not accept --statistic, --level, --test or --draws: it has its own tests")
     if args.json:
-        sys.stdout.writelines(map(files.json_line, _decisions.selected(chosen)))
+        sys.stdout.writelines(map(files.json_line, _decisions.selected(selection)))
     else:
-        print(*_decisions.decision_tables(chosen), sep="\n")
+        print(*_decisions.decision_tables(selection), sep="\n")
 
 
 def _print_latex(results: Results, board: str) -> None:

@@ -82,12 +82,12 @@ def carry_out(plan: Plan, work: Workspace, requested: Settings) -> Results:
     for line in _planned.requests(plan, work):
         print(line, file=sys.stderr)
     if not (requested.out / "site" / "index.html").exists():
-        quick = [chosen for chosen in plan.chosen if not (
+        fast = [chosen for chosen in plan.chosen if not (
             isinstance(chosen.metric, Composite) or pairs.shared(chosen.metric, work.models)
             or checkpoints(chosen.metric))]
-        _early_board(plan, work, requested, quick, "first board")
-        if requested.executor == "local" and len(quick) < len(soon := _planned.soon(plan, work)):
-            _early_board(plan, work, requested, soon, "board without the slow metrics")
+        _early_board(plan, work, requested, fast, "first board")
+        if requested.executor == "local" and len(fast) < len(not_slow := _planned.soon(plan, work)):
+            _early_board(plan, work, requested, not_slow, "board without the slow metrics")
     results = run_plan(plan, work)
     if not results.correlations and not results.failures:  # keep an earlier board
         return results

@@ -35,8 +35,8 @@ def pack(report: Results, path: Path, metrics: Sequence[str] = (), name: str = "
     """Write a bundle of the named metrics (default: all) and print a summary."""
     if path.suffix != ".zip":
         raise BadConfig(f"{path}: expected a .zip")
-    packed = bundle.of(report, metrics, name)
-    content = bundle.packed(packed)
+    packed = bundle.bundle_of(report, metrics, name)
+    content = bundle.zipped(packed)
     path.parent.mkdir(parents=True, exist_ok=True)
     write_atomically(path, content)
     results = packed.results

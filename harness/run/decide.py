@@ -34,7 +34,7 @@ def decisions(target: TargetData, epsilon: float, seed: int, cache: Cache,
     key = [*target.key, epsilon, exchangeable, votes.shape,
            digest(votes, target.judged.means, target.system, target.units, fold)]
     rows = cache.rows("decisions", key, list(map(digest, target.scores)),
-                      functools.partial(_numbers, target, votes, fold, epsilon, exchangeable=exchangeable))
+                      functools.partial(_decision_rows, target, votes, fold, epsilon, exchangeable=exchangeable))
     for row, (metric, column) in enumerate(target.names):
         rho, rater_rho, constant_rho, rate, passes, replaces, items, raters, value, low, high = rows[row].tolist()
         yield Decision(*target.key, metric, column, rho, rater_rho, constant_rho, rate, bool(passes), bool(replaces),
@@ -51,7 +51,7 @@ def _votes(target: TargetData) -> tuple[Array, bool]:
     return target.judged.votes.T, True
 
 
-def _numbers(target: TargetData, votes: Array, fold: Codes, epsilon: float, columns: Sequence[int], *,
+def _decision_rows(target: TargetData, votes: Array, fold: Codes, epsilon: float, columns: Sequence[int], *,
              exchangeable: bool) -> Array:
     """Return 11 numbers per column: the eight fields of `Replacement`, and the worth with its interval."""
     scores, human = target.scores[[*columns]], target.judged.means

@@ -19,12 +19,12 @@ def disagreement(target: TargetData) -> Iterator[Disagreement]:
     """Yield each column's correlation by third of rater spread, and its divergence from the votes, if either exists."""
     votes = target.judged.votes.T
     spreads = spread(votes)
-    of_columns = divergences(votes, target.scores).tolist()
-    if not np.isfinite([*spreads, *of_columns]).any():
+    column_divergences = divergences(votes, target.scores).tolist()
+    if not np.isfinite([*spreads, *column_divergences]).any():
         return
     items = np.bincount(parts(spreads, 3)[np.isfinite(spreads)], minlength=3).tolist()
     thirds = by_third(target.judged.means, target.scores, spreads).tolist()
-    for name, values, divergence in zip(target.names, thirds, of_columns, strict=True):
+    for name, values, divergence in zip(target.names, thirds, column_divergences, strict=True):
         yield Disagreement(*target.key, *name, *values, *items, divergence)  # type: ignore[call-arg]  # lists of three
 
 
@@ -42,10 +42,10 @@ def vote_counts(target: TargetData, fitted: Collection[tuple[str, str]]) -> Iter
         edges = np.linspace(ratings.min(), ratings.max(), FIFTHS + 1)
         ratings = ((edges[1:] + edges[:-1]) / 2)[np.searchsorted(edges[1:-1], ratings, side="right")]
     fifth = parts(np.where(np.isfinite(target.judged.means), scores, np.nan), FIFTHS)
-    of_vote = np.broadcast_to(fifth, votes.shape)[known]
+    fifth_of_vote = np.broadcast_to(fifth, votes.shape)[known]
     for number in range(FIFTHS):
         within = scores[fifth == number]
         for rating in np.unique(ratings).tolist() if len(within) else ():
-            count = int(((of_vote == number) & (ratings == rating)).sum())
+            count = int(((fifth_of_vote == number) & (ratings == rating)).sum())
             yield VoteCount(*target.key, *target.names[best], number + 1, float(within.min()), float(within.max()),
                             rating, count)

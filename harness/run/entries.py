@@ -83,7 +83,7 @@ def metric_entries(plan: Plan, models: Models, used: Collection[str]) -> list[Me
     return sorted([*scored, *bundled], key=lambda entry: entry.name)
 
 
-def judges(plan: Plan, fitted: Collection[str]) -> set[str]:
+def example_selectors(plan: Plan, fitted: Collection[str]) -> set[str]:
     """Return the metrics that select examples: all but controls and those `fitted` on the ratings of the dataset."""
     families = {pick.label: pick.metric.card.family for pick in plan.chosen}
     families |= {name: entry.family for name, entry in plan.reused.metrics.items()}

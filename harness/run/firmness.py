@@ -74,9 +74,9 @@ class FirstPlaces:
         removals: list[firmness.Removal | None] = [None, None, None]
         if rivals:
             board = firmness.Board(targets, values, weight, rivals)
-            removals[0] = firmness.datasets(parts, rivals)
-            removals[1], closest = firmness.contexts(board, sums)
-            removals[2] = firmness.votes(board, votes, closest)
+            removals[0] = firmness.datasets_to_remove(parts, rivals)
+            removals[1], closest = firmness.contexts_to_remove(board, sums)
+            removals[2] = firmness.votes_to_remove(board, votes, closest)
         return [[unit, removal and len(removal.units), number, names[removal.successor] if removal else "",
                  [datasets[index] for index in removal.units] if removal and unit == "datasets" else []]
                 for unit, removal, number in zip(UNITS, removals, totals, strict=True)]

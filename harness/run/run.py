@@ -126,7 +126,7 @@ def _correlate_and_compare(plan: Plan, work: Workspace, dataset: Dataset, scores
         collected.data.append(target)
     if plan.examples and dataset.card.shareable:
         tables["examples"] += examples.find(dataset, qualities, points, tables["correlations"][first:],
-                                            entries.judges(plan, learned_here), plan.examples)
+                                            entries.example_selectors(plan, learned_here), plan.examples)
     tables["datasets"].append(entries.dataset_entry(dataset, qualities))
     tables["points"].append(points)
     collected.counted[dataset.card.split, dataset.kind] |= {

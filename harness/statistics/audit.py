@@ -20,7 +20,7 @@ import numpy as np
 from harness.statistics.panel import Array, Codes, Mask, Vector
 from harness.statistics.ranks import ranks
 
-CONTEXTS = 5
+MIN_CONTEXTS = 5
 """The fewest contexts from which an interval is estimated."""
 FEW, CONSTANT, UNRELIABLE = "too few contexts", "scores do not vary", "reliability of ratings unknown or too low"
 Rule: TypeAlias = Literal["at least", "at most", "within", "proved above"]
@@ -65,44 +65,44 @@ RULES: dict[str, tuple[Rule, float]] = {
 class Evidence:
     """Scores of a judge on the same items under different conditions; None for a condition that was not tried.
 
-    `scores` and `ratings` (the mean of each item's votes) are on a scale of 0 to 1; `squares` are the means of the
-    votes' squares, `votes` their numbers. `unread` is the share of each item's questions that got no readable answer.
-    `family` marks replies by the judge's model family. `first` has for each pair of replies the share
-    of its two orders in which the first was preferred, `pairs` the context of each pair. NaN is a missing score.
+    `scores` and `ratings` (the mean of each item's votes) are on a scale of 0 to 1; `mean_squares` are the means
+    of the votes' squares, `vote_counts` their numbers. `unread` is the share of each item's questions that got no
+    readable answer. `family` marks replies by the judge's model family. `first_preferred` has for each pair of replies
+    the share of its two orders in which the first was preferred, `pair_contexts` its context. NaN is a missing score.
     """
 
     scores: Vector
     unread: Vector
     ratings: Vector
-    squares: Vector
-    votes: Vector
+    mean_squares: Vector
+    vote_counts: Vector
     words: Vector
     contexts: Codes
-    again: Vector | None = None
+    retest: Vector | None = None
     options: Vector | None = None
     paraphrase: Vector | None = None
-    longer: Vector | None = None
+    lengthened: Vector | None = None
     family: Mask | None = None
-    first: Vector | None = None
-    pairs: Vector | None = None
+    first_preferred: Vector | None = None
+    pair_contexts: Vector | None = None
 
 
 def card(evidence: Evidence, rng: np.random.Generator, draws: int = 400) -> list[Check]:
     """Return every check for which there is evidence."""
     scores, ratings = evidence.scores, evidence.ratings
-    people = ratings, evidence.squares, evidence.votes
+    people = ratings, evidence.mean_squares, evidence.vote_counts
     checks = []
     by_context = resampled(evidence.contexts, rng, draws)
 
-    def add(name: str, figure: Callable[..., Vector], *columns: Vector, weights: Array = by_context,
+    def add(name: str, statistic: Callable[..., Vector], *columns: Vector, weights: Array = by_context,
             groups: Codes | Vector = evidence.contexts, undefined: str = "no variation") -> None:
         known = np.isfinite(np.array(columns)).all(axis=0)
         values = np.full(1, np.nan)
         if known.sum() >= 3:
             with np.errstate(invalid="ignore", divide="ignore"):
-                values = figure(weights[:, known], *(column[known].astype(float) for column in columns))
+                values = statistic(weights[:, known], *(column[known].astype(float) for column in columns))
         low, high, note = math.nan, math.nan, ""
-        if len(np.unique(groups[known])) < CONTEXTS:
+        if len(np.unique(groups[known])) < MIN_CONTEXTS:
             note = FEW
         elif np.isfinite(values[0]) and np.isfinite(values[1:]).any():
             low, high = np.nanpercentile(values[1:], (2.5, 97.5))
@@ -110,23 +110,23 @@ def card(evidence: Evidence, rng: np.random.Generator, draws: int = 400) -> list
             note = CONSTANT if np.ptp(columns[0][known]) == 0 else undefined
         checks.append(Check(name, float(values[0]), float(low), float(high), *RULES[name], int(known.sum()), note))
 
-    for name, figure, other in (
-            ("retest", rank_correlation, evidence.again), ("options", rank_correlation, evidence.options),
-            ("paraphrase", rank_correlation, evidence.paraphrase), ("verbosity", shift, evidence.longer)):
+    for name, statistic, other in (
+            ("retest", rank_correlation, evidence.retest), ("options", rank_correlation, evidence.options),
+            ("paraphrase", rank_correlation, evidence.paraphrase), ("verbosity", shift, evidence.lengthened)):
         if other is not None:
-            add(name, figure, scores, other)
-    if evidence.first is not None and evidence.pairs is not None:
-        add("position", lambda weights, first: mean(weights, first - 0.5), evidence.first,
-            weights=resampled(evidence.pairs, rng, draws), groups=evidence.pairs)
+            add(name, statistic, scores, other)
+    if evidence.first_preferred is not None and evidence.pair_contexts is not None:
+        add("position", lambda weights, first: mean(weights, first - 0.5), evidence.first_preferred,
+            weights=resampled(evidence.pair_contexts, rng, draws), groups=evidence.pair_contexts)
     length = ranks(evidence.words)
     for name, trait, unit in (("length", length, length.std()), ("family", evidence.family, 1.0)):
         if trait is not None and len(np.unique(trait)) > 1:
             add(name, preference, scores, trait / unit, *people, undefined=UNRELIABLE)
-    share, few = float(evidence.unread.mean()), len(np.unique(evidence.contexts)) < CONTEXTS
+    share, few = float(evidence.unread.mean()), len(np.unique(evidence.contexts)) < MIN_CONTEXTS
     low, high = (math.nan, math.nan) if few else wilson(share, len(scores))
     checks.append(Check("unread", share, low, high, *RULES["unread"], len(scores), FEW if few else ""))
     add("agreement", rank_correlation, scores, ratings)
-    add("kappa", kappa, scores, ratings, evidence.squares)
+    add("kappa", kappa, scores, ratings, evidence.mean_squares)
     add("offset", lambda weights, x, y: mean(weights, x - y), scores, ratings)
     return checks
 
@@ -180,11 +180,11 @@ def preference(weights: Array, scores: Vector, trait: Vector, ratings: Vector, s
     with an error, corrected for this error by their reliability (Fuller 1987, 2.2). Without the correction, a fair
     judge seems to favour every trait of good replies.
     """
-    of_ratings, of_trait, between = (correlation(weights, *two)
-                                     for two in ((scores, ratings), (scores, trait), (ratings, trait)))
+    score_rating_r, score_trait_r, rating_trait_r = (
+        correlation(weights, *two) for two in ((scores, ratings), (scores, trait), (ratings, trait)))
     known = reliability(weights, ratings, squares, votes)
-    left = known - between**2
-    slope = (of_trait * known - of_ratings * between) / np.where(left > 0, left, np.nan)
+    denominator = known - rating_trait_r**2
+    slope = (score_trait_r * known - score_rating_r * rating_trait_r) / np.where(denominator > 0, denominator, np.nan)
     return np.asarray(slope / np.sqrt(variance(weights, trait)), dtype=float)
 
 

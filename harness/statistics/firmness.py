@@ -39,7 +39,7 @@ class Removal:
     successor: int
 
 
-def datasets(contributions: Array, rivals: Sequence[int]) -> Removal | None:
+def datasets_to_remove(contributions: Array, rivals: Sequence[int]) -> Removal | None:
     """Return the fewest datasets to remove; `contributions` to the means (datasets, columns), the leader first."""
     leads = contributions[:, :1] - contributions[:, rivals]
     order = np.argsort(-leads, axis=0, kind="stable")
@@ -68,7 +68,7 @@ class Board:
         return np.asarray(self.weight @ np.array(rows))
 
 
-def contexts(board: Board, sums: Sequence[Array]) -> tuple[Removal | None, Sequence[int]]:
+def contexts_to_remove(board: Board, sums: Sequence[Array]) -> tuple[Removal | None, Sequence[int]]:
     """Return the contexts to remove, numbered across datasets, and the closest rivals.
 
     `sums` has the contribution of each context of a dataset to each weighted mean (columns, contexts).
@@ -86,7 +86,7 @@ def contexts(board: Board, sums: Sequence[Array]) -> tuple[Removal | None, Seque
     return _greedy(board, table[:1] - table[board.rivals], board.rivals, without)
 
 
-def votes(board: Board, tables: Sequence[Array], rivals: Sequence[int]) -> Removal | None:
+def votes_to_remove(board: Board, tables: Sequence[Array], rivals: Sequence[int]) -> Removal | None:
     """Return the votes to remove, numbered by target and item, by their effect on the lead over `rivals`.
 
     `tables` (items, votes) has the votes on each target, NaN if missing.
@@ -100,7 +100,7 @@ def votes(board: Board, tables: Sequence[Array], rivals: Sequence[int]) -> Remov
 
     def without(units: Codes) -> dict[int, Vector]:
         parts = np.split(np.sort(units), np.searchsorted(np.sort(units), starts[1:-1]))
-        return {index: _without(board.targets[index].human, values[index], items[index], part - starts[index])
+        return {index: _ratings_without(board.targets[index].human, values[index], items[index], part - starts[index])
                 for index, part in enumerate(parts) if len(part)}
 
     return _greedy(board, effects[1:] - effects[:1], rivals, without)[0]
@@ -123,7 +123,7 @@ def _greedy(board: Board, effects: Array, rivals: Sequence[int], without: Callab
             return bool(other - leader > EQUAL)
 
         limit = min(fewest - 1, int((effects[row] > 0).sum()))
-        if number := _first(lost, int(predicted[row]), limit):
+        if number := _smallest(lost, int(predicted[row]), limit):
             fewest, best = number, order[:number]
     tried = [rivals[row] for row in closest]
     if best is None:
@@ -132,7 +132,7 @@ def _greedy(board: Board, effects: Array, rivals: Sequence[int], without: Callab
     return Removal(tuple(np.sort(best).tolist()), successor), tried
 
 
-def _first(holds: Callable[[int], bool], guess: int, limit: int) -> int:
+def _smallest(holds: Callable[[int], bool], guess: int, limit: int) -> int:
     """Return the smallest number up to a limit from which a condition holds, by bisection; 0 if there is none."""
     high = min(max(guess, 1), limit)
     while high < limit and not holds(high):
@@ -141,7 +141,7 @@ def _first(holds: Callable[[int], bool], guess: int, limit: int) -> int:
     return first if first <= high else 0
 
 
-def _without(human: Vector, values: Vector, items: Codes, removed: Codes) -> Vector:
+def _ratings_without(human: Vector, values: Vector, items: Codes, removed: Codes) -> Vector:
     """Return the mean ratings without some votes; NaN for an item without other votes."""
     rest, rest_values = np.delete(items, removed), np.delete(values, removed)
     counts, sums = np.bincount(rest, minlength=len(human)), np.bincount(rest, rest_values, len(human))

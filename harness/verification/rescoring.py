@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 
 from benchmarks.dataset import Dataset
 from benchmarks.errors import nearest
-from harness.bundle import scores_of, unrated, without_folders
+from harness.bundle import scores_of, without_folders, without_ratings
 from harness.errors import BadConfig
 from harness.results.entries import MetricEntry
 from harness.results.rows import ColumnKey, ItemScores, Results
@@ -99,4 +99,4 @@ def rescore(bundle: Results, dataset: Dataset, metrics: Iterable[InstalledMetric
         keys = columns or [(chosen.label, column) for column in scores]
         after |= {key: scores[column] for key in keys if (column := key[1].replace(chosen.suffix, "", 1)) in scores}
     items = tuple(item.id for item in dataset.items)
-    return unrated(name, items, before), unrated(name, items, after)
+    return without_ratings(name, items, before), without_ratings(name, items, after)

@@ -20,16 +20,16 @@ RATERS = {"rater": "one rater against the others", "limit": "limit from rater no
 """Bands of a dot plot and their meanings."""
 INTERVALS = "Spearman correlation with 95 % intervals, which treat items as independent."
 WIDTH, HEIGHT, LEFT, RIGHT, TOP, FLOOR = 720, 300, 44, 620, 14, 262
-NEAR = (90, 13)
+MIN_LABEL_DISTANCE = (90, 13)
 """Names closer than this (horizontally, vertically) would overlap and are only in the caption."""
-CHEAPEST = 0.01
+MIN_COST = 0.01
 """Smaller costs are drawn at this value."""
 STRIP, EDGE, LOW = 400, 12, 140
 
 
 def cost_picture(index: Index, question: Question, columns: Sequence[Column]) -> Picture | None:
     """Draw a dot for each column with a known cost, on a log axis; return None if there are fewer than three."""
-    points = sorted((max(seconds, CHEAPEST), -question.ranked[column].value, column) for column in columns
+    points = sorted((max(seconds, MIN_COST), -question.ranked[column].value, column) for column in columns
                     if column in question.ranked and math.isfinite(seconds := cost_of(index, column).seconds))
     if len(points) < 3:
         return None
@@ -38,14 +38,14 @@ def cost_picture(index: Index, question: Question, columns: Sequence[Column]) ->
     plane = Plane(
         10.0 ** math.floor(math.log10(points[0][0])), 10.0 ** math.ceil(math.log10(points[-1][0]) + 1e-9), RIGHT,
         min(0.0, math.floor(min(values) * 10) / 10), max(math.ceil(max(values) * 10) / 10, 0.1), FLOOR)
-    steps = "".join(f"{'H' if step else 'M'}{plane.across(seconds)}{'V' if step else ' '}{plane.up(-value)}"
+    steps = "".join(f"{'H' if step else 'M'}{plane.x(seconds)}{'V' if step else ' '}{plane.y(-value)}"
                     for step, (seconds, value, _) in enumerate(front)) + f"H{RIGHT}"
-    circles = (f'<circle class="own" cx="{plane.across(seconds)}" cy="{plane.up(-value)}" r="4"/>'
+    circles = (f'<circle class="own" cx="{plane.x(seconds)}" cy="{plane.y(-value)}" r="4"/>'
                for seconds, value, _ in points)
-    labels = [(plane.across(seconds) + 7, plane.up(-value) - 6, titles.cut(index.labels[column], 24))
+    labels = [(plane.x(seconds) + 7, plane.y(-value) - 6, titles.cut(index.labels[column], 24))
               for seconds, value, column in front]
     names = (f'<text x="{x}" y="{y}" class="n">{escape(name)}</text>' for rank, (x, y, name) in enumerate(labels)
-             if not any(abs(x - other_x) < NEAR[0] and abs(y - other_y) < NEAR[1]
+             if not any(abs(x - other_x) < MIN_LABEL_DISTANCE[0] and abs(y - other_y) < MIN_LABEL_DISTANCE[1]
                         for other_x, other_y, _ in labels[rank + 1:]))
     text = (f"Of the {len(points)} metrics with a known cost, none reaches a higher correlation at a lower cost than "
             + "; ".join(f"{index.labels[column]}, {-value:.2f} at {cost_of(index, column).time} s"
@@ -70,7 +70,7 @@ def power_picture(rows: Sequence[Power]) -> Picture:
                   max(0.1, math.ceil(min(1, max(row.detectable for row in shown)) * 10) / 10), LOW)
 
     def at(row: Power) -> str:
-        return f"{plane.across(row.contexts)} {plane.up(row.detectable)}"
+        return f"{plane.x(row.contexts)} {plane.y(row.detectable)}"
 
     paths = (f'<path class="strokes" fill="none" d="M{"L".join(map(at, line))}"/>' for line in lines.values())
     known_here = data in shown and data.detectable < 1
@@ -95,17 +95,17 @@ class Plane(NamedTuple):
     top: float
     floor: int
 
-    def across(self, value: float) -> float:
+    def x(self, value: float) -> float:
         share = math.log(value / self.left) / max(math.log(self.right / self.left), 1e-9)
         return round(LEFT + (self.edge - LEFT) * share, 1)
 
-    def up(self, value: float) -> float:
+    def y(self, value: float) -> float:
         return round(self.floor - (self.floor - TOP) * (value - self.bottom) / (self.top - self.bottom), 1)
 
     def axes(self, ticks: Iterable[float]) -> str:
         """Draw both axes, the horizontal one with the given ticks, the vertical one with a tick per tenth."""
-        numbers = [f'<text x="{self.across(tick)}" y="{self.floor + 15}" class="m">{tick:g}</text>' for tick in ticks]
-        numbers += [f'<text x="{LEFT - 6}" y="{self.up(step / 10) + 3:.1f}" class="e">{step / 10:g}</text>'
+        numbers = [f'<text x="{self.x(tick)}" y="{self.floor + 15}" class="m">{tick:g}</text>' for tick in ticks]
+        numbers += [f'<text x="{LEFT - 6}" y="{self.y(step / 10) + 3:.1f}" class="e">{step / 10:g}</text>'
                     for step in range(round(self.bottom * 10), round(self.top * 10) + 1)]
         return f'<path class="axis" d="M{LEFT} {TOP}V{self.floor}H{self.edge}"/>' + "".join(numbers).replace("-", "−")
 

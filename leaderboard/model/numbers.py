@@ -31,11 +31,11 @@ import numpy as np
 from harness.results.item_scores import labels
 from harness.results.rows import Example, RankingRow, Results
 from leaderboard.escaping import visible
-from leaderboard.model import questions as asking
+from leaderboard.model import questions
 from leaderboard.model.boards import half_width
 from leaderboard.model.cost import cost_of, costs
 from leaderboard.model.index import STATISTIC, Column, Index, Target, has_value, make_index
-from leaderboard.model.sentences import described, evidence, is_control, rater_agreement, verdict
+from leaderboard.model.sentences import describe_answer, evidence, is_control, rater_agreement, verdict
 
 TURNS = 2
 """Context turns shown with a reply."""
@@ -48,24 +48,24 @@ NOT_TESTED, NO_DIFFERENCE, BETTER, WORSE = range(4)
 
 def columns_of(results: Results) -> tuple[Column, ...]:
     """Return the columns that are on at least one board, in the order of the script data."""
-    return tuple(sorted({column for question in asking.questions(results) for column in question.columns}))
+    return tuple(sorted({column for question in questions.questions(results) for column in question.columns}))
 
 
 def numbers(results: Results, worst_file: str = "worst.js") -> bytes:
     """Return the content of numbers.js; `worst_file` is the file name of worst.js."""
-    index, columns, questions = make_index(results), columns_of(results), asking.questions(results)
-    targets = sorted({target for question in questions for target in question.targets})
+    index, columns, on_boards = make_index(results), columns_of(results), questions.questions(results)
+    targets = sorted({target for question in on_boards for target in question.targets})
     datasets = list(dict.fromkeys(dataset for dataset, _ in targets))
-    first = asking.default(questions)
+    first = questions.default(on_boards)
     rated = {(entry.name, quality.name): quality.rated for entry in index.datasets for quality in entry.qualities}
 
     def correlation(column: Column, target: Target, statistic: str) -> float | None:
         row = index.correlation(target, column, statistic)
-        return _known(row.value, DECIMALS) if row is not None else None
+        return _rounded(row.value, DECIMALS) if row is not None else None
 
     def limit(target: Target) -> float | None:
-        reliability = index.rater_agreement(target, asking.LIMIT)
-        return round(math.sqrt(reliability), DECIMALS) if reliability >= asking.MIN_RELIABILITY else None
+        reliability = index.rater_agreement(target, questions.LIMIT)
+        return round(math.sqrt(reliability), DECIMALS) if reliability >= questions.MIN_RELIABILITY else None
 
     return _script("Numbers", {
         "statistics": list(index.statistics), "columns": [_column(index, column, columns) for column in columns],
@@ -78,7 +78,7 @@ def numbers(results: Results, worst_file: str = "worst.js") -> bytes:
                    if index.is_fitted(column, name)],
         "sizes": _sizes(index), "initial": first.name if first else "",
         "worst": worst_file if any(row.metric for row in results.examples) else "",
-        "questions": [_question(index, question, columns, targets) for question in questions],
+        "questions": [_question(index, question, columns, targets) for question in on_boards],
         "tests": _tests(index, targets, columns)})
 
 
@@ -103,20 +103,20 @@ def _script(name: str, content: object) -> bytes:
     return f"const {name} = {json.dumps(shown(content), allow_nan=False, separators=(',', ':'))};\n".encode()
 
 
-def _known(value: float, decimals: int) -> float | None:
+def _rounded(value: float, decimals: int) -> float | None:
     return round(value, decimals or None) if math.isfinite(value) else None
 
 
 def _column(index: Index, column: Column, columns: Sequence[Column]) -> dict[str, Any]:
-    entry, equal = index.metrics.get(column[0]), asking.equals(index.results).get(column, ())
+    entry, equal = index.metrics.get(column[0]), questions.equals(index.results).get(column, ())
     cost = cost_of(index, column)
     return {"label": index.labels[column], "name": index.names[column], "path": index.metric_paths.get(column[0], ""),
             "metric": column[0], "badge": entry.badge if entry else "", "family": entry.family if entry else "",
-            "fitted": cost.fitted, "parameters": _known(cost.size, 0), "control": is_control(index, column),
+            "fitted": cost.fitted, "parameters": _rounded(cost.size, 0), "control": is_control(index, column),
             "equals": [row for row, other in enumerate(columns) if other in equal]}
 
 
-def _question(index: Index, question: asking.Question, columns: Sequence[Column], targets: Sequence[Target],
+def _question(index: Index, question: questions.Question, columns: Sequence[Column], targets: Sequence[Target],
               ) -> dict[str, Any]:
     controls = {name: next((row for column, row in question.ranked.items() if column[0] == name), None)
                 for name in ("length", "random")}
@@ -126,8 +126,8 @@ def _question(index: Index, question: asking.Question, columns: Sequence[Column]
         "ranks": [_rank(question.ranked.get(column)) for column in columns],
         "answers": {f"{int(ratings)}{_size_key(size)}": {
             "column": columns.index(answer.best), "verdict": verdict(index, question, answer.best),
-            "about": described(index, question, answer), "evidence": evidence(index, question, answer)}
-            for (board, (ratings, size)), answer in asking.answers(index.results).items() if board == question.name},
+            "about": describe_answer(index, question, answer), "evidence": evidence(index, question, answer)}
+            for (board, (ratings, size)), answer in questions.answers(index.results).items() if board == question.name},
         "people": rater_agreement(question),
         "marks": {**{name: [round(row.value, 4), round(half_width(row), 4)] if row else None
                      for name, row in controls.items()},
@@ -142,15 +142,15 @@ def _size_key(size: float) -> str:
 def _sizes(index: Index) -> list[list[str]]:
     """Return any size, no model, and the limits that exclude some model here: key, label, words in the question."""
     known = [cost.size for cost in costs(index.results).values()]
-    above = [math.inf, *asking.SIZES]
-    return [[_size_key(size), *words] for (size, words), larger in zip(asking.SIZES.items(), above, strict=False)
+    above = [math.inf, *questions.SIZES]
+    return [[_size_key(size), *words] for (size, words), larger in zip(questions.SIZES.items(), above, strict=False)
             if size in (math.inf, 0) or any(size < parameters <= larger for parameters in known)]
 
 
 def _rank(row: RankingRow | None) -> list[float | int | None] | None:
     if row is None:
         return None
-    return [row.rank, _known(row.low, 0), _known(row.high, 0), round(row.value, 6), round(half_width(row), 4)]
+    return [row.rank, _rounded(row.low, 0), _rounded(row.high, 0), round(row.value, 6), round(half_width(row), 4)]
 
 
 def _tests(index: Index, targets: Sequence[Target], columns: Sequence[Column]) -> dict[str, list[str]]:

@@ -67,18 +67,18 @@ def recommendation(index: Index, question: Question) -> str:
     pool, answer = Pool.of(index.results), answers(index.results).get((question.name, DEFAULT_CHOICE))
     if answer is None:
         return f"{question_text(question, DEFAULT_CHOICE)} {why_no_answer(question)}."
-    asked = question_text(question, DEFAULT_CHOICE, verdict(index, question, answer.best))
+    question_and_verdict = question_text(question, DEFAULT_CHOICE, verdict(index, question, answer.best))
     powers = sorted((rows[0] for target in question.targets if target[0] in pool.points
                      and (rows := power.shown(index.results, target, pool))), key=lambda row: row.detectable)
     sizes = sorted(map(pool.rated, question.targets))
     known = [*map(str, powers)] or [shows(*size) for size in sizes]  # a single column has no standard deviation
     typical = f"On a typical target (the median of {len(known)}), " if known[1:] else ""
-    named = filter(None, (index.labels[answer.best], unbeaten(index, question, answer)))
-    return (f"{asked} {', '.join(named)}. {score_and_lead(index, question, answer)}. "
+    named = filter(None, (index.labels[answer.best], unbeaten_control(index, question, answer)))
+    return (f"{question_and_verdict} {', '.join(named)}. {score_and_lead(index, question, answer)}. "
             f"{rater_agreement(question)} {typical}{known[len(known) // 2]}.")
 
 
-def about(index: Index, column: Column) -> str:
+def describe_metric(index: Index, column: Column) -> str:
     """Describe a column's metric: its relation to the system of its paper, its size, and fitting on ratings."""
     entry = index.metrics.get(column[0])
     if entry is None:
@@ -92,12 +92,12 @@ def about(index: Index, column: Column) -> str:
         "fitted on ratings" if entry.fitted_on == "ratings" else "")))
 
 
-def described(index: Index, question: Question, answer: Answer) -> str:
+def describe_answer(index: Index, question: Question, answer: Answer) -> str:
     """Describe the metric of an answer, and name the best control that it is not shown to beat."""
-    return "; ".join(filter(None, (about(index, answer.best), unbeaten(index, question, answer))))
+    return "; ".join(filter(None, (describe_metric(index, answer.best), unbeaten_control(index, question, answer))))
 
 
-def unbeaten(index: Index, question: Question, answer: Answer) -> str:
+def unbeaten_control(index: Index, question: Question, answer: Answer) -> str:
     """Name the best control that the best column is not shown to beat; "" if it beats all of them."""
     if is_control(index, answer.best) or not agrees(question, answer.best):
         return ""
@@ -181,10 +181,10 @@ def score(question: Question, column: Column) -> str:
 def rater_agreement(question: Question) -> str:
     """State the correlation of one rater with the others and the limit from rater noise."""
     count = len(question.targets)
-    of = plural(count, *(("dataset",) if count == question.datasets else ("quality", "qualities")))
+    total = plural(count, *(("dataset",) if count == question.datasets else ("quality", "qualities")))
 
     def value(name: str, mean: float, known: int, remark: str = "") -> str:
-        part = f" on {known} of {of}" if known < count else ""
+        part = f" on {known} of {total}" if known < count else ""
         return f"{name}: {mean:.2f}{part}{remark}" if math.isfinite(mean) else ""
 
     known = list(filter(None, (

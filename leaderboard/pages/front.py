@@ -67,7 +67,7 @@ def _answer(index: Index, first: Question) -> Ask:
         return Ask(sentences.question_text(first, DEFAULT_CHOICE), Cell(sentences.why_no_answer(first)), "", "",
                    sentences.rater_agreement(first))
     return Ask(sentences.question_text(first, DEFAULT_CHOICE, sentences.verdict(index, first, answer.best)),
-               column_cell(index, answer.best), sentences.described(index, first, answer),
+               column_cell(index, answer.best), sentences.describe_answer(index, first, answer),
                sentences.evidence(index, first, answer), sentences.rater_agreement(first))
 
 

@@ -82,7 +82,7 @@ def _card(index: Index, entry: MetricEntry, firsts: Sequence[tuple[Question, Ran
     external = "code" in entry.signature  # from a file or another package: repeat the command of the run
     command = index.results.run.command if external else f"harness run --metric {shlex.quote(entry.name)} --all"
     return (*map(Prose, warnings),
-            Facts.of(("Summary", sentences.about(index, (entry.name, ""))), *ranks, *_facts(index, entry)),
+            Facts.of(("Summary", sentences.describe_metric(index, (entry.name, ""))), *ranks, *_facts(index, entry)),
             *((Prose(command, code=True),) if entry.family != SCORE_FILE else ()))
 
 

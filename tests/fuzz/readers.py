@@ -189,7 +189,7 @@ def _bundle() -> Mapping[str, bytes]:
     with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()):
         main(["run", "--dataset", "fed-turn", "--dataset", "persona-usr", "--metric", "length", "--metric", "bleu",
               "--limit", "3", "--draws", "0", "--home", f"{folder}/home", "--out", f"{folder}/out"])
-        packed = bundle.packed(bundle.of(files.read(Path(folder, "out")), (), "toy"))
+        packed = bundle.zipped(bundle.bundle_of(files.read(Path(folder, "out")), (), "toy"))
     with zipfile.ZipFile(io.BytesIO(packed)) as opened:
         return {ZIP: packed, **{name: opened.read(name) for name in opened.namelist()}}
 
@@ -208,7 +208,7 @@ def _read_bundle(path: Path, form: str) -> None:
                 archive.writestr(name, data)
     accepted = reading.read(path)
     sound(accepted.name.isprintable(), "a name that cannot be printed")
-    bundle.packed(accepted)  # accepted input can be written again
+    bundle.zipped(accepted)  # accepted input can be written again
 
 
 PRINT, SIGNATURE = "f" * 64, "toy|r1|references=max"

@@ -124,7 +124,7 @@ def audited(metric: Judge | LocalJudge, dataset: Dataset, request: StudyRequest)
     contexts = np.unique([_text(item.context) or item.id for item in items], return_inverse=True)[1]
     conditions = _conditions(metric, items, _pairs(items, contexts, rng), dataset.card.language)
     if isinstance(metric, Judge):
-        others = (condition for name, condition in conditions.items() if name != "scores")  # "again" includes them
+        others = (condition for name, condition in conditions.items() if name != "scores")  # "retest" includes them
         requests = sum((judge.estimate(asked, models) for judge, asked in others), Estimate())
         sys.stderr.write(f"{metric.card.name}: {requests.line(models.choice)}\n")
     start, before = time.monotonic(), spending.of_run(models).totals
@@ -135,9 +135,9 @@ def audited(metric: Judge | LocalJudge, dataset: Dataset, request: StudyRequest)
     related = np.array([bool(re.search(family, (item.system or "").casefold())) for item in items])
     words = [len((item.response.text if item.response else _text(item.context)).split()) for item in items]
     evidence = Evidence(
-        ratings=np.array([row.mean() for row in votes]), squares=np.array([(row**2).mean() for row in votes]),
-        votes=np.array([float(len(row)) for row in votes]), unread=_unread(metric.prompt, columns["scores"], answers),
-        words=np.array(words, dtype=float), contexts=contexts, family=related if related.any() else None,
+        ratings=np.array([row.mean() for row in votes]), mean_squares=np.array([(row**2).mean() for row in votes]),
+        vote_counts=np.array(list(map(len, votes)), dtype=float), words=np.array(words, dtype=float), contexts=contexts,
+        unread=_unread(metric.prompt, columns["scores"], answers), family=related if related.any() else None,
         **_evidence(metric.prompt, answers))
     count = getattr(metric, "samples", 1) * sum(
         len({question for item in asked for question in prompts.questions(judge.prompt, item)})
@@ -165,9 +165,9 @@ def _conditions(metric: Any, items: Sequence[Item], pairs: Sequence[tuple[Item, 
         if changed != prompt:
             conditions[name] = _asking(metric, changed), list(items)
     if isinstance(metric, Judge):
-        conditions["again"] = _again(metric), list(items)
+        conditions["retest"] = _again(metric), list(items)
     if primary_language(language) == "en" and all(item.response for item in items):
-        conditions["longer"] = metric, [dataclasses.replace(item, response=dataclasses.replace(
+        conditions["lengthened"] = metric, [dataclasses.replace(item, response=dataclasses.replace(
             item.response, text=item.response.text.rstrip() + NEUTRAL)) for item in items if item.response]
     if pairs:
         last, is_partial = prompt.qualities[-1], len(prompt.qualities) > 1 and not prompt.rates
@@ -259,7 +259,7 @@ def _evidence(prompt: Prompt, answers: Mapping[str, Vector]) -> dict[str, Any]:
     if "first" in answers:  # from 1 (the first reply is better) to 2
         orders = np.array([answers["first"], answers["second"]])
         choices = np.where(np.isfinite(orders), (orders < 1.5) + 0.5 * (orders == 1.5), np.nan)
-        evidence |= {"first": choices.mean(axis=0), "pairs": np.arange(float(orders.shape[1]))}
+        evidence |= {"first_preferred": choices.mean(axis=0), "pair_contexts": np.arange(float(orders.shape[1]))}
     return evidence
 
 

@@ -79,8 +79,8 @@ def test_intact_bundle_verifies(packed: Path, suite_run: SuiteRun, verify: Verif
 
 def test_packing_is_deterministic_and_reads_back(packed: Path, suite_run: SuiteRun, tmp_path: Path) -> None:
     """Integer limits of scales are read back with a decimal point."""
-    assert bundle.packed(bundle.of(suite_run.results, [COMPOSITE, "bleu"], "two metrics")) == packed.read_bytes()
-    (tmp_path / "again.zip").write_bytes(bundle.packed(reading.read(packed)))
+    assert bundle.zipped(bundle.bundle_of(suite_run.results, [COMPOSITE, "bleu"], "two metrics")) == packed.read_bytes()
+    (tmp_path / "again.zip").write_bytes(bundle.zipped(reading.read(packed)))
     again, before = members(tmp_path / "again.zip"), members(packed)
     assert again.keys() == before.keys()
     assert {name for name in again if again[name] != before[name]} <= {"datasets.json", MANIFEST}
@@ -89,7 +89,7 @@ def test_packing_is_deterministic_and_reads_back(packed: Path, suite_run: SuiteR
 def test_bundle_holds_no_text_path_or_secret(suite_run: SuiteRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
                                              ) -> None:
     monkeypatch.setenv("HARNESS_SECRET", "s3cr3t-value")
-    (tmp_path / "again.zip").write_bytes(bundle.packed(bundle.of(suite_run.results, (), "")))
+    (tmp_path / "again.zip").write_bytes(bundle.zipped(bundle.bundle_of(suite_run.results, (), "")))
     content = b"\n".join(members(tmp_path / "again.zip").values()).decode()
     texts = [example.response or example.context[-1] for example in suite_run.results.examples]
     assert not [text for text in ("s3cr3t", str(suite_run.out.parent), f"{Path.home()}/", *texts) if text in content]
@@ -100,11 +100,11 @@ def test_metrics_named_by_a_path_are_refused(suite_run: SuiteRun) -> None:
     for name in ("judge:/models/mine", "cosine[encoder=~/mine]", "./x.py[file=C:\\mine]", "scores:file:///mine.csv"):
         renamed = dataclasses.replace(report, metrics=(dataclasses.replace(report.metrics[0], name=name),))
         with pytest.raises(BadBundle, match="contains a path of this machine"):
-            bundle.of(renamed, (), "x")
+            bundle.bundle_of(renamed, (), "x")
     assert not bundle.PATH.search("judge:llm-eval[model=NAME,url=http://localhost:8000/v1]"), "an address is no path"
     assert bundle.without_folders("no /home/me/models/mine: https://example.org/a/b") == "no mine: https://example.org/a/b"
     with pytest.raises(BadBundle, match="did you mean 'bleu'"):
-        bundle.of(report, ["blue"], "x")
+        bundle.bundle_of(report, ["blue"], "x")
 
 
 def moved(content: bytes, row: dict[str, Any], **by: float) -> bytes:
@@ -212,7 +212,7 @@ def test_names_in_a_bundle_load_no_code(suite_run: SuiteRun, tmp_path: Path, mon
     monkeypatch.chdir(tmp_path)
     Path("evil.py").write_text("raise SystemExit('executed')")
     packed = tmp_path / "made.zip"
-    packed.write_bytes(bundle.packed(bundle.of(suite_run.results, ["bleu"], "one metric")))
+    packed.write_bytes(bundle.zipped(bundle.bundle_of(suite_run.results, ["bleu"], "one metric")))
     before = members(packed)
     for name in ("./evil.py", "evaluate:./evil.py", "scores:evil.csv", "length[lowercase=/x]"):
         write(packed, {key: value.replace(b'"bleu"', json.dumps(name).encode()).replace(

@@ -50,8 +50,8 @@ def at_random(rng: np.random.Generator) -> Evidence:
     """Return the evidence of a judge whose answers are all random."""
     fair = evidence(rng)
     drawn = (rng.random(len(fair.scores)) for _ in range(5))
-    return Evidence(next(drawn), fair.unread, fair.ratings, fair.squares, fair.votes, fair.words, fair.contexts, *drawn,
-                    fair.family, rng.integers(0, 3, CONTEXTS) / 2, fair.pairs)
+    return Evidence(next(drawn), fair.unread, fair.ratings, fair.mean_squares, fair.vote_counts, fair.words,
+                    fair.contexts, *drawn, fair.family, rng.integers(0, 3, CONTEXTS) / 2, fair.pair_contexts)
 
 
 def flagged(*judges: Evidence) -> Counter[str]:
@@ -93,8 +93,8 @@ def test_preference_is_the_coefficient_at_true_quality() -> None:
 
 def test_a_constant_judge_is_not_proved_to_agree_with_people() -> None:
     same = np.full(CONTEXTS * SYSTEMS, 0.5)
-    judge = dataclasses.replace(evidence(np.random.default_rng(5)), scores=same, again=same, options=same,
-                                paraphrase=same, longer=same)
+    judge = dataclasses.replace(evidence(np.random.default_rng(5)), scores=same, retest=same, options=same,
+                                paraphrase=same, lengthened=same)
     checks = {check.name: check for check in audit.card(judge, np.random.default_rng(0))}
     notes = {name: check.note for name, check in checks.items() if check.note}
     assert notes == dict.fromkeys(("retest", "options", "paraphrase", "verbosity", "length", "family", "agreement"),
@@ -104,7 +104,7 @@ def test_a_constant_judge_is_not_proved_to_agree_with_people() -> None:
 
 def test_fewer_than_five_contexts_give_no_verdict() -> None:
     judge = evidence(np.random.default_rng(6), unread=0.5)
-    checks = audit.card(dataclasses.replace(judge, contexts=judge.contexts % 4, pairs=np.arange(CONTEXTS) % 4),
+    checks = audit.card(dataclasses.replace(judge, contexts=judge.contexts % 4, pair_contexts=np.arange(CONTEXTS) % 4),
                         np.random.default_rng(0))
     assert {(check.note, check.flagged) for check in checks} == {("too few contexts", False)}
 

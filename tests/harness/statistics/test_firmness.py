@@ -41,7 +41,7 @@ def test_datasets_equal_a_search_of_all_sets(rng: np.random.Generator) -> None:
         parts = parts[:, np.argsort(-parts.sum(axis=0))]
         exact = next((number for number in range(1, 6) for kept in combinations(range(6), 6 - number)
                       if parts[[*kept]].sum(axis=0).argmax() > 0), None)
-        removal = firmness.datasets(parts, range(1, COLUMNS))
+        removal = firmness.datasets_to_remove(parts, range(1, COLUMNS))
         assert (removal and len(removal.units)) == exact
         if removal:
             assert np.delete(parts, removal.units, axis=0).sum(axis=0).argmax() == removal.successor
@@ -51,7 +51,7 @@ def test_contexts_are_near_a_search_of_all_sets(rng: np.random.Generator) -> Non
     sizes = []
     for _ in range(15):
         board, sums, _ = made(rng, 11, 4, 0.1)
-        removal, _ = firmness.contexts(board, [sums])
+        removal, _ = firmness.contexts_to_remove(board, [sums])
         target = board.targets[0]
         assert removal is not None
         assert not leads(board, np.where(np.isin(target.context, removal.units), np.nan, target.human))
@@ -65,16 +65,16 @@ def test_contexts_are_near_a_search_of_all_sets(rng: np.random.Generator) -> Non
 def test_votes_are_removed_until_another_leads(rng: np.random.Generator) -> None:
     for _ in range(5):
         board, _, every = made(rng, 30, 2, 0.2)
-        removal = firmness.votes(board, [every], range(1, COLUMNS))
+        removal = firmness.votes_to_remove(board, [every], range(1, COLUMNS))
         assert removal is not None
         kept = np.delete(np.arange(every.size), removal.units)  # three votes per item, item by item
         ratings = [every.ravel()[kept][kept // 3 == item] for item in range(60)]
         assert not leads(board, np.array([votes.mean() if len(votes) else math.nan for votes in ratings]))
         tenths = replace(board.targets[0], human=(every / 10).mean(axis=1).round(12))
-        assert firmness.votes(replace(board, targets=[tenths]), [every / 10], range(1, COLUMNS)) == removal
+        assert firmness.votes_to_remove(replace(board, targets=[tenths]), [every / 10], range(1, COLUMNS)) == removal
     alone, _, _ = made(rng, 30, 2, 0.2)
     single = alone.targets[0].human[:, None]  # an item without its only vote no longer counts
-    removal = firmness.votes(alone, [single], range(1, COLUMNS))
+    removal = firmness.votes_to_remove(alone, [single], range(1, COLUMNS))
     assert removal is not None
     assert not leads(alone, np.where(np.isin(np.arange(60), removal.units), np.nan, alone.targets[0].human))
 
@@ -85,5 +85,5 @@ def test_a_lead_that_no_removal_changes(rng: np.random.Generator) -> None:
     board = Board([TargetScores("a", people, scores, np.arange(20))], np.array([[1, math.nan, -1]]), np.ones(1), [2])
     values, sums = contributions(board.targets[0], "spearman")
     assert values == pytest.approx([1, math.nan, -1], nan_ok=True)
-    assert firmness.contexts(board, [sums])[0] is None
-    assert firmness.datasets(board.values, [2]) is None
+    assert firmness.contexts_to_remove(board, [sums])[0] is None
+    assert firmness.datasets_to_remove(board.values, [2]) is None

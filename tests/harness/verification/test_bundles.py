@@ -31,7 +31,7 @@ def differences(results: Results, home: Path, how: How = "always") -> dict[str, 
 
 def packed(run: SuiteRun, home: Path, metric: str, change: Callable[[str, Vector], Vector]) -> Results:
     """Pack a metric with changed scores of each dataset, and with the correlations and boards of these scores."""
-    results = bundle.of(run.results, [metric], "made").results
+    results = bundle.bundle_of(run.results, [metric], "made").results
     points = [replace(table, scores={key: change(table.dataset, values) for key, values in table.scores.items()})
               for table in results.points]
     for _ in range(2):  # ranks follow from the values on the boards
@@ -74,7 +74,7 @@ def test_additional_statistics_are_recomputed(home: Path, tmp_path: Path, invoke
     added = ("--statistic", "roc-auc", "--statistic", "spearman", "--level", "items", "--level", "within-contexts")
     invoke("run", "--data", "sample", "--dataset", "persona-usr", "--metric", "length", "--draws", "0",
            *added, "--out", tmp_path)
-    results = bundle.of(files.read(tmp_path), (), "made").results
+    results = bundle.bundle_of(files.read(tmp_path), (), "made").results
     assert {row.statistic for row in results.correlations} > {
         "roc-auc", "roc-auc within-contexts", "spearman within-contexts"}
     assert all(table.equal for table in differences(results, home).values())
@@ -92,7 +92,7 @@ def test_only_fitted_metrics_are_ranked_without_all_targets(suite_run: SuiteRun,
                         for quality in entry.qualities)
     rows = ranking(BoardId("dev"), "real", targets, unseen(report.correlations, metrics, datasets),
                    fitted(metrics, datasets))
-    honest = replace(bundle.of(report, ["distinct"], "made").results, datasets=datasets, metrics=metrics,
+    honest = replace(bundle.bundle_of(report, ["distinct"], "made").results, datasets=datasets, metrics=metrics,
                      ranking=tuple(rows), points=())
     assert any(row.metric == "distinct" and row.rank and row.covered < row.targets for row in honest.ranking)
     assert all(table.equal for table in differences(honest, home).values())
@@ -105,7 +105,7 @@ def test_only_fitted_metrics_are_ranked_without_all_targets(suite_run: SuiteRun,
 
 
 def test_corrected_correlations_and_cards_are_recomputed(suite_run: SuiteRun, home: Path) -> None:
-    results = bundle.of(suite_run.results, ["bleu"], "made").results
+    results = bundle.bundle_of(suite_run.results, ["bleu"], "made").results
     correlations = [replace(row, corrected=row.corrected + 0.1) for row in results.correlations]
     known = sum(math.isfinite(row.corrected) for row in correlations)
     metrics = [replace(entry, title="Best", system="inspired", family="control") for entry in results.metrics]
