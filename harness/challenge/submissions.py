@@ -144,10 +144,10 @@ def wrong_date(date: datetime.date | None, rules: Rulebook) -> Iterator[str]:
 
 def submission(team: Path, number: int, rules: Rulebook, receipt: Receipt | None) -> Submission | Refused:
     """Read a submission from a team's folder, or refuse it."""
-    folder, about, reasons = team / str(number), About(), list(receipt.left_out if receipt else ())
+    folder, about = team / str(number), About()
     try:
         entries = _entries_of(folder, MAX_FILES)
-        reasons = reasons or list(_wrong_files(entries))
+        reasons = list(_wrong_files(entries))
         if not reasons and any(entry.name == ABOUT for entry in entries):
             with records.refused_as(BadConfig):
                 about = records.value_of(About, terms.table(folder / ABOUT, ABOUT), ABOUT)
@@ -180,13 +180,16 @@ def _team(folder: Path, rules: Rulebook, receipts: Mapping[str, Receipt] | None)
     limit, read = rules.submissions or len(numbers), 0
     for number in sorted(numbers):
         name = f"{folder.name}/{number}"
-        if receipts is not None and name not in receipts:
+        receipt = receipts.get(name) if receipts else None
+        if receipts is not None and receipt is None:
             yield Refused(shown(name), (UNRECEIVED,))
+        elif receipt and receipt.left_out:
+            yield Refused(shown(name), receipt.left_out)
         elif read == limit:
             yield Refused(shown(name), (f"exceeds the limit of {limit} per team; the lowest numbers are accepted",))
         else:
             read += 1
-            yield submission(folder, number, rules, receipts[name] if receipts else None)
+            yield submission(folder, number, rules, receipt)
 
 
 def _unreadable(error: Exception) -> str:

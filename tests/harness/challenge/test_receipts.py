@@ -189,6 +189,17 @@ def test_a_freeze_ends_a_phase_and_ranks_the_private_part(root: Path, home: Path
     assert send("alpha", "01-20", "first") == ("alpha/1 in development", ())
 
 
+def test_folders_left_out_of_a_freeze_use_up_no_quota(root: Path, home: Path, send: Send) -> None:
+    rules = root / "challenge.toml"
+    rules.write_text(rules.read_text().replace("submissions = 3", "submissions = 1"))
+    submit(root, "test/alpha", 1, {})  # without receipt
+    assert send("alpha", "03-01", "second") == ("alpha/2 in test", ())
+    for frozen in (False, True):
+        if frozen:
+            receipts.freeze(root, home, "test", at("03-20"))
+        assert [entry.name for entry in outcome.read(root, home, "test").entries.entries] == ["alpha/2"]
+
+
 @pytest.mark.usefixtures("three_sent")
 def test_changes_after_the_freeze_are_named(root: Path, home: Path, invoke: Invoke) -> None:
     receipts.freeze(root, home, "test", at("03-20"))
