@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import datetime
 import os
+import re
 import secrets
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib import resources
@@ -82,13 +83,14 @@ def template(folder: Path, home: Path) -> tuple[str, ...]:
 
 def _ignored(folder: Path) -> str:
     """Return .gitignore: the organiser's own lines, private files, files with ratings, and items of unopened phases."""
-    def names(paths: Iterable[Path | None]) -> set[str]:
-        return {Path(os.path.relpath(path, folder)).as_posix() for path in paths if path}
+    def patterns(paths: Iterable[Path | None]) -> set[str]:
+        return {re.sub(r"[\\*?\[#!]| (?= *$)", r"\\\g<0>", Path(os.path.relpath(path, folder)).as_posix())
+                for path in paths if path}
 
     phases, today = rulebook.phases(folder), datetime.datetime.now(datetime.UTC).date()
-    rated = names(file for rules in phases for file in (rules.ratings, *ground.with_ratings(rules)))
-    items = names(own.file for rules in phases for own in rules.custom)
-    public = names(own.file for rules in phases if (rules.opens or today) <= today for own in rules.custom) - rated
+    rated = patterns(file for rules in phases for file in (rules.ratings, *ground.with_ratings(rules)))
+    items = patterns(own.file for rules in phases for own in rules.custom)
+    public = patterns(own.file for rules in phases if (rules.opens or today) <= today for own in rules.custom) - rated
     old = (folder / IGNORE).read_text(encoding="utf-8").splitlines() if (folder / IGNORE).is_file() else []
     kept = [line for line in old if line not in public]
     new = sorted(name for name in rated | (items - public) if not name.startswith("private/"))

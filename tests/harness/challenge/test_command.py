@@ -4,6 +4,7 @@ import csv
 import json
 import re
 import shlex
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -150,6 +151,16 @@ def test_a_new_challenge_has_two_phases_to_be_edited(tmp_path: Path, invoke: Inv
     path.write_text(path.read_text().replace('"test"', '"development"'))
     with pytest.raises(BadConfig, match="needs a unique name"):
         rulebook.phases(root)
+
+
+def test_private_files_with_special_characters_are_ignored(tmp_path: Path, invoke: Invoke) -> None:
+    root = challenge(tmp_path / "own")
+    subprocess.run(["git", "init", "--quiet"], cwd=root, check=True)
+    rules = (root / "challenge.toml").read_text()
+    for name in ("votes [v2].csv", "#votes*.csv", "!votes?.csv", "a\\\\votes.csv", "votes.csv  "):
+        (root / "challenge.toml").write_text(rules.replace("private/ratings.csv", name))
+        invoke("challenge", "template", root)
+        subprocess.run(["git", "check-ignore", "--quiet", "--", name.replace("\\\\", "\\")], cwd=root, check=True)
 
 
 def test_validate_checks_rules_data_and_ratings(tmp_path: Path, invoke: Invoke) -> None:
