@@ -28,6 +28,9 @@ from harness.run.compare import compared
 
 COLUMNS = 4
 """Number of columns of the official table that the announcement shows: team, rank, submission, value."""
+REPLACED = {"announcement.md", "pairs.parquet", *(f"{name}.csv" for name in (
+    "official", "rules", "clusters", "submissions", "refused", "targets", "correlation", "receipts"))}
+"""Files of a ranking or of receipts; the next one deletes those that it does not write."""
 
 
 def write(outcome: Outcome, out: Path) -> tuple[Results, Exhibit]:
@@ -60,6 +63,8 @@ def _put(made: Results, shown: Exhibit, files: Mapping[str, bytes], out: Path) -
     parts = {**files, "ranking.md": exhibits.markdown(shown), "ranking.json": exhibits.encoded(shown)}
     for name, content in sorted(parts.items()):
         write_atomically(out / name, content)
+    for name in REPLACED - parts.keys():
+        (out / name).unlink(missing_ok=True)
 
 
 def audit_log(outcome: Outcome, folder: Path) -> bytes:

@@ -300,3 +300,13 @@ def test_a_blind_phase_publishes_receipts_without_scores(root: Path, home: Path,
     receipts.freeze(root, home, "test", at("03-20"))
     invoke("challenge", "publish", root)
     assert f"{outcome.read(root, home, 'test').totals[0]:.4f}" in page.read_text()
+
+
+@pytest.mark.usefixtures("three_sent")
+def test_a_phase_made_blind_keeps_no_tables_with_scores(root: Path, invoke: Invoke) -> None:
+    invoke("challenge", "rank", root, "--phase", "test")
+    rules = root / "challenge.toml"
+    rules.write_text(rules.read_text().replace("public = 0.25", "blind = true"))
+    invoke("challenge", "rank", root, "--phase", "test")
+    assert {path.name for path in (root / "ranking" / "test").iterdir() if path.is_file()} == {
+        "audit.jsonl", "ranking.json", "ranking.md", "receipts.csv"}
