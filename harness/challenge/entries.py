@@ -56,7 +56,6 @@ def accepted(listed: Sequence[Submission | Refused], ground: Ground, rules: Rule
         reasons = file.reasons
         if not reasons and receipt and receipt.sha256 != file.sha256:
             reasons = (f"differs from the received file, whose sha256 begins with {receipt.sha256[:12]}",)
-        reasons = reasons or tuple(_constant(file.scores)) or tuple(_missing(file.scores, ground))
         if reasons:
             refused.append(Refused(submission.name, (*reasons, *file.remarks[:1]), file.sha256))
         else:
@@ -76,7 +75,8 @@ def read(path: Path, ground: Ground, column: str) -> ScoreFile:
     blank = {field.name: np.full(len(field.dataset.items), np.nan) for field in ground.fields}
     scores = {(dataset, quality): blank[dataset] if (values := content.on(dataset, quality)) is None else values
               for dataset, quality in ground.targets}
-    return ScoreFile(scores, fatal, others, content.digest)
+    reasons = fatal or tuple(_constant(scores)) or tuple(_missing(scores, ground))
+    return ScoreFile(scores, reasons, others, content.digest)
 
 
 def _constant(scores: Scores) -> Iterator[str]:

@@ -14,7 +14,7 @@ from harness.challenge.report import report
 from harness.errors import BadConfig
 from harness.statistics import estimates
 from leaderboard.model.boards import overall_boards
-from tests.harness.challenge.folders import ITEMS, SIZE, challenge, scores, submit, three_teams
+from tests.harness.challenge.folders import ITEMS, SIZE, challenge, scores, submit, table, three_teams
 
 
 @pytest.fixture
@@ -204,6 +204,15 @@ def test_csv_tables_have_numbers_and_baselines_no_rank(root: Path, home: Path) -
     assert [row[1] for row in official.values() if row[1] != "–"] == ["1", "2", "3", "4"]
     assert official["length (baseline)"][1] == "–"
     assert any("reference" in row[2] for name, row in official.items() if name.startswith("bleu"))
+
+
+def test_an_incomplete_baseline_file_has_no_value(root: Path, home: Path) -> None:
+    (root / "baselines").mkdir()
+    (root / "baselines" / "few.csv").write_text(table({item: value for item, value in scores(0, 1).items()
+                                                       if int(item[-3:]) < 10}))
+    (baseline,) = outcome.read(root, home).baselines
+    assert math.isnan(baseline.value)
+    assert baseline.reason.startswith("items without a score: 30 of first: ")
 
 
 def test_the_report_ranks_by_the_rule_and_rounds(root: Path, home: Path) -> None:
