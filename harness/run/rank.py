@@ -61,9 +61,10 @@ def over(rule: Rule, values: Mapping[Target, float], cells: Collection[Target]) 
 def borda(rows: Mapping[str, Mapping[Target, float]], cells: Collection[Target]) -> dict[str, float]:
     """Count the competitors that each beats, summed over the cells; a tie counts half.
 
-    A competitor that lacks a cell gets NaN, and beating it earns no points.
+    Values equal to 12 decimals are tied. A competitor that lacks a cell gets NaN, and beating it earns no points.
     """
-    complete = {name: row for name, row in rows.items() if math.isfinite(over(target_mean, row, cells))}
+    complete = {name: {cell: round(row[cell], 12) for cell in cells} for name, row in rows.items()
+                if math.isfinite(over(target_mean, row, cells))}
     points = dict.fromkeys(rows, math.nan)
     for name, row in complete.items():
         others = [other for rival, other in complete.items() if rival != name]

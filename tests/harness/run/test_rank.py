@@ -39,6 +39,11 @@ def test_borda_by_hand() -> None:
     assert borda(rows, CELLS) == pytest.approx({"x": 2.5, "y": 0.5, "z": math.nan}, nan_ok=True)
 
 
+def test_rounding_breaks_no_tie_under_borda() -> None:
+    rows = {"x": {("a", "q1"): 0.1 + 0.2}, "y": {("a", "q1"): 0.3}}
+    assert borda(rows, [("a", "q1")]) == {"x": 0.5, "y": 0.5}
+
+
 def test_ties_share_a_rank_and_incomplete_rows_have_none() -> None:
     values = [(name, cell, value + shift) for name, shift in (("x", 0.0), ("y", 0.1), ("z", 0.1))
               for cell, value in CELLS.items()]
