@@ -27,6 +27,7 @@ from harness.errors import BadBundle
 from harness.results.differences import key_of
 from harness.results.rows import TABLES as KINDS
 from harness.results.rows import ColumnKey, ItemScores, Results, Run
+from harness.terms import Count
 from metrics.column import of_quality, split_quality
 
 LIMIT = 128 << 20
@@ -89,6 +90,8 @@ def _bundle(title: str, members: Mapping[str, bytes]) -> Bundle:
     points = [_scores(dataset, file, members[file], columns) for file, dataset in score_files.items()
               if file in members]
     run = value_of(Run, load("run.json", members["run.json"]), "run.json")
+    value_of(Count, run.seed, "run.json: seed")
+    value_of(tuple[str, ...], run.options.get("aggregations", []), "run.json: options: aggregations")
     return Bundle(title, Results(run=run, points=points, **tables))
 
 

@@ -229,6 +229,8 @@ REFUSED: list[tuple[str, bytes, bytes | None, bool, str]] = [
     (MANIFEST, b'"form": 2', b'"form": 1', False, "form 1 is not supported; expected 2"),
     (MANIFEST, b"", GONE, False, "has no manifest"),
     ("run.json", b'"seed": 0', b'"seed": NaN', True, "is not JSON: NaN is not a number"),
+    ("run.json", b'"seed": 0', b'"seed": -5', True, "seed: should be a whole number, 0 or more"),
+    ("run.json", rb'"aggregations": \[[^]]*', b'"aggregations": [5', True, "options: aggregations: should be text"),
     ("evil.pkl", b"", EVIL, False, "'evil.pkl' is not in the manifest"),
     ("evil.pkl", b"", EVIL, True, "'evil.pkl' does not belong in a bundle"),
     ("skips.json", b"", GONE, False, "'skips.json' is in the manifest but not in the bundle"),
