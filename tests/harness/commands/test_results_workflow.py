@@ -78,3 +78,8 @@ def test_check_takes_only_bundles_from_the_branch(tmp_path: Path) -> None:
         assert done.returncode == status
         assert done.stdout.startswith(message)
         assert "evil" not in done.stdout + done.stderr
+
+
+def test_changes_without_a_common_base_are_refused() -> None:
+    done = subprocess.run([ROOT / ".ci" / "results", "no-such-base"], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (2, "**refused**: git cannot compare the change with its base\n")
