@@ -105,8 +105,14 @@ def prepared(rules: Rulebook, home: Path, *, rated: bool = True) -> Ground:
     if rated and rules.blind and not rules.final and (files := with_ratings(rules)):
         raise BadConfig(*(f"{file}: contains ratings, which participants of a blind phase would see; move them to the "
                           "file of `ratings`" for file in files))
+    phases = rulebook.phases(rules.folder)
     others = {f"the phase {phase.phase}, open {phase.when or 'on any day'}": loaded(phase, home)
-              for phase in rulebook.phases(rules.folder) if phase.phase != rules.phase and phase.ready}
+              for phase in phases if phase.phase != rules.phase and phase.ready}
+    if rated and all(phase.ready for phase in phases):
+        systems = {item.system for group in (*others.values(), datasets) for dataset in group for item in dataset.items}
+        if unknown := sorted(set(rules.outliers) - systems):
+            raise BadConfig(f"{rules.folder / FILE}: outliers: no item has the system {unknown[0]!r}; "
+                            f"{nearest(unknown[0], sorted(filter(None, systems)))}")
     extra, digest = {}, ""
     if rules.ratings and rated:
         owners = private.Owners()

@@ -237,6 +237,7 @@ def test_invalid_rules_are_refused(root: Path, home: Path) -> None:
         ('rule = "best"', "unknown ranking rule"), ("rules = 1", "unknown field 'rules'"),
         ("submissions = -1", "whole number, 0 or more"), ('datasets = ["jsalt"]', "the same kind of data"),
         ('datasets = ["jsalt", "jsalt"]', "'jsalt' is listed twice"), ('qualities = ["wot"]', "did you mean 'wit'"),
+        ('outliers = ["system-b"]', "outliers: no item has the system 'system-b'"),
         ('statistic = "soft-pairwise-accuracy"\nlevel = "over-systems"', 'use level = "items"'),
         ('closes = "later"', "should be a date"), ("opens = 2026-05-01\ncloses = 2026-04-01", "but opens later"),
     ):
