@@ -51,13 +51,16 @@ class RankedDataset:
 
     def filtered(self, rules: Rulebook) -> RankedDataset:
         """Drop the ratings of outlier systems and, if there is a public part, of the part that is not ranked now."""
-        items = self.dataset.items
-        contexts = ["\n".join(turn.text for turn in item.context) for item in items]
-        seed = f"{rules.seed}{rules.secret}"
-        shuffled = sorted(set(contexts), key=lambda context: hashlib.sha256(f"{seed} {context}".encode()).digest())
+        items, seed = self.dataset.items, f"{rules.seed}{rules.secret}"
+        first = dict[int, str]()  # the first context of each conversation
+        numbers = correlate.conversations(items).tolist()
+        for number, item in zip(numbers, items, strict=True):
+            context = "\n".join(turn.text for turn in item.context) or item.id
+            first[number] = min(context, first.get(number, context))
+        shuffled = sorted(set(first.values()), key=lambda text: hashlib.sha256(f"{seed} {text}".encode()).digest())
         public = set(shuffled[:round(rules.public * len(shuffled))])
-        dropped = [item.system in rules.outliers or (bool(rules.public) and (context in public) == rules.final)
-                   for item, context in zip(items, contexts, strict=True)]
+        dropped = [item.system in rules.outliers or (bool(rules.public) and (first[number] in public) == rules.final)
+                   for item, number in zip(items, numbers, strict=True)]
         return replace(self, judged=tuple(replace(
             judged, votes=np.where(np.array(dropped)[:, None], np.nan, judged.votes),
             means=np.where(dropped, np.nan, judged.means)) for judged in self.judged))

@@ -35,6 +35,8 @@ STAGING = ".receiving"
 """Folder of a file that is being checked; hidden from rankings."""
 NOT_COMPARED = ("folder", "title", "custom", "ratings", "baselines", "final", "changed", "published", "blind")
 """Settings that do not affect ranks, or that name files, whose contents are compared instead."""
+PUBLIC_UNITS = "units of the public part"
+"""Conversations are drawn whole; older logs lack this input, because contexts were drawn one by one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +76,8 @@ class Log:
         """List the inputs of a ranking that have changed since the freeze; for settings, with both values."""
         now = inputs(rules, field)
         return tuple(f"{name} ({value}, now {now[name]})" if hasattr(rules, name) and name not in NOT_COMPARED else name
-                     for line in self.of("frozen", rules.phase) for name, value in line.get("inputs", {}).items()
+                     for line in self.of("frozen", rules.phase)
+                     for name, value in {PUBLIC_UNITS: "", **line.get("inputs", {})}.items()
                      if now.get(name) != value)
 
 
@@ -114,6 +117,7 @@ def inputs(rules: Rulebook, field: Ground) -> dict[str, str]:
              **{f"dataset {ranked.name}": ranked.dataset.fingerprint for ranked in field.fields}}
     settings = {setting.name: str(getattr(rules, setting.name)) for setting in fields(rules)}
     return {name: value for name, value in settings.items() if name not in NOT_COMPARED} | {
+        PUBLIC_UNITS: "conversations" if rules.public else ""} | {
         name: hashlib.sha256(text.encode()).hexdigest() for name, text in parts.items()}
 
 

@@ -83,8 +83,8 @@ class Challenge(Settings):
 class Rulebook(Settings):
     """The rules of a challenge, or of one of its phases.
 
-    A `final` phase is frozen: if a share of the contexts is `public`, it is ranked on the others. `changed` names the
-    settings and inputs that have changed since the freeze.
+    A `final` phase is frozen: if a share of the conversations is `public`, it is ranked on the others. `changed` names
+    the settings and inputs that have changed since the freeze.
     """
 
     folder: Path

@@ -124,7 +124,7 @@ def test_of(rules: Rulebook) -> str:
 
 def part_of(rules: Rulebook) -> str:
     """Describe the part of the ratings that a phase is ranked on; "" if it has no public part and is not frozen."""
-    share = f"{100 * rules.public:g} % of the contexts" if rules.public else ""
+    share = f"{100 * rules.public:g} % of the conversations" if rules.public else ""
     if rules.final:
         changed = f" Changed since the freeze: {', '.join(rules.changed)}." if rules.changed else ""
         rest = f", ranked on all ratings except those of the public {share}" if share else ""

@@ -235,6 +235,32 @@ def test_the_open_phase_that_is_not_frozen_receives(root: Path, home: Path, send
     assert "Made up: test: 1 team with 1 submission" in invoke("challenge", "rank", root, status=1).out
 
 
+@pytest.mark.usefixtures("three_sent")
+def test_the_public_part_has_whole_conversations(root: Path, home: Path) -> None:
+    """A conversation has four items, each of which continues the one before."""
+    data = root / "data" / "second.json"
+    rows = json.loads(data.read_text())
+    for index, row in enumerate(rows):
+        row["context"] = "\n".join(f"{name} {index // 4}, {turn}" for turn in range(index % 4 + 1) for name in "ab")
+        row["response"] = f"a {index // 4}, {index % 4 + 1}"
+    data.write_text(json.dumps(rows))
+    for final, count in ((False, 2), (True, 8)):
+        items = rated(replace(rulebook.read(root, "test"), final=final), home)
+        assert len(items) == 4 * len({index // 4 for index in items}) == 4 * count
+
+
+@pytest.mark.usefixtures("three_sent")
+def test_older_freezes_by_context_count_as_changed(root: Path, home: Path) -> None:
+    receipts.freeze(root, home, "test", at("03-20"))
+    assert outcome.read(root, home, "test").rules.changed == ()
+    log = root / receipts.FILE
+    *lines, last = log.read_text().splitlines()
+    older = json.loads(last)
+    del older["inputs"][receipts.PUBLIC_UNITS]
+    log.write_text("\n".join((*lines, json.dumps(older))) + "\n")
+    assert outcome.read(root, home, "test").rules.changed == (receipts.PUBLIC_UNITS,)
+
+
 def git(folder: Path, *arguments: str) -> str:
     who = ("-c", "user.name=a", "-c", "user.email=a@localhost")
     return subprocess.run(["git", *who, *arguments], cwd=folder, check=True, capture_output=True, text=True).stdout
