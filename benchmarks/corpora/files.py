@@ -13,16 +13,30 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from benchmarks.dataset import Source
 from benchmarks.errors import BadRecord, BenchmarkError
-from benchmarks.formats.records import value_of
+from benchmarks.formats.records import Refused, Rule, value_of
 from benchmarks.formats.rows import decoded, json_lines, located
 from benchmarks.storage.archive import decompressed
 from benchmarks.storage.files import walk, write_atomically
 
 SUFFIXES = (".jsonl", ".jsonl.gz")
+
+
+def _scale(lowest: int, highest: int) -> Any:
+    return Annotated[float, Rule(f"{lowest} to {highest}", lambda rating: lowest <= rating <= highest)]
+
+
+LABELS: dict[str, tuple[Any, str]] = {
+    **dict.fromkeys(("positive_responses", "adversarial_negative_responses"), (tuple[str, ...], "a list of texts")),
+    "rated_responses": (tuple[tuple[str, _scale(1, 5)], ...], "a list of pairs [text, 1 to 5]"),  # type: ignore[misc]
+    "persona": (Mapping[str, tuple[str, ...]] | None, "an object with a list of texts for each speaker"),
+    "eval_score": (_scale(1, 5) | None, "1 to 5"), "engagement": (_scale(0, 5) | None, "0 to 5"),
+    "engaging": (_scale(0, 1) | None, "0 to 1"),
+}
+"""Types of the labels that metrics learn from, with descriptions."""
 EVALUATION_IDS = "evaluation_overlap"
 """Name of the list of ids of evaluation dialogues that some collections of corpora include."""
 
@@ -147,4 +161,14 @@ def _dialogue(where: str, row: dict[str, Any]) -> dict[str, Any]:
         raise BadRecord(where, None, "utterances", "should contain objects with the string fields speaker and text")
     if not any(turn["text"].strip() for turn in turns):
         raise BadRecord(where, None, "utterances", "has no utterance with text")
+    _check_labels(where, row)
     return row
+
+
+def _check_labels(where: str, row: Mapping[str, Any]) -> None:
+    for field, (hint, words) in LABELS.items():
+        try:
+            if field in row:
+                value_of(hint, row[field], field)
+        except Refused as error:
+            raise BadRecord(where, None, field, f"should be {words}") from error

@@ -83,6 +83,7 @@ def test_the_error_for_a_missing_corpus_says_where_to_get_it(home: Path) -> None
 
 def test_a_malformed_line_or_damaged_file_is_named(tmp_path: Path, home: Path) -> None:
     turn = '{"dialogue_id": "x", "utterances": [{"speaker": "A", "text": %s}]}'
+    labelled = turn.replace("%s", '"hi"')[:-1] + ", %s}"
     for line, problem in [
         ("{", "line 2: is not JSON"), ("[]", "line 2: should be an object"), ("[" * 100_000, "line 2: is not JSON"),
         ('{"split": "train", "utterances": []}', "line 2: field 'dialogue_id': should be text"),
@@ -91,6 +92,10 @@ def test_a_malformed_line_or_damaged_file_is_named(tmp_path: Path, home: Path) -
         ('{"dialogue_id": "x", "utterances": ["hi"]}', "line 2: field 'utterances': should contain objects"),
         (turn % "null", "with the string fields speaker and text"), (turn % '" "', "has no utterance with text"),
         (turn % '"\\ud800"', "lone surrogate"),
+        (labelled % '"positive_responses": "fine"', "line 2: field 'positive_responses': should be a list of texts"),
+        (labelled % '"rated_responses": [["fine", 6]]', "'rated_responses': should be a list of pairs [text, 1 to 5]"),
+        (labelled % '"persona": ["I like tea."]', "'persona': should be an object with a list of texts"),
+        (labelled % '"engaging": "yes"', "field 'engaging': should be 0 to 1"),
     ]:
         path = write(tmp_path / "mine.jsonl", row("a", "one"), line)
         with refused(BenchmarkError, path, problem):
