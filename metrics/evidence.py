@@ -168,16 +168,18 @@ def find(name: str, inputs: Mapping[str, Signature], home: Path) -> Evidence:
 
 def changed_inputs(evidence: Evidence, inputs: Mapping[str, Signature]) -> tuple[str, ...]:
     """Return the inputs whose weights, options or models differ from those behind the evidence."""
-    def without_precision(signature: Signature) -> Signature:
-        return {name: value.partition(" ")[0] for name, value in signature.items()}
-
     return tuple(name for name, signature in inputs.items()
-                 if without_precision(evidence.signatures.get(name, {})) != without_precision(signature))
+                 if _without_precision(evidence.signatures.get(name, {})) != _without_precision(signature))
 
 
-def user_path(name: str, inputs: Sequence[str], home: Path) -> Path:
-    """Return the path of the user's evidence for these inputs."""
-    digest = hashlib.sha256("+".join(inputs).encode()).hexdigest()[:8]
+def _without_precision(signature: Signature) -> Signature:
+    return {name: value.partition(" ")[0] for name, value in signature.items()}
+
+
+def user_path(name: str, evidence: Evidence, home: Path) -> Path:
+    """Return the path of the user's evidence, a different one for other inputs, options or models."""
+    inputs = [(part, _without_precision(evidence.signatures.get(part, {}))) for part in evidence.inputs]
+    digest = hashlib.sha256(json.dumps(inputs, sort_keys=True).encode()).hexdigest()[:8]
     return home / "calibrations" / f"{name}-{digest}.json"
 
 

@@ -50,7 +50,7 @@ def run(args: argparse.Namespace) -> int:
     flags |= {flag: value for flag in ("seed", "encoder", "lm") if (value := getattr(args, flag))}
     command = command_line("calibrate", args.composite, flags=flags)
     learned = calibrate.calibrate(metric, _scorers(args, models), models, drawn, args.seed, left_out, command)
-    path = args.out or evidence.user_path(metric.card.name, tuple(entry.name for entry in metric.made_of()), args.home)
+    path = args.out or evidence.user_path(metric.card.name, learned, args.home)
     path.parent.mkdir(parents=True, exist_ok=True)
     write_atomically(path, evidence.text(metric.card.name, learned))
     print(f"{metric.card.name}: weights from {plural(len(learned.parts), 'dataset')}: {', '.join(learned.datasets)}")
@@ -61,7 +61,10 @@ def run(args: argparse.Namespace) -> int:
         print(f"  {dimension:<26} {shown}{', ...' if len(weights) > SHOWN else ''}")
     print(path)
     if args.out is None:
-        print("runs now use these weights instead of the shipped ones; delete the file to undo")
+        encoders = dict.fromkeys(value.partition("@")[0] for signature in learned.signatures.values()
+                                 for part, value in signature.items() if part.endswith("encoder"))
+        runs = f"runs with {' and '.join(encoders)}" if encoders else "runs"
+        print(f"{runs} now use these weights instead of the shipped ones; delete the file to undo")
     return 0
 
 

@@ -48,7 +48,7 @@ def composite(requested: str) -> Composite:
 
 
 def written(home: Path, name: str, evidence: Evidence) -> Path:
-    path = evidences.user_path(name, evidence.inputs, home)
+    path = evidences.user_path(name, evidence, home)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(evidences.text(name, evidence))
     return path
@@ -67,6 +67,14 @@ def test_the_best_power_has_its_largest_weight_between_a_third_and_a_half() -> N
                           ((0.2, 0.15, 0.15, 0.15, 0.1), 2),  # 0.27, 0.34
                           ((0.1, 0.1, 0.1, 0.1), 1)):  # 1/4 at every power
         assert best_power(np.array(useful)) == power
+
+
+def test_evidence_of_each_encoder_has_a_file_of_its_own(home: Path) -> None:
+    signatures = [{name: {"encoder": encoder} for name in TWO.inputs} for encoder in ("a@1", "b@2", "b@2 bf16")]
+    paths = [written(home, "weighted", dataclasses.replace(TWO, signatures=signed)) for signed in signatures]
+    assert paths[0] != paths[1] == paths[2]
+    assert [evidences.find("weighted", signed, home).signatures["length"]["encoder"] for signed in signatures] == [
+        "a@1", "b@2 bf16", "b@2 bf16"]
 
 
 def test_weights_are_the_mean_over_datasets_of_the_quality_its_kin_or_all() -> None:

@@ -60,9 +60,10 @@ def models(home: Path, metric: Metric, request: pytest.FixtureRequest) -> Models
         values = np.linspace(0.1, 0.3, len(names))
         part = DatasetEvidence("made-up", "turn", "", "", 9, values, values, np.eye(len(names)),
                                (QualityEvidence("q", "q", 9, values, values),))
-        path = evidences.user_path(metric.card.name, names, service.home)
+        evidence = Evidence(names, (part,))
+        path = evidences.user_path(metric.card.name, evidence, service.home)
         path.parent.mkdir(exist_ok=True)
-        path.write_bytes(evidences.text(metric.card.name, Evidence(names, (part,))))
+        path.write_bytes(evidences.text(metric.card.name, evidence))
     return service
 
 
