@@ -29,6 +29,15 @@ SHIPPED = Path(__file__).parent.parent / "checkpoints"
 WEIGHTS, CONFIG, CARD, CURVE = "model.safetensors", "config.json", "card.json", "curve.svg"
 NO_ENCODER = "no-encoder"
 
+SUFFIXES = (
+    (r"(lexical|embedding|random)-negatives", r"negatives=\1"),
+    (r"(negatives|pooling|window|speakers|likeness)-(\w+)", r"\1=\2"), (r"(adversarial|both)", r"negatives=\1"),
+    (r"(\d+)-(\d+)-per-cent", r"negatives=\1.\2%"), (r"(\d+)-per-cent", r"negatives=\1%"),
+    (r"(base|large)", r"size=\1"), (r"(neighbours|conceptnet)", r"graph=\1"), ("utterances", "branch=utterances"),
+    ("no-khop", "khop=false"), ("unweighted", "weighted=false"), (r"n(\d+)-(\d+)", r"first=\1,second=\2"),
+    (r"(\w+)-keywords", r"tagger=\1"), ("vectors", "nodes=FILE"), ("words", "nodes="), ("embeddings", "words="))
+"""Suffixes of the names of weights, with the options of the metric that they stand for."""
+
 SCALE = ".scale"
 """Suffix of the name of a matrix's scales."""
 MIN_INT8_SIZE = 4_096
@@ -134,10 +143,17 @@ def find(name: str, encoder: str, home: Path) -> Checkpoint:
 
 
 def command(name: str) -> str:
-    """Return the command that trains weights named METRIC, METRIC-RECIPE, METRIC-PART or METRIC-RECIPE-PART."""
+    """Return the command that trains weights named METRIC[-RECIPE][-PART][-OPTION...]."""
     base = re.sub(r"-(vup|nup|dr-c|dr-f|regression|coherence|likability|topic-depth)$", "", name)
-    metric, recipe, _ = re.split(r"-(paper|original|pretrain|finetune)\b|$", base, maxsplit=1)
-    return f"harness train {metric}" + (f" --recipe {recipe}" if recipe else "")
+    named, recipe, more = re.split(r"-(paper|original|pretrain|finetune)\b|$", base, maxsplit=1)
+    metric, options = re.match(r"(deb|dynaeval|grade|mme-tcm|ruber|s-dicoh)(?=-|$)", named), []
+    rest = named[metric.end():] + more if metric else ""
+    for pattern, option in SUFFIXES:
+        while found := re.search(f"-{pattern}(?=-|$)", rest):
+            options.append(found.expand(option))
+            rest = rest.replace(found[0], "", 1)
+    request = f'"{metric[0]}[{",".join(options)}]"' if metric and options else named
+    return f"harness train {request}" + (f" --recipe {recipe}" if recipe else "")
 
 
 def read(name: str, folder: Path) -> Checkpoint:

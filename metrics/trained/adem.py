@@ -16,6 +16,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from benchmarks.dataset import Item
+from metrics.errors import MetricError
 from metrics.metric import Columns, MetricCard
 from metrics.models.readings import Pair, by_reference, spoken
 from metrics.models.service import Models
@@ -56,12 +57,15 @@ class AdemMetric(Trainable):
 def rated_replies(dialogues: Dialogues, rng: np.random.Generator) -> list[tuple[Pair, float]]:
     """Pair responses with a good one as the reference and a target: the rating, else 5 if good, 1 if random."""
     rows = [row for row in labelled_contexts(dialogues) if row.rated or len(row.good) > 1]
+    if len(rows) < 2 and not all(row.rated for row in rows):
+        raise MetricError("the training or held-out dialogues of the corpora have only one context with several good "
+                          "responses, and no other with a false one; add dailydialog_pp")
     examples = []
     for number, row in enumerate(rows):
         examples += [(Pair(row.turns, text, row.good[0]), rating) for text, rating in row.rated]
         for index, text in enumerate(() if row.rated else row.good):
             reference = row.good[index - 1]
-            other = rows[(number + int(rng.integers(1, max(2, len(rows))))) % len(rows)]
+            other = rows[(number + int(rng.integers(1, len(rows)))) % len(rows)]
             examples += [(Pair(row.turns, text, reference), 5.0),
                          (Pair(row.turns, pick(other.good, rng), reference), 1.0)]
     return examples

@@ -18,6 +18,7 @@ import numpy as np
 import torch
 from torch.nn import functional
 
+from metrics.errors import MetricError
 from metrics.training.data import BATCH, Objective, Split, TrainingData, check_parts
 from metrics.training.examples import Contrast
 from metrics.training.loop import on_device
@@ -41,6 +42,8 @@ def total(data: TrainingData, examples: Split, network: Mapping[str, Any]) -> Ob
 def contrast(data: TrainingData, examples: Split) -> Objective:
     """Separate right inputs from wrong ones; if `wrong` is None, use the response of the next example."""
     margin = data.recipe.margin
+    if min(data.recipe.batch or BATCH, *map(len, examples)) < 2 and any(row.wrong is None for row in examples[0]):
+        raise MetricError("a false response is that of another example: the batch and both sets need at least 2")
 
     def batch(rows: Sequence[Contrast], rng: np.random.Generator) -> Any:
         following = [*rows[1:], rows[0]]
@@ -111,6 +114,9 @@ def _valued(data: TrainingData, examples: Split, error: Callable[[Any, Any], Any
 
 def retrieval(data: TrainingData, examples: Split, size: int = 0) -> Objective:
     """Find the response to each context within the batch, and the context of each response."""
+    if (size or data.recipe.batch or BATCH) < 2:
+        raise MetricError("batch=1: must be at least 2 to find responses within a batch")
+
     def batch(rows: Sequence[Contrast], rng: np.random.Generator) -> Any:
         return built(data).inputs([row.right for row in rows], rng)
 

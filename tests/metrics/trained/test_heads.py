@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from metrics.models import catalogue, checkpoint
 from metrics.models.readings import Pair
 from metrics.models.service import Choice, Models
 from metrics.models.weights import Weights
+from metrics.trained.adem import rated_replies
 from metrics.trained.distilled import judged
 from metrics.trained.mme_em import rated
 from metrics.trained.ruber import blended, referenced
@@ -205,6 +207,26 @@ def test_shipped_weights_belong_to_available_encoders(tmp_path: Path) -> None:
         assert {signature.get("encoder", "") for signature in signatures} <= encoders
         assert {value for signature in signatures for name, value in signature.items()
                 if name.startswith("weights ")} <= identities
+
+
+def test_adem_needs_two_contexts_or_ratings(rng: np.random.Generator) -> None:
+    one = dialogue("hi", positive_responses=["a", "b"])
+    with pytest.raises(MetricError, match="only one context"):
+        rated_replies([one], rng)
+    assert rated_replies([dialogue("hi", positive_responses=["a"], rated_responses=[["b", 2]])], rng)
+
+
+def test_commands_train_the_weights_that_they_name() -> None:
+    for requested in (*trainables.shipped(), "deb[negatives=0.5%]", "deb[negatives=10%,recipe=paper]",
+                      "ruber[size=large,recipe=paper]", "dynaeval[negatives=ss,pooling=both,likeness=false]",
+                      "grade[negatives=lexical,branch=utterances,khop=false,weighted=false,first=3,second=0]",
+                      "grade[graph=neighbours,nodes=,tagger=lists,recipe=paper]", "s-dicoh[words=,recipe=paper]",
+                      "dynaeval[window=3,speakers=3]", "mme-tcm[graph=conceptnet]", "deb[recipe=original]"):
+        for part in trainables.parts(requested):
+            name = trainables.choose(requested, part).weights
+            _, _, metric, *recipe = shlex.split(checkpoint.command(name))
+            named = trainables.by_recipe(metric, recipe[1] if recipe else "", "x" if recipe else "")
+            assert trainables.choose(named, part).weights == name
 
 
 def test_options_with_their_own_weights() -> None:
