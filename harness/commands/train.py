@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import functools
 import sys
+from pathlib import Path
 
 from benchmarks.corpora import corpora
 from benchmarks.corpora.files import CARDS
@@ -43,6 +44,8 @@ def run(args: argparse.Namespace) -> int:
     """Train; return 1 if one of several metrics failed, else 0."""
     if bool(args.metric) == args.all:
         raise BadConfig("give one or more METRIC, or --all")
+    if args.all and args.recipe not in ("", "small"):
+        raise BadConfig(f"--all trains the small recipes; for --recipe {args.recipe}, give one or more METRIC")
     load = functools.cache(lambda name: corpora.load(name, args.home))
     names = _shipped(args) if args.all else tuple(trainables.by_recipe(name, args.recipe, args.encoder)
                                                         for name in args.metric)
@@ -52,8 +55,9 @@ def run(args: argparse.Namespace) -> int:
         try:
             _train(name, args, load, multiple)
         except KeyboardInterrupt:
-            print(f"harness: {name} stopped; repeat the command to continue from the last evaluation, or with --fresh "
-                  "to start again", file=sys.stderr)
+            repeat = "without --fresh " * args.fresh + "to continue from the last evaluation"
+            print(f"harness: {name} stopped; repeat the command {repeat}, or with --fresh to start again",
+                  file=sys.stderr)
             return 130
         except Exception as error:
             if not multiple:
@@ -82,10 +86,13 @@ def _train(name: str, args: argparse.Namespace, load: functools._lru_cache_wrapp
     request = train.Request(args.encoder, args.lm, tuple(args.corpus), args.device, args.precision, args.seed,
                             args.steps, args.offline, tuple(args.settings))
     parts = trainables.parts(name)
+    trained: dict[str, Path] = {}
     for part in parts:
         in_folder = args.out and (multiple or len(parts) > 1)
         out = args.out / trainables.choose(name, part).weights if in_folder else args.out
-        plan = train.plan(name, request, args.home, load, out, part)  # type: ignore[arg-type]
+        plan = train.plan(name, request, args.home, load, out, part, trained)  # type: ignore[arg-type]
+        if args.out:
+            trained[plan.learner.weights] = plan.folder
         if saved := None if args.fresh else plan.existing(args.eight_bits):
             print(f"{plan.learner.label}: already trained by the same command ({saved.folder}); retrain with --fresh")
             continue

@@ -21,6 +21,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import harness
@@ -113,7 +114,8 @@ class Training:
         existing = None
         with contextlib.suppress(MissingResource):
             saved = checkpoint.read(self.learner.weights, self.folder)
-            same = saved.card.get("fingerprint") == self.fingerprint and not self.state.exists()
+            complete = saved.card.get("complete", True) and not self.state.exists()  # older cards lack it
+            same = complete and saved.card.get("fingerprint") == self.fingerprint
             existing = saved if same and saved.card.get("eight_bits", False) == eight_bits else None
         return from_main_process(accelerator(self.models.machine), existing)
 
@@ -143,17 +145,20 @@ class Pace:
 
 
 def plan(name: str, request: Request, home: Path, load: Callable[[str], Corpus], out: Path | None = None,
-         part: str = "") -> Training:
-    """Turn a request into a plan; raise MissingResource if a corpus or model is missing."""
+         part: str = "", trained: Mapping[str, Path] = MappingProxyType({})) -> Training:
+    """Turn a request into a plan; raise MissingResource if a corpus or model is missing.
+
+    `trained` are the folders of parts that were trained into `out`.
+    """
     learner = trainables.choose(name, part)
-    recipe = learner.trainable.training.with_settings(request.settings).of_part(part)
+    recipe = learner.trainable.training.with_settings(request.settings, part)
     corpora = {corpus.card.name: corpus for corpus in map(load, request.corpora or recipe.corpora)}
     if len(corpora) < len(request.corpora or recipe.corpora):
         raise BadConfig(f"two corpora have the same name: {', '.join(corpora)}")
     recipe = dataclasses.replace(recipe, corpora=tuple(corpora), steps=request.steps or recipe.steps,
                                  epochs=0.0 if request.steps else recipe.epochs)
     models = Models(home, Choice(encoder=request.encoder, lm=request.lm, device=request.device,
-                                 precision=request.precision, download=not request.offline))
+                                 precision=request.precision, download=not request.offline), folders=trained)
     encoder = "" if learner.trainable.encoder is None else models.encoder(learner.trainable.encoder).weights.identity
     folder = out or checkpoint.user_folder(learner.weights, encoder, home)
     checkpoint.check_replaceable(folder)
@@ -261,7 +266,7 @@ def _card(plan: Training, data: TrainingData, objective: Objective, fitted: Fitt
         device = str(torch.cuda.get_device_name(machine.devices[0]))
     return {
         "name": plan.learner.weights, "trained": plan.learner.label, "command": plan.command, "seed": plan.seed,
-        "recipe": data.recipe.settings, "steps": fitted.steps, "best_step": fitted.best.step,
+        "recipe": data.recipe.settings, "steps": fitted.steps, "complete": fitted.done, "best_step": fitted.best.step,
         "held_out": round(fitted.best.held_out, 6), "told": dict(objective.notes(objective.network)),
         "corpora": [{
             "name": name, "title": corpus.card.title, "digest": corpus.digest, "licence": corpus.card.licence,

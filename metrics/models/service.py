@@ -17,7 +17,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import importlib.util
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -65,11 +65,15 @@ class Choice:
 
 @dataclass
 class Models:
-    """Finds and loads the models that metrics need, on the chosen device; `requested` records their kinds and names."""
+    """Finds and loads the models that metrics need, on the chosen device; `requested` records their kinds and names.
+
+    `folders` are checkpoints outside the home, by name; they replace those in the home and the shipped ones.
+    """
 
     home: Path
     choice: Choice = field(default_factory=Choice)
     memory: ArrayCache = field(default_factory=lambda: ArrayCache(1024 * MEBIBYTE))
+    folders: Mapping[str, Path] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self._loaded: dict[tuple[Any, ...], Any] = {}
@@ -235,7 +239,8 @@ class Models:
         return weights
 
     def _checkpoint(self, name: str, encoder: str) -> Checkpoint:
-        return self.once(("checkpoint", name, encoder), lambda: checkpoint.find(name, encoder, self.home))
+        return self.once(("checkpoint", name, encoder), lambda: checkpoint.read(name, self.folders[name])
+                         if name in self.folders else checkpoint.find(name, encoder, self.home))
 
     def _masked_on(self, encoder: str) -> str:
         """Return this encoder if there are weights for a masked language model on it, else the embedded one."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 import dataclasses
 import functools
 import hashlib
+import math
+import typing
 from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,6 +19,7 @@ from benchmarks.errors import nearest
 from benchmarks.formats import records
 from metrics.errors import BadOption, MetricError
 from metrics.models.memory import Vectors
+from metrics.models.scorer import find
 
 if TYPE_CHECKING:
     from metrics.models.service import Models
@@ -29,8 +32,12 @@ BATCH = 128
 HELD_OUT = 20
 """One in this many dialogues is held out, chosen by the digest of its text."""
 RECIPES = Path(__file__).with_name("recipes.toml")
-FIXED = {"network", "corpora", "options", "parts", "examples", "reads", "losses"}
-"""Settings that `--set` cannot change."""
+LOOP = ("steps", "epochs", "rate", "warmup", "decay", "every", "patience", "schedule", "clip", "accumulate", "start")
+"""Settings that apply to every network."""
+POSITIVE = {"steps", "every", "patience", "accumulate", "batch", "length"}
+SHARES = {"warmup", "masked", "dropout", "token_dropout"}
+"""Settings of at least 1, and of at most 1; others are at least 0."""
+Schedule: TypeAlias = Literal["linear", "constant", "halved"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +61,7 @@ class Recipe:
     decay: float = 0.01
     every: int = 100
     patience: int = 5
-    schedule: Literal["linear", "constant", "halved"] = "linear"
+    schedule: Schedule = "linear"
     clip: float = 1.0
     encoder: str = ""
     batch: int = 0
@@ -86,31 +93,70 @@ class Recipe:
         return dataclasses.replace(self, **self.parts[part]) if part else self
 
     def over(self, rows: int) -> Recipe:
-        """Return the recipe with its epochs converted to steps, for this number of examples."""
+        """Return the recipe with its epochs converted to steps, or for `halved` the reverse, for so many examples."""
+        halved, batch = self.schedule == "halved", (self.batch or BATCH) * self.accumulate
+        if not rows and (self.epochs or halved):
+            setting = f"epochs={self.epochs:g}" if self.epochs else "schedule=halved"
+            raise MetricError(f"{setting}: this metric trains on random batches without epochs; set steps"
+                              + " and another schedule" * halved)
         if not self.epochs:
-            return self
-        if not rows:
-            raise MetricError(f"epochs={self.epochs:g}: this metric trains on random batches without epochs; set steps")
-        batch = (self.batch or BATCH) * self.accumulate
+            return dataclasses.replace(self, epochs=self.steps * batch / rows) if halved else self
         return dataclasses.replace(self, steps=max(1, round(self.epochs * rows / batch)))
 
-    def with_settings(self, settings: Iterable[str]) -> Recipe:
-        """Apply settings such as `rate=2e-5`, including arguments of the network; steps replace epochs."""
-        recipe = self
+    @property
+    def adjustable(self) -> dict[str, Any]:
+        """The settings that affect this training run and that `--set` can change, with their values.
+
+        Without an architecture, the metric's own code uses the settings: those that the recipe gives.
+        """
+        values, usual = {**self.settings, **self.network}, Recipe((), 1)
+        if self.architecture:
+            used = {"architecture", *find(self.architecture).settings}
+            used -= set() if "contrast" in self.losses else {"margin"}
+        else:
+            used = {name for name in ("batch", "length", "rank", "margin", "body_rate")
+                    if values[name] != getattr(usual, name)}
+        return {name: values[name] for name in values if name in {*LOOP, *self.network, *used}}
+
+    def with_settings(self, settings: Iterable[str], part: str = "") -> Recipe:
+        """Return the recipe, or that of a part, with settings such as `rate=2e-5` and arguments of the network.
+
+        Steps replace epochs. A part ignores the settings that only other parts use.
+        """
+        recipe = self.of_part(part)
         for setting in settings:
             name, equals, value = setting.partition("=")
-            known = {key: old for key, old in {**recipe.settings, **recipe.network}.items() if key not in FIXED}
+            known = recipe.adjustable
+            if equals and name not in known and any(name in self.of_part(other).adjustable for other in self.parts):
+                continue
             if not equals or name not in known:
-                raise BadOption(f"--set {setting}: unknown setting; {nearest(name, known)}")
-            kind = type(Recipe((), 1).settings.get(name, known[name]))
+                unused = name in recipe.settings.keys() - known
+                problem = "has no effect on this training run" if unused else "unknown setting"
+                raise BadOption(f"--set {setting}: {problem}; {nearest(name, known)}")
+            kind = type({**Recipe((), 1).settings, **recipe.network}[name])
             try:
                 parsed = {"true": True, "false": False}[value] if kind is bool else kind(value)
             except (KeyError, ValueError):
                 raise BadOption(f"--set {setting}: expected a value as in {name}={known[name]}") from None
+            recipe._check(name, parsed, kind)
             changes: dict[str, Any] = {"network": {**recipe.network, name: parsed}} if name in recipe.network else {
                 name: parsed, **({"epochs": 0.0} if name == "steps" else {})}
             recipe = dataclasses.replace(recipe, **changes)
         return recipe
+
+
+    def _check(self, name: str, value: Any, kind: type) -> None:
+        """Raise BadOption if a value is not one of the setting's choices, or out of range."""
+        hint: Any = Schedule if name == "schedule" else kind
+        if name in self.network and self.architecture:
+            for base in reversed(find(self.architecture).__mro__):
+                hint = typing.get_type_hints(base.__init__).get(name, hint)  # type: ignore[misc]
+        with records.refused_as(BadOption):
+            records.value_of(hint, value, f"--set {name}")
+        if kind in (int, float):
+            valid = min(max(value, int(name in POSITIVE)), 1 if name in SHARES else math.inf)
+            if value != valid:
+                raise BadOption(f"--set {name}={value}: must be at {'least' if value < valid else 'most'} {valid:g}")
 
 
 def recipes_of(trainable: str) -> dict[str, Recipe]:

@@ -25,10 +25,12 @@ class Architecture(nn.Module):
     """A network that turns readings (texts, pairs, dialogues or others) into logits.
 
     `inputs` turns readings into tensors, `forward` turns these into logits. `depth` is the encoder layer to use, 0 for
-    the last. A subclass is registered under its `name`.
+    the last. `settings` are those of a recipe that not every architecture uses. A subclass is registered under its
+    `name`.
     """
 
     name: ClassVar[str]
+    settings: ClassVar[tuple[str, ...]] = ("batch", "margin")
     outputs: int = 1
     depth: int = 0
 

@@ -6,7 +6,7 @@ The transformer's weights, or adapters to them, are trained too: the fine-tuned 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 import torch
 from torch import nn
@@ -26,6 +26,8 @@ class TokenArchitecture(Architecture):
     `length` is the token limit in training and of pairs in scoring, `layers` the number of layers used (0 for all), and
     `token_dropout` applies to their states. With `separator`, an extra token ends each utterance of a dialogue.
     """
+
+    settings: ClassVar[tuple[str, ...]] = ("batch", "margin", "length", "rank", "body_rate", "checkpointing", "masked")
 
     def __init__(self, pooling: Pooling = "cls", length: int = 128, layers: int = 0, token_dropout: float = 0.0,
                  separator: bool = False) -> None:
@@ -58,6 +60,8 @@ class TokenArchitecture(Architecture):
 class BiEncoder(TokenArchitecture, name="bi-encoder"):
     """A transformer trained so that its pooled states can be compared by cosine; it has no head."""
 
+    settings = ("batch", "length", "rank", "body_rate", "checkpointing")
+
     def __init__(self, width: int, length: int = 64) -> None:
         super().__init__("mean", length)
 
@@ -67,6 +71,8 @@ class CrossEncoder(TokenArchitecture, name="cross-encoder"):
 
     `low` and `high` are quartiles of the negative log-likelihood of replies (USL-H).
     """
+
+    settings = (*TokenArchitecture.settings, "next_sentence")
 
     def __init__(self, width: int, hidden: int = 0, dropout: float = 0.1, outputs: int = 1, low: float = 0.0,
                  high: float = 1.0, **reading: Any) -> None:

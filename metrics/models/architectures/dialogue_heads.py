@@ -6,7 +6,7 @@ heads.py describes the vectors.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -32,8 +32,8 @@ class UtteranceHead(Architecture, name="utterance-head"):
     `low` and `high` are quartiles of the negative log-likelihood of replies (USL-H).
     """
 
-    def __init__(self, width: int, reads: str = "both", hidden: int = 96, dropout: float = 0.2, low: float = 0.0,
-                 high: float = 1.0) -> None:
+    def __init__(self, width: int, reads: Literal["mean", "max", "both"] = "both", hidden: int = 96,
+                 dropout: float = 0.2, low: float = 0.0, high: float = 1.0) -> None:
         super().__init__()
         self.low, self.high = low, high
         self.part = {"mean": slice(0, width), "max": slice(width, 2 * width), "both": slice(0, 2 * width)}[reads]

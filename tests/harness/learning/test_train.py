@@ -110,7 +110,7 @@ def test_training_resumes_and_existing_weights_are_kept(
 
     with monkeypatch.context() as patch:
         patch.setattr(train, "say", stopped)
-        assert "follows stopped; repeat the command to continue from the last evaluation" in (
+        assert "follows stopped; repeat the command without --fresh to continue from the last evaluation" in (
             invoke(*command, "--fresh", status=130).err)
     assert len(list((home / "training").glob("*.state"))) == 1
     (trained(home) / "card.json").unlink()
@@ -130,6 +130,14 @@ def test_training_resumes_and_existing_weights_are_kept(
     assert {path.name for path in (tmp_path / "mine").iterdir()} == {"card.json", "config.json", "model.safetensors"}
 
 
+def test_unfinished_weights_are_trained_again(command: list[str], tmp_path: Path, invoke: Invoke) -> None:
+    first, second = (["--out", str(tmp_path / name)] for name in ("first", "second"))
+    assert "follows: 50 steps" in invoke(*command, "--minutes", "0", *first).out
+    assert "resuming" in invoke(*command, *second).err
+    assert "follows: 100 steps" in invoke(*command, *first).out
+    assert "already trained by the same command" in invoke(*command, *first).out
+
+
 def test_all_processes_of_a_training_run_have_one_fingerprint(corpus: Path, home: Path, tiny_encoder: Path) -> None:
     fingerprints = set()
     for device in ("cuda:0", "cuda:1"):
@@ -147,7 +155,8 @@ def test_user_errors_are_one_line(command: list[str], follows: Any, monkeypatch:
     for more, part in (
         ("--corpus no-such.jsonl", "no-such.jsonl: no such file"), ("--encoder ./nowhere", "no such folder"),
         ("--steps 0", "--steps: should be 1 or more"), ("--seed -1", "--seed: should be 0 or more"),
-        ("--all", "give one or more METRIC"), ("", "is trained on dailydialog, which is not among"),
+        ("--all", "give one or more METRIC"), ("--set rate=-1", "rate=-1.0: must be at least 0"),
+        ("", "is trained on dailydialog, which is not among"),
     ):
         err = invoke(*command, *more.split(), status=2).err
         assert part in err.splitlines()[-1]
@@ -168,6 +177,10 @@ def test_all_continues_past_a_failure(command: list[str], follows: Any, monkeypa
         out, err = invoke("train", "--all", *command[2:], *["--fresh"] * fails, status=status)
         assert message in out
         assert not fails or str(heads) in err
+
+
+def test_all_refuses_a_recipe_other_than_small(invoke: Invoke) -> None:
+    assert "--all trains the small recipes" in invoke("train", "--all", "--recipe", "paper", status=2).err
 
 
 def test_pace(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -181,7 +181,7 @@ def test_the_recipe_of_the_paper(name: str, kind: str, inputs: int, home: Path, 
                                  graphs: Path) -> None:
     """With the encoder's word vectors and graph, since neither ConceptNet nor Numberbatch is available."""
     models, metric = toys.by_paper(f"{name}[graph=neighbours,nodes=,tagger=lists]", home, tiny_encoder,
-                                   "heads=2", "layers=1", "branch=4", "length=24", "batch=4")
+                                   "heads=2", "layers=1", "branch=4", "batch=4", *["length=24"] * (name == "grade"))
     assert metric.weights_name == f"{name}-paper-neighbours-words-lists-keywords"
     network = models.trained(metric.weights_name, getattr(grade, kind), str(tiny_encoder))
     assert (network.score.layers[1].in_features, len(network.graph.layers)) == (inputs, 1)

@@ -71,6 +71,10 @@ def test_rate_schedules() -> None:
         [0.25, 0.5, 0.75, 1, 1, 5 / 6, 4 / 6, 3 / 6, 2 / 6, 1 / 6])
     recipe = Recipe(corpora=(), steps=7, warmup=0, epochs=3, schedule="halved")
     assert [loop.share_of_rate(recipe, step) for step in range(7)] == [1, 1, 1, 0.5, 0.5, 0.25, 0.25]
+    recipe = Recipe(corpora=(), steps=6, warmup=0, batch=4, schedule="halved").over(8)  # two steps per epoch
+    assert [loop.share_of_rate(recipe, step) for step in range(6)] == [1, 1, 0.5, 0.5, 0.25, 0.25]
+    with pytest.raises(MetricError, match="another schedule"):
+        recipe.over(0)
 
 
 def test_the_seed_determines_the_weights_and_randomness_is_restored() -> None:

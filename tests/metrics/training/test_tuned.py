@@ -18,15 +18,16 @@ torch = pytest.importorskip("torch")
 
 from harness.cli import main  # noqa: E402
 from metrics import registry  # noqa: E402
-from metrics.errors import BadOption  # noqa: E402
+from metrics.errors import BadOption, MetricError  # noqa: E402
 from metrics.models import checkpoint  # noqa: E402
 from metrics.models.readings import Pair  # noqa: E402
 from metrics.models.service import Choice, Models  # noqa: E402
 from metrics.trained.deb import Deb  # noqa: E402
+from metrics.training import trainables  # noqa: E402
 from metrics.training.backbones.dialogue import DialogueEncoder  # noqa: E402
 from metrics.training.examples import Contrast  # noqa: E402
 from metrics.training.loop import fit  # noqa: E402
-from metrics.training.objectives import contrast  # noqa: E402
+from metrics.training.objectives import contrast, retrieval  # noqa: E402
 from metrics.training.recipe import Recipe, TrainingData  # noqa: E402
 from metrics.training.tuned import Tuned, built, tokenized  # noqa: E402
 from tests import tiny_weights  # noqa: E402
@@ -202,10 +203,13 @@ def test_unknown_negatives_are_refused(negatives: str) -> None:
 
 
 def test_settings() -> None:
-    recipe = Recipe(("toy",), 10, network={"hidden": 4}).with_settings(["rate=2e-5", "batch=16", "hidden=8"])
+    recipe = Recipe(("toy",), 10, architecture="cross-encoder", network={"hidden": 4})
+    recipe = recipe.with_settings(["rate=2e-5", "batch=16", "hidden=8"])
     assert (recipe.rate, recipe.batch, recipe.network) == (2e-5, 16, {"hidden": 8})
     for wrong, message in (("speed=1", "unknown setting"), ("batch=many", "expected a value as in batch=16"),
-                           ("batch", "unknown setting"), ("checkpointing=yes", "checkpointing=False")):
+                           ("batch", "unknown setting"), ("checkpointing=yes", "checkpointing=False"),
+                           ("encoder=x", "no effect"), ("schedule=constnat", "did you mean 'constant'"),
+                           ("batch=-5", "at least 1"), ("warmup=2", "at most 1"), ("rate=nan", "a finite number")):
         with pytest.raises(BadOption, match=message):
             recipe.with_settings([wrong])
     epochs = Recipe((), 1, batch=4, accumulate=2, epochs=3)
@@ -226,6 +230,48 @@ def test_a_batch_that_does_not_fit_is_halved(command: Callable[..., int], monkey
     monkeypatch.setattr(Tuned, "_read", small)
     assert command("deb", "--recipe", "pretrain", "--steps", "1", "--set", "batch=8") == 0
     assert "restarting with 2 batches of 4 per step" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("requested", "setting"), [
+    ("mlm", "rank=2"), ("mlm", "batch=2"), ("lm", "length=8"), ("bert-ruber", "rank=64"), ("adem", "margin=1"),
+    ("dialogue", "masked=0.1"), ("usr", "rank=2")])
+def test_settings_without_effect_are_refused(requested: str, setting: str) -> None:
+    recipe = trainables.choose(requested).trainable.training
+    with pytest.raises(BadOption, match="has no effect on this training run"):
+        recipe.with_settings([setting], next(iter(recipe.parts), ""))
+
+
+def test_choices_of_a_network_are_checked() -> None:
+    for requested, wrong, message in (("mme-fm[recipe=paper,encoder=x]", "pooling=maxx", "did you mean 'max'"),
+                                      ("mme-fm", "reads=none", "one of mean, max, both")):
+        with pytest.raises(BadOption, match=message):
+            trainables.choose(requested).trainable.training.with_settings([wrong])
+
+
+def test_settings_override_those_of_the_parts_that_use_them() -> None:
+    recipe = trainables.choose("usr").trainable.training
+    changed = {part: recipe.with_settings(["turns=2", "batch=8"], part) for part in recipe.parts}
+    assert [part.batch for part in changed.values()] == [8, 8, 8]
+    assert [part.network for part in changed.values()] == [{"turns": 2}, {}, {}]
+
+
+def test_a_part_reads_the_parts_trained_into_the_same_folder(tmp_path: Path, command: Callable[..., int]) -> None:
+    assert command("mlm", "--steps", "1") == 0
+    assert command("usr", "--steps", "2", "--out", str(tmp_path / "out")) == 0
+    read = checkpoint.read("usr-regression", tmp_path / "out" / "usr-regression").card["weights_read"]
+    for name in ("usr-dr-c", "usr-dr-f"):
+        assert read[name] == checkpoint.read(name, tmp_path / "out" / name).identity
+
+
+def test_a_response_is_never_its_own_false_response(data: TrainingData) -> None:
+    examples = [row._replace(wrong=None) for row in TOY]
+    data.recipe = dataclasses.replace(TINY, batch=1, architecture="match")
+    for objective in (contrast, retrieval):
+        with pytest.raises(MetricError, match="at least 2"):
+            objective(data, (examples, examples))
+    data.recipe = dataclasses.replace(TINY, architecture="match")
+    with pytest.raises(MetricError, match="at least 2"):
+        contrast(data, (examples, examples[:1]))
 
 
 @pytest.mark.slow
