@@ -42,7 +42,7 @@ def inputs(plan: Plan, work: Workspace, out: Path) -> str:
     ratings = plan.settings.ratings
     parts = {
         "code": _digests(Path(__file__).resolve().parents[2], *PACKAGES),
-        "datasets": {card.name: _dataset(work.home, card.name) for card in plan.cards},
+        "datasets": {card.name: [str(card), _dataset(work.home, card.name)] for card in plan.cards},
         "metrics": [[chosen.label, *map(str, _signed(chosen, work))] for chosen in plan.chosen],
         "options": {name: str(value) for name, value in settings.items() if name not in OMITTED or name == "store"},
         "installed": _installed(),

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -377,6 +378,16 @@ def test_a_dataset_named_by_its_card_has_its_own_board(tmp_path: Path, home: Pat
     assert hub.load(str(card), home).card.name == "tea-talk"
     registry.register_home(tmp_path)
     assert "tea-talk" not in registry.names()
+
+
+def test_a_changed_card_is_noticed(tmp_path: Path, invoke: Invoke) -> None:
+    invoke("new", "dataset", "tea-talk", "--into", tmp_path)
+    run = ["run", "--dataset", tmp_path / "tea-talk", "--metric", "length", "--out", tmp_path / "out"]
+    invoke(*run)
+    assert "nothing has changed" in invoke(*run).out
+    (card,) = (tmp_path / "tea-talk").glob("*.toml")
+    card.write_text(re.sub("(?m)^title = .*", 'title = "Other"', card.read_text()))
+    assert "nothing has changed" not in invoke(*run).out
 
 
 def test_a_damaged_card_in_the_home_is_named(home: Path, invoke: Invoke) -> None:
