@@ -12,7 +12,7 @@ import threading
 import time
 import traceback
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import FrameType
 
@@ -88,11 +88,13 @@ def in_process(dataset: Dataset, models: Models, store: ScoreStore) -> ScorePart
     return score
 
 
-def cut_pairs(pairs: Iterable[Pair], store: ScoreStore, workers: int = 1) -> list[Part]:
+def cut_pairs(pairs: Iterable[Pair], store: ScoreStore, workers: int = 1,
+              failed: Mapping[Key, Collection[Span]] | None = None) -> list[Part]:
     """Split the items without stored scores into parts; parts with the same models and items follow each other.
 
     With several workers, metrics that use the same models are split identically, so that together they take about
     TARGET seconds for each span of items. A metric whose scores depend on the dataset's other items is not split.
+    Spans that have `failed` are left out.
     """
     groups: dict[tuple[str, str], list[Pair]] = defaultdict(list)
     for pair in pairs:
@@ -106,7 +108,8 @@ def cut_pairs(pairs: Iterable[Pair], store: ScoreStore, workers: int = 1) -> lis
             size = SMALLEST
             while size < largest and 2 * size * cost <= TARGET:  # powers of two share boundaries
                 size *= 2
-        of_group = [Part(pair, span) for pair in members for gap in store.gaps(*pair.key, len(pair.items))
+        of_group = [Part(pair, span) for pair in members
+                    for gap in store.gaps(*pair.key, len(pair.items), (failed or {}).get(pair.key, ()))
                     for span in ([gap] if pair.signature in unsplit else cut(gap, size))]
         parts += sorted(of_group, key=lambda part: part.span) if workers > 1 else of_group
     return parts
@@ -126,7 +129,7 @@ def score_pairs(pairs: Sequence[Pair], score_parts: ScoreParts, store: ScoreStor
     complete: set[Key] = set()
     waiting = list(pairs)
     for attempt in range(1, TRIES + 1):
-        parts = [part for part in cut_pairs(waiting, store, workers) if part.span not in failed[part.pair.key]]
+        parts = cut_pairs(waiting, store, workers, failed)
         for part in parts:
             progress.plan(part.name, part.seconds * part.pair.known)
         with stoppable(lambda: progress.say("stopping after the current parts; all scores are kept, and the same "

@@ -66,10 +66,10 @@ class ScoreStore:
                     parts[start, stop], end = name, stop
         return parts
 
-    def gaps(self, fingerprint: str, signature: str, count: int) -> Iterator[Span]:
-        """Yield the spans of `count` items that no stored part covers."""
+    def gaps(self, fingerprint: str, signature: str, count: int, failed: Collection[Span] = ()) -> Iterator[Span]:
+        """Yield the spans of `count` items that no stored part covers and no `failed` one."""
         start = 0
-        for span in (*self.parts(fingerprint, signature), (count, count)):
+        for span in sorted({*self.parts(fingerprint, signature), *failed, (count, count)}):
             if start < span[0]:
                 yield start, span[0]
             start = span[1]

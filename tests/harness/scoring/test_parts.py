@@ -121,6 +121,20 @@ def test_items_of_a_refused_part_have_no_score(store: ScoreStore) -> None:
     assert np.isfinite(column(store, "a")[:64]).all()
 
 
+def test_a_retry_beside_a_refused_part_keeps_its_boundaries(store: ScoreStore) -> None:
+    lost = iter(["died"])
+
+    def answer(part: Part) -> Exception | str | None:
+        if part.pair.label == "a" and part.span[1] <= 64:
+            return CannotScore("no reference")
+        return next(lost, None) if (part.pair.label, part.span[0]) == ("a", 64) else None
+
+    errors, executor = run(store, pair("a", group="m", cost=0.3), pair("b", group="m", cost=0.3), answer=answer)
+    assert errors == {}
+    assert np.isnan(column(store, "a")).nonzero()[0].tolist() == list(range(64))
+    assert executor.scored[-1] == ("a", (64, 128))
+
+
 @pytest.mark.parametrize(("stored", "scored"), [([(10, 200)], [(0, 10), (200, 256), (256, 300)]), (SPANS, [])])
 def test_stored_parts_are_joined_and_not_scored_again(stored: list[Span], scored: list[Span],
                                                       store: ScoreStore) -> None:
