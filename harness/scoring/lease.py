@@ -1,7 +1,8 @@
 """A lock that lets only one run at a time use a score store; a second run names the first and waits.
 
 A folder is locked with `filelock`; the operating system releases the lock when a process dies. A store behind a URL
-has a file `lease` that its run renews; a lease not renewed for STALE seconds is taken over.
+has a file `lease` that its run renews; a lease not renewed for STALE seconds is taken over. A run that was suspended
+for so long leaves its successor's lease alone, and ends with StoreError.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from benchmarks.storage.files import Files
+from harness.errors import StoreError
 from harness.scoring.progress import repeated
 
 RENEWED, STALE = 5.0, 60.0
@@ -76,13 +78,18 @@ def _leased(files: Files, holder: str, waiting: Callable[[str], None]) -> Iterat
 
     def renew() -> None:
         with contextlib.suppress(OSError):
-            files.write(LEASE, lease)
+            if _read(files, LEASE) == lease.decode():
+                files.write(LEASE, lease)
 
     try:
         with repeated(renew, RENEWED):
             yield
     finally:
-        files.remove(LEASE)
+        if held := _read(files, LEASE) == lease.decode():
+            files.remove(LEASE)
+    if not held:
+        raise StoreError(f"{files.root}: another run took over this store while this run was suspended; scores are "
+                         "kept; run the same command again")
 
 
 def _read(files: Files, name: str) -> str | None:

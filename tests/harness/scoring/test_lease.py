@@ -11,6 +11,7 @@ import pytest
 from fsspec.implementations.memory import MemoryFileSystem
 
 from benchmarks.storage.files import Files
+from harness.errors import StoreError
 from harness.scoring import lease
 
 HOLDS = """
@@ -72,3 +73,17 @@ def test_a_lease_lapses(age: int, waits: bool, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(lease, "STALE", 56.0 if waits else 60.0)
     with lease.exclusive(files, messages.append):
         assert bool(messages) == waits
+
+
+def test_a_suspended_run_leaves_its_successor_s_lease_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    files = Files("memory://scores")
+    monkeypatch.setattr(lease, "RENEWED", 0.01)
+
+    def suspended() -> None:
+        with lease.exclusive(files, print):
+            files.write("lease", b"its successor")
+            time.sleep(0.1)
+
+    with pytest.raises(StoreError, match="another run took over"):
+        suspended()
+    assert files.read("lease") == b"its successor"
