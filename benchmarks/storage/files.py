@@ -20,8 +20,8 @@ STALE = 3600.0
 MACHINE = hashlib.sha256(platform.node().encode()).hexdigest()[:8]
 """Identifier of this machine in file names."""
 
-_WRITER = re.compile(rf"\.{MACHINE}-(\d{{1,9}})\.[^.]*\.part")
-"""Suffix of temporary files, with the id of the writing process."""
+_WRITER = re.compile(r"\.([0-9a-f]{8})-(\d{1,9})\.[^.]*\.part")
+"""Suffix of temporary files, with the machine and the id of the writing process."""
 
 _URL, _URL_WITH_PATH = re.compile(r"[a-z][a-z0-9+.-]+:/"), re.compile(r"[a-z][a-z0-9+.-]+://.*[^/]")
 _OBJECT_STORE = re.compile(r"(s3a?|gc?s|abfss?|az|adl)://")
@@ -76,8 +76,9 @@ def sweep(folder: Path) -> None:
 
     for part in list(folder.rglob(".*.part")):
         with contextlib.suppress(FileNotFoundError):  # another process has just renamed it
-            writer = _WRITER.search(part.name)
-            abandoned = writer is not None and not psutil.pid_exists(int(writer[1]))
+            if not (writer := _WRITER.search(part.name)):
+                continue
+            abandoned = writer[1] == MACHINE and not psutil.pid_exists(int(writer[2]))
             if abandoned and part.is_dir():
                 shutil.rmtree(part, ignore_errors=True)
             elif part.is_file() and (abandoned or time.time() - part.stat().st_mtime > STALE):

@@ -108,14 +108,15 @@ def test_a_failed_write_names_the_file_and_leaves_nothing_behind(tmp_path: Path)
     assert [path.name for path in tmp_path.iterdir()] == ["taken"]
 
 
-def test_only_old_temporary_files_are_swept(tmp_path: Path) -> None:
-    old, young, whole = (tmp_path / name for name in (".a.part", ".b.part", "c.parquet"))
-    for path in (old, young, whole):
+def test_only_old_temporary_files_of_the_harness_are_swept(tmp_path: Path) -> None:
+    names = (".a.0123abcd-1.x_y2.part", ".b.0123abcd-1.x_y2.part", "c.parquet", ".film.mp4.part")
+    old, young, whole, foreign = (tmp_path / name for name in names)
+    for path in (old, young, whole, foreign):
         path.write_bytes(b"half")
         if path != young:
             os.utime(path, (time.time() - 2 * STALE,) * 2)
     sweep(tmp_path)
-    assert (old.exists(), young.exists(), whole.exists()) == (False, True, True)
+    assert (old.exists(), young.exists(), whole.exists(), foreign.exists()) == (False, True, True, True)
 
 
 def test_temporary_files_of_a_killed_process_are_swept_at_once(tmp_path: Path) -> None:
