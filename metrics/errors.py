@@ -61,6 +61,9 @@ def in_one_line(error: BaseException, longest: int = 160) -> str:
 
 def line_of(error: BaseException, metric: object) -> str:
     """Return ` in line N of FILE` for the last traceback line in the metric's own file; empty if there is none."""
-    file = getattr(sys.modules.get(type(metric).__module__), "__file__", None)
+    module = type(metric).__module__
+    if module.startswith("metrics.external."):  # adapters, whose lines do not help
+        return ""
+    file = getattr(sys.modules.get(module), "__file__", None)
     lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == file]
     return f" in line {lines[-1]} of {Path(str(file)).name}" if lines else ""

@@ -21,7 +21,7 @@ import pytest
 from benchmarks.dataset import Item, Reference, Utterance
 from benchmarks.formats.records import Refused
 from harness.scoring import score as scoring
-from metrics.errors import BrokenPlugin, CannotScore, MissingResource, WorkerFailed
+from metrics.errors import BrokenPlugin, CannotScore, MissingResource, WorkerFailed, line_of
 from metrics.external import files as plugin_files
 from metrics.external import isolation
 from metrics.external.isolation import Settings, environment, process, read_settings, serving
@@ -111,6 +111,13 @@ def test_a_failure_fails_one_dataset(how: str, message: str, tmp_path: Path, mon
     assert opened()[1] - descendants == (how == "raises")
     assert time.monotonic() - start < 10
     assert score(metric) == [3, 0, 2]
+
+
+def test_errors_of_a_process_name_no_line_of_the_harness(tmp_path: Path) -> None:
+    metric = misbehaving(tmp_path, "raises")
+    with pytest.raises(WorkerFailed) as caught:
+        score(metric)
+    assert line_of(caught.value, metric) == ""
 
 
 def test_a_process_that_was_killed_between_questions_is_replaced(tmp_path: Path) -> None:
