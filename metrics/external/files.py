@@ -20,7 +20,7 @@ import re
 import sys
 import tempfile
 import traceback
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -92,9 +92,11 @@ def _in_folder(shown: str, folder: Path) -> type[Metric]:
     name, target = isolation.entry_point(folder)
     module_name, _, attribute = target.partition(":")
     top, root = module_name.partition(".")[0], folder / "src" if (folder / "src").is_dir() else folder
-    digest = _digest(root, top)
+    paths = {*_files(root, top), *(path for path in isolation.files_of(root)
+                                   if root != folder or path.suffix == ".py")}  # a project may contain results
+    digest = _digest(root, paths)
     if (folder, digest) not in _IMPORTED:
-        _forget(shown, top, folder)
+        _forget(shown, top, folder, paths)
         with _guarded(shown, root), tempfile.TemporaryDirectory() as empty, mock.patch.multiple(
                 sys, path=[str(root), *sys.path], dont_write_bytecode=True, pycache_prefix=empty):
             importlib.invalidate_caches()
@@ -115,26 +117,33 @@ def sign(kind: type[Metric], module: str) -> None:
     top = module.partition(".")[0]
     path = Path(getattr(sys.modules.get(top), "__file__", None) or "")
     if path.suffix == ".py" and top not in PACKAGES:
-        made_from(kind, _digest(path.parent.parent if path.name == "__init__.py" else path.parent, top))
+        root = path.parent.parent if path.name == "__init__.py" else path.parent
+        made_from(kind, _digest(root, _files(root, top)))
 
 
-def _digest(root: Path, top: str) -> str:
-    """Return the digest of a module, or of a package with all its files."""
-    package, digest = root / top, hashlib.sha256()
-    for path in sorted(package.rglob("*")) if package.is_dir() else [root / f"{top}.py"]:
-        if path.is_file() and "__pycache__" not in path.parts and not path.name.startswith("."):
+def _files(root: Path, top: str) -> list[Path]:
+    """Return the file of a module, or all files of a package."""
+    return list(isolation.files_of(root / top, {"__pycache__"})) or [root / f"{top}.py"]
+
+
+def _digest(root: Path, paths: Iterable[Path]) -> str:
+    digest = hashlib.sha256()
+    for path in sorted(paths):
+        if path.is_file() and not path.name.startswith("."):
             content = path.read_bytes()
             digest.update(f"{path.relative_to(root).as_posix()} {len(content)}\n".encode() + content)
     return digest.hexdigest()
 
 
-def _forget(shown: str, top: str, folder: Path) -> None:
-    """Remove earlier imports from the folder; raise BrokenPlugin if another module has the name."""
+def _forget(shown: str, top: str, folder: Path, paths: Collection[Path]) -> None:
+    """Remove earlier imports of these files; raise BrokenPlugin if another module has the name."""
     module = sys.modules.get(top)
     file = Path(getattr(module, "__file__", None) or "/").resolve()
     if top in PACKAGES or top in sys.stdlib_module_names or (module is not None and not file.is_relative_to(folder)):
         raise BrokenPlugin(f"{shown}: its module {top!r} has the name of another module; rename it")
-    for name in [name for name in sys.modules if name.partition(".")[0] == top]:
+    tops = {top} | {name.partition(".")[0] for name, module in sys.modules.items()
+                    if Path(getattr(module, "__file__", None) or "/") in paths}
+    for name in [name for name in sys.modules if name.partition(".")[0] in tops]:
         del sys.modules[name]
 
 

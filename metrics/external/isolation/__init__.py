@@ -10,7 +10,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
@@ -84,7 +84,7 @@ RESERVED = {*dir(Isolated), *Isolated.__annotations__}
 def metric_class(folder: Path) -> type[Metric]:
     """Return the class of the metric in a folder, cached until a file of the folder changes."""
     folder = folder.absolute()
-    settings, code = read_settings(folder), _digest(folder)[:12]
+    settings, code = read_settings(folder), digest_of(folder, files_of(folder))[:12]
     if cached := _made.get(folder):
         if cached[0] == code:
             return cached[1]
@@ -154,14 +154,15 @@ def entry_point(folder: Path) -> tuple[str, str]:
     return name, str(target).strip()
 
 
-def _digest(folder: Path) -> str:
-    """Return the sha256 of the names and contents of all files in a folder, except the folders in SKIPPED."""
-    paths: list[Path] = []
-    for root, folders, names in os.walk(folder):
-        folders[:] = [name for name in folders if not (name in SKIPPED or name.startswith(".")
-                                                       or name.endswith(".egg-info"))]
-        paths += [Path(root, name) for name in names]
-    return digest_of(folder, paths)
+def files_of(folder: Path, skipped: Collection[str] = SKIPPED) -> Iterator[Path]:
+    """Yield the files below a folder, also through links, except those in hidden and `skipped` folders and venvs."""
+    read = set[str]()
+    for root, folders, names in os.walk(folder, followlinks=True):
+        new = (real := os.path.realpath(root)) not in read and "pyvenv.cfg" not in names  # a link may lead back
+        read.add(real)
+        folders[:] = sorted(name for name in folders if new and not (
+            name in skipped or name.startswith(".") or name.endswith(".egg-info")))
+        yield from (Path(root, name) for name in names if new)
 
 
 def _project(folder: Path) -> dict[str, Any]:

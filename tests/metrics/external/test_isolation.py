@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Iterator
@@ -235,8 +236,9 @@ def test_the_signature_follows_folder_and_environment(tmp_path: Path) -> None:
 
     misbehaving(tmp_path, "nothing")
     code, installed = parts()
-    for skipped in (".venv/lib/x.py", "results/report.json", "__pycache__/x.pyc", "tests/test_x.py", "a.egg-info/x"):
-        (tmp_path / skipped).parent.mkdir(parents=True)
+    for skipped in (".venv/lib/x.py", "env/pyvenv.cfg", "env/lib/x.py", "results/report.json", "__pycache__/x.pyc",
+                    "tests/test_x.py", "a.egg-info/x"):
+        (tmp_path / skipped).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / skipped).write_text("2")
     assert parts() == [code, installed]
     (tmp_path / "list.txt").write_text("more words")
@@ -245,6 +247,11 @@ def test_the_signature_follows_folder_and_environment(tmp_path: Path) -> None:
     third = parts()
     assert second[1] == third[1] == installed
     assert len({code, second[0], third[0]}) == 3
+    with tempfile.TemporaryDirectory() as elsewhere:
+        (tmp_path / "linked").symlink_to(elsewhere)
+        Path(elsewhere, "loop").symlink_to(tmp_path)
+        Path(elsewhere, "list.txt").write_text("words behind a link")
+        assert parts()[0] != third[0]
     script = tmp_path / "misbehaving.py"
     script.write_text(script.read_text().replace("made-up==1", "made-up==2"))
     assert parts()[1] != installed

@@ -120,6 +120,22 @@ def test_a_package_of_several_files_is_read_whole(tmp_path: Path, home: Path) ->
     assert signature(registry.choose(folder).metric, Models(home)) != before
 
 
+@pytest.mark.parametrize("below", [".", "src"])
+def test_changes_beside_a_module_and_behind_links_are_noticed(below: str, tmp_path: Path, home: Path) -> None:
+    text = source(before="from marks_of_times import TIMES\nfrom marks_of_linked.more import MORE")
+    folder = package(tmp_path / "it", text=text.replace("1 *", "TIMES * MORE *"), below=below)
+    root = tmp_path / "it" / below
+    (root / "marks_of_linked").symlink_to(tmp_path / "linked")
+    (root / "loop").symlink_to(root)
+    signed = set()
+    for times, more in ((3, 1), (4, 1), (4, 2)):
+        file(root, f"TIMES = {times}", "marks_of_times.py")
+        file(tmp_path / "linked", f"MORE = {more}", "more.py")
+        assert scored(folder, home) == [2 * times * more, 0]
+        signed.add(str(signature(registry.choose(folder).metric, Models(home))))
+    assert len(signed) == 3
+
+
 def test_two_metrics_of_one_name_are_refused(tmp_path: Path, invoke: Invoke) -> None:
     first, second = file(tmp_path / "a", source()), file(tmp_path / "b", source(times=2))
     dry = ["run", "--dataset", "dstc7", "--dry-run", "--metric", first, "--metric"]
