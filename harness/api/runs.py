@@ -13,6 +13,7 @@ import numpy as np
 
 from benchmarks.errors import nearest
 from benchmarks.formats import records
+from benchmarks.storage.files import Files
 from benchmarks.tables import ratings, sheet
 from harness import own
 from harness.api.results import Results
@@ -24,6 +25,7 @@ from harness.run import unchanged
 from harness.run.prepare import prepare
 from harness.run.run import run as run_plan
 from harness.run.settings import Settings, expanded, home_folder, settings
+from harness.scoring.lease import exclusive
 
 EXCLUDED = {"metric", "dataset", "out", "home", "all", "json", "dry_run"}
 """Settings that are separate arguments of `run`, or have no meaning here."""
@@ -52,8 +54,9 @@ def run(metrics: Sequence[str] | str | None = None, datasets: Any = None, *,
     sys.stderr.writelines(notes(plan, work, requested))
     results = run_plan(plan, work)
     if results.correlations or results.failures:
-        unchanged.forget(requested.out)
-        files.write(results, requested.out / "report")
+        with exclusive(Files(requested.out), work.progress.say):
+            unchanged.forget(requested.out)
+            files.write(results, requested.out / "report")
     else:
         sys.stderr.write("nothing was scored: every pair was skipped, for the reasons that print(results) shows; "
                          "no results were written\n")

@@ -14,6 +14,7 @@ import sys
 from collections.abc import Iterator, Sequence
 
 from benchmarks.formats.scorefile import listed
+from benchmarks.storage.files import Files
 from harness.commands import _planned
 from harness.commands._arguments import LIMITS, MODELS, WORKERS, add
 from harness.commands._output import print_correlations, with_exhibits, write_site
@@ -28,6 +29,7 @@ from harness.run.run import run as run_plan
 from harness.run.settings import Settings, settings
 from harness.run.workspace import Workspace, open_workspace
 from harness.scoring import costs, pairs
+from harness.scoring.lease import exclusive
 from harness.scoring.progress import LOG
 from leaderboard import site
 from leaderboard.render.text import summary
@@ -59,7 +61,7 @@ def run(args: argparse.Namespace) -> int:
             work.executor.close()
     else:
         print(*notes(plan, work, requested), sep="", end="", file=sys.stderr)
-        results = carry_out(plan, work, requested)
+        results = carry_out(plan, work, requested, state)
     if requested.json:
         print_correlations(results)
     else:
@@ -69,15 +71,14 @@ def run(args: argparse.Namespace) -> int:
     if repeated:
         return 0
     work.progress.terminal.line(work.progress.summary())
-    if results.correlations and not (results.failures or work.progress.lacking):
-        unchanged.note(requested.out, state)
     if not results.correlations and not results.failures:
         print("nothing was scored: every pair was skipped for the reasons above; no results were written",
               file=sys.stderr)
     return 1 if results.failures or not results.correlations else 0
 
 
-def carry_out(plan: Plan, work: Workspace, requested: Settings) -> Results:
+def carry_out(plan: Plan, work: Workspace, requested: Settings, state: str = "") -> Results:
+    """Run a plan and write report and pages; record the digest of its inputs, if given, once nothing is lacking."""
     (requested.out / LOG).unlink(missing_ok=True)
     for line in _planned.requests(plan, work):
         print(line, file=sys.stderr)
@@ -91,12 +92,15 @@ def carry_out(plan: Plan, work: Workspace, requested: Settings) -> Results:
     results = run_plan(plan, work)
     if not results.correlations and not results.failures:  # keep an earlier board
         return results
-    unchanged.forget(requested.out)
-    with work.progress.stage("report"):
-        files.write(results, requested.out / "report")
-    with work.progress.stage("pages"):
-        shown = dataclasses.replace(with_exhibits(results, requested.out), cache=work.cache)
-        write_site(site.site(shown), requested.out / "site")
+    with exclusive(Files(requested.out), work.progress.say):
+        unchanged.forget(requested.out)
+        with work.progress.stage("report"):
+            files.write(results, requested.out / "report")
+        with work.progress.stage("pages"):
+            shown = dataclasses.replace(with_exhibits(results, requested.out), cache=work.cache)
+            write_site(site.site(shown), requested.out / "site")
+        if state and results.correlations and not (results.failures or work.progress.lacking):
+            unchanged.note(requested.out, state)
     costs.note(work.home, plan.chosen, work.models, work.progress.new_costs(len(plan.chosen) * plan.targets))
     for path in work.store.set_aside:
         print(f"damaged scores, renamed to end in .damaged and computed again: {path}", file=sys.stderr)
@@ -116,7 +120,8 @@ def _early_board(plan: Plan, work: Workspace, requested: Settings, chosen: Seque
         return
     note = f"{name}, {len(chosen)} of {len(plan.chosen)} metrics"
     run = dataclasses.replace(results.run, options={**results.run.options, "first": note})
-    write_site(site.site(dataclasses.replace(results, run=run)), requested.out / "site")
+    with exclusive(Files(requested.out), work.progress.say):
+        write_site(site.site(dataclasses.replace(results, run=run)), requested.out / "site")
     work.progress.say(note)
     work.progress.terminal.line(_page(requested))
     work.progress.scored += in_process.progress.scored

@@ -32,7 +32,7 @@ HOLDER, LEASE = "holder", "lease"
 
 @contextlib.contextmanager
 def exclusive(files: Files, announce: Callable[[str], None]) -> Iterator[None]:
-    """Lock a store for the duration of the block; if another run holds the lock, announce that run and wait."""
+    """Lock a store or a folder of results during the block; if another run holds the lock, announce it and wait."""
     holder = f"process {os.getpid()} on {platform.node()}"
 
     def waiting(other: str) -> None:

@@ -16,14 +16,16 @@ from threadpoolctl import threadpool_limits
 from benchmarks import registry as datasets
 from benchmarks.dataset import Dataset
 from benchmarks.storage import resources, store
+from benchmarks.storage.files import Files
 from harness.cli import main
 from harness.results import files
 from harness.results.entries import BoardId
 from harness.results.rows import Results
 from harness.run import unchanged
+from harness.scoring.lease import exclusive
 from metrics.models.resources import LOCATIONS
 from tests.conftest import Invoke, make_card
-from tests.faults.runs import flags, metric
+from tests.faults.runs import flags, metric, start
 from tests.suite_run import SuiteRun
 
 FEW = ("--metric", "length", "--metric", "random", "--metric", "bleu", "--draws", "0")
@@ -243,6 +245,15 @@ def test_nothing_is_done_again_if_nothing_has_changed(again: Callable[..., str],
     assert again() == first.replace("2 scored, 0 already", "0 scored, 2 already") + UNCHANGED + "\n"
     assert [json.loads(line)["metric"] for line in again("--json").splitlines()].count("signs") == 3
     assert {path: path.stat().st_mtime_ns for path in (tmp_path / "out").rglob("*")} == times
+
+
+def test_a_run_waits_for_another_that_writes_to_the_same_folder(tmp_path: Path) -> None:
+    with exclusive(Files(tmp_path), print), start(*FEW, "--dataset", "esl", "--out", str(tmp_path),
+                                                 "--store", str(tmp_path / "store")) as process:
+        assert process.stderr is not None
+        assert any(f"{tmp_path}: in use by another run" in line for line in process.stderr)
+        assert not (tmp_path / "report").exists()
+        process.kill()
 
 
 def test_every_change_is_noticed(again: Callable[..., str], home: Path, tmp_path: Path,
