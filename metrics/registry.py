@@ -17,6 +17,7 @@ import importlib
 import inspect
 import re
 import typing
+from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
@@ -109,15 +110,20 @@ def shadowing() -> tuple[str, ...]:
 
 def without_folders(requested: str) -> str:
     """Return the name of a metric without this machine's folders: ./my_metric.py for /home/me/my_metric.py."""
+    return with_paths(requested, lambda path: paths.HERE + paths.last(path))
+
+
+def with_paths(requested: str, change: Callable[[str], str]) -> str:
+    """Return the name of a metric with its paths changed, also those in options; changing twice must be harmless."""
     title, requested = titled(requested)
     name, options = split(requested)
     prefix, _, path = name.partition(":")
     if is_path(name):
-        name = paths.HERE + paths.last(name)
+        name = change(name)
     elif prefix == "scores" and path.casefold().endswith((".csv", ".tsv")):
-        name = f"scores:{paths.HERE}{paths.last(path)}"
-    bare = paths.bare(f"{name}[{options}]" if options else name, paths.HERE)
-    return f"{title}={bare}" if title else bare
+        name = f"scores:{change(path)}"
+    changed = paths.PATH.sub(lambda match: change(match[0]), f"{name}[{options}]" if options else name)
+    return f"{title}={changed}" if title else changed
 
 
 def titled(requested: str) -> tuple[str, str]:

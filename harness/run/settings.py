@@ -120,7 +120,7 @@ def home_folder(home: Path | None) -> Path:
 def _from_file(path: Path) -> tuple[dict[str, Any], dict[str, str]]:
     """Return the settings in the table [run] of a config file and the metrics by title in its table [names].
 
-    Paths are relative to the file; a list with one entry may be a string.
+    Paths are relative to the file, also those in names; a list with one entry may be a string.
     """
     with records.refused_as(BadConfig):
         table = records.toml(str(path), path.read_bytes())
@@ -132,8 +132,32 @@ def _from_file(path: Path) -> tuple[dict[str, Any], dict[str, str]]:
         lists = {field.name for field in dataclasses.fields(Settings) if isinstance(field.default, tuple)}
         values |= {name: [values[name]] for name in lists & values.keys() if isinstance(values[name], str)}
         values = records.fields_of(Settings, values, f"{path}: [run]")
-    return {name: path.parent / expanded(value) if isinstance(value, Path) else value
-            for name, value in values.items()}, titles
+    if path.parent == Path():
+        return {name: expanded(value) if isinstance(value, Path) else value for name, value in values.items()}, titles
+    folder = path.parent.absolute()
+    return ({name: _placed(value, name, folder) for name, value in values.items()},
+            {title: _placed(metric, "metric", folder) for title, metric in titles.items()})
+
+
+def _placed(value: Any, name: str, folder: Path) -> Any:
+    """Resolve the paths in the value of a setting against a folder."""
+    from harness.cards import is_table
+    from harness.own import is_path
+    from metrics import registry
+
+    def place(path: str) -> str:
+        return str(folder / expanded(Path(path)))
+
+    if isinstance(value, tuple):
+        return tuple(_placed(entry, name, folder) for entry in value)
+    if isinstance(value, Path):
+        return folder / expanded(value)
+    if name in ("metric", "with_"):
+        return registry.with_paths(value, place)
+    if name in ("encoder", "lm", "vectors"):
+        return paths.PATH.sub(lambda match: place(match[0]), value)
+    is_local = (name == "dataset" and (is_path(value) or is_table(value))) or (name == "store" and ":/" not in value)
+    return place(value) if is_local and value else value
 
 
 def command_line(*words: str, flags: Mapping[str, object]) -> str:

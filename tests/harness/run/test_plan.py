@@ -82,6 +82,28 @@ def test_flags_override_the_file_and_the_file_defaults(tmp_path: Path) -> None:
     assert (chosen.out, chosen.device, parsed().seed) == (tmp_path / "here", "auto", 0)
 
 
+def test_paths_in_a_config_file_are_relative_to_it(tmp_path: Path) -> None:
+    (tmp_path / "c.toml").write_text("""
+[run]
+metric = ["./mine.py", "sub/other", "scores:s.csv", "cosine[encoder=./model]", "bleu", "mine"]
+dataset = ["./green", "tea.csv", "fed-turn"]
+store = "scores store"
+encoder = "org/model"
+vectors = "./glove.txt"
+[names]
+mine = "./mine.py"
+""")
+    chosen = parsed("--config", str(tmp_path / "c.toml"))
+    mine = f"mine={tmp_path}/mine.py"
+    assert set(chosen.metric) == {mine, f"{tmp_path}/sub/other", f"scores:{tmp_path}/s.csv",
+                                  f"cosine[encoder={tmp_path}/model]", "bleu"}
+    assert set(chosen.dataset) == {f"{tmp_path}/green", f"{tmp_path}/tea.csv", "fed-turn"}
+    assert (chosen.store, chosen.encoder, chosen.vectors) == (
+        f"{tmp_path}/scores store", "org/model", f"{tmp_path}/glove.txt")
+    (tmp_path / "c.toml").write_text('[run]\nmetric = "bleu"\nstore = "s3://bucket/scores"\n')
+    assert parsed("--config", str(tmp_path / "c.toml")).store == "s3://bucket/scores"
+
+
 def test_an_invalid_setting_is_named(tmp_path: Path) -> None:
     config = tmp_path / "c.toml"
     for content, part in (
