@@ -6,7 +6,7 @@
 
 A composite with the columns `NAME` and `NAME-single` has weights per quality: it returns `NAME@QUALITY` for each
 quality of the dataset, and their mean as `NAME-single`, for a test phase that takes one score per item. A composite
-whose weights do not depend on the quality has only the first column.
+whose weights do not depend on the quality has only the first column, and `NAME@QUALITY` where an input has one.
 
 In a run, the harness mixes scores that it already has (harness/scoring/composites.py); on a development dataset it uses
 weights learned on the others. `Composite.score` is for callers who have only items.
@@ -16,8 +16,9 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
@@ -29,7 +30,7 @@ from metrics import registry
 from metrics.column import Column, Columns, of_quality
 from metrics.errors import BadOption, BrokenPlugin, CannotScore
 from metrics.evidence import Evidence, Vector
-from metrics.metric import MetricCard, Signature, line, signature
+from metrics.metric import MetricCard, Narrowing, Signature, line, signature
 from metrics.models.service import Models
 from metrics.registry import Chosen
 
@@ -49,10 +50,27 @@ class Input:
     column: str
     logged: bool = False
 
-    def of(self, columns: Columns, aggregation: str = "") -> Column:
-        """Return its scores from its metric's columns, with the given aggregation over turns if that exists."""
-        scores = columns.get(self.column + aggregation, columns[self.column])
+    @property
+    def by_quality(self) -> bool:
+        """True if the metric has columns of its own for some qualities."""
+        metric = self.chosen.metric
+        return isinstance(metric, Narrowing) and metric.about(()) is not metric
+
+    def of(self, columns: Columns, aggregation: str = "", dimension: str = "") -> Column:
+        """Return its scores from its metric's columns, for the aggregation of turns and the quality if they exist."""
+        name = self.column + aggregation if self.column + aggregation in columns else self.column
+        scores = columns.get(of_quality(name, dimension), columns[name])
         return np.sign(scores) * np.log1p(np.abs(scores)) if self.logged else scores
+
+
+def tables(inputs: Sequence[tuple[Input, Columns]], dimensions: Iterable[str], aggregation: str = "",
+           ) -> tuple[InputScores, dict[str, InputScores]]:
+    """Return the scores of the inputs, and those for each quality that an input has a column for."""
+    def table(dimension: str = "") -> InputScores:
+        return np.array([part.of(columns, aggregation, dimension) for part, columns in inputs])
+
+    return table(), {dimension: table(dimension) for dimension in dimensions
+                     if any(of_quality(part.column, dimension) in columns for part, columns in inputs)}
 
 
 class Composite:
@@ -100,6 +118,8 @@ class Composite:
         """Return the parts of each input's signature, prefixed by its name, and the digest of the evidence."""
         signatures = signed(self, models)
         parts = {f"{name}: {part}": value for name, of_input in signatures.items() for part, value in of_input.items()}
+        if by_quality := [part.name for part in self.made_of() if part.by_quality or "code" in signatures[part.name]]:
+            parts["by quality"] = "+".join(by_quality)  # earlier, only the plain columns of these inputs were mixed
         if not self.learns:
             return parts
         evidence = learned(self, models)
@@ -117,20 +137,29 @@ class Composite:
         return compose(self, table, learned(self, models), ())
 
 
-def compose(metric: Composite, table: InputScores, evidence: Evidence, dimensions: Sequence[str]) -> dict[str, Column]:
-    """Return the columns of a composite, including those per quality; raise CannotScore if no evidence is left."""
+def compose(metric: Composite, table: InputScores, evidence: Evidence, dimensions: Sequence[str],
+            by_quality: Mapping[str, InputScores] = MappingProxyType({})) -> dict[str, Column]:
+    """Return the columns of a composite, including those per quality; raise CannotScore if no evidence is left.
+
+    For a quality in `by_quality`, its table replaces `table`.
+    """
     name, *single = metric.card.columns
     if metric.learns and not evidence.qualities:
         raise CannotScore("its weights were learned only on this dataset; learn them on others with "
                           f"`harness calibrate {metric.card.name}`")
     scaled = metric.scaled(table, evidence)
+    scaled_by = {dimension: metric.scaled(scores, evidence) for dimension, scores in by_quality.items()}
     if not single:
-        return {name: mixed(scaled, metric.weights(evidence, ""))}
-    weights = {dimension: metric.weights(evidence, dimension)
-               for dimension in dimensions or evidence.dimensions or ("",)}
-    mean = mixed(scaled, np.mean([*weights.values()], axis=0))
-    by_quality = {of_quality(name, dimension): mixed(scaled, weights[dimension]) for dimension in dimensions}
-    return {name: mean, single[0]: mean, **by_quality}
+        weights = metric.weights(evidence, "")
+        return {name: mixed(scaled, weights),
+                **{of_quality(name, dimension): mixed(scores, weights) for dimension, scores in scaled_by.items()}}
+    weights_by = {dimension: metric.weights(evidence, dimension)
+                  for dimension in dimensions or evidence.dimensions or ("",)}
+    columns = {of_quality(name, dimension): mixed(scaled_by.get(dimension, scaled), weights_by[dimension])
+               for dimension in dimensions}
+    mean = (np.mean([*columns.values()], axis=0) if by_quality
+            else mixed(scaled, np.mean([*weights_by.values()], axis=0)))
+    return {name: mean, single[0]: mean, **columns}
 
 
 def mixed(scaled: InputScores, weights: Vector) -> Column:

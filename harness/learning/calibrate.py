@@ -2,7 +2,8 @@
 
 A random sample of each dataset's items is used (300 for MME-CRS, as in its paper). A quality with too few rated items
 in the sample, or with constant ratings, is left out with the reason; so is a dataset on which an input cannot be
-scored. An input with too few scores among a quality's rated items has no correlation with that quality.
+scored. An input with too few scores among a quality's rated items has no correlation with that quality. If an input has
+columns for single qualities, means and spreads are taken over the columns of all qualities.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from harness.scoring.scorer import Scorer
 from harness.statistics.coefficients import pearson, spearman
 from harness.statistics.panel import codes, panel
 from harness.statistics.ranks import ranks
-from metrics.composition import Composite, InputScores, signed
+from metrics.composition import Composite, InputScores, signed, tables
 from metrics.errors import CannotScore
 from metrics.evidence import DatasetEvidence, Evidence, QualityEvidence, Vector
 from metrics.models.service import Models
@@ -57,8 +58,10 @@ def _of_dataset(metric: Composite, scorer: Scorer, drawn: int, seed: int,
                 left_out: LeftOut) -> Iterator[DatasetEvidence]:
     """Yield the evidence of a dataset, if any of its qualities is usable."""
     dataset, inputs = scorer.dataset, metric.made_of()
-    scores = np.array([part.of(scorer.scores(part.chosen.metric).columns) for part in inputs])  # (inputs, items)
-    for part, row in zip(inputs, scores, strict=True):
+    dimensions = dict.fromkeys(quality.dimension for quality in dataset.card.qualities)
+    plain, by_quality = tables([(part, scorer.scores(part.chosen.metric).columns) for part in inputs], dimensions)
+    used = [by_quality.get(dimension, plain) for dimension in dimensions] if by_quality else [plain]
+    for part, row in zip(inputs, np.hstack(used), strict=True):
         if not np.isfinite(row).any():
             raise CannotScore(f"its input {part.name} has no scores")
     rows: Rows = np.arange(len(dataset.items))
@@ -66,10 +69,10 @@ def _of_dataset(metric: Composite, scorer: Scorer, drawn: int, seed: int,
         name = int.from_bytes(hashlib.sha256(dataset.card.name.encode()).digest()[:8], "big")
         rows = np.sort(np.random.default_rng([seed, name]).permutation(len(rows))[:drawn])
     names = [part.name for part in inputs]
-    qualities = (_rated(dataset, quality, names, scores, rows, left_out)
-                 for quality in correlate.judged(dataset, dataset.card.qualities))
+    qualities = (_rated(dataset, judged, names, by_quality.get(judged.quality.dimension, plain), rows, left_out)
+                 for judged in correlate.judged(dataset, dataset.card.qualities))
     if usable := tuple(quality for quality in qualities if quality is not None):
-        chosen = scores[:, rows]
+        chosen = np.hstack([table[:, rows] for table in used])
         yield DatasetEvidence(dataset.card.name, dataset.card.level, dataset.fingerprint,
                               store.ratings_fingerprint(dataset.ratings), len(rows), _per_input(np.nanmean, chosen),
                               _per_input(np.nanstd, chosen), _correlations(chosen), usable)

@@ -10,14 +10,12 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator
 
-import numpy as np
-
 from benchmarks import registry
 from benchmarks.dataset import Dataset, DatasetCard
 from harness.scoring import score
 from harness.scoring.score import AGGREGATIONS, Scores
-from metrics.column import Column, of_quality, split_quality
-from metrics.composition import Composite, compose, learned
+from metrics.column import Column, Columns, of_quality, split_quality
+from metrics.composition import Composite, Input, compose, learned, tables
 from metrics.errors import CannotScore, MissingResource
 from metrics.evidence import Evidence
 from metrics.metric import Metric, line, signature
@@ -38,24 +36,26 @@ def key(metric: Metric, dataset: Dataset, models: Models) -> str:
 
 def compose_scores(metric: Composite, dataset: Dataset, models: Models, scores: Callable[[Metric], Scores]) -> Scores:
     """Compute the scores of a composite from those of its inputs; raise CannotScore if an input has none."""
-    evidence = weights_evidence(metric, dataset, models)
-    inputs = []
+    evidence, dimensions = weights_evidence(metric, dataset, models), _dimensions(dataset.card)
+    inputs, alones = list[tuple[Input, Columns]](), dict[str, float]()
     for part in metric.made_of():
         try:
-            inputs.append((part, scores(part.chosen.metric)))
+            scored = scores(part.chosen.metric)
         except CannotScore as error:
             raise CannotScore(f"its input {part.name}: {error}") from error
+        inputs.append((part, scored.columns))
+        alones[part.chosen.label] = scored.alone
     start = time.perf_counter()
     columns: dict[str, Column] = {}
     for ending in ENDINGS:
-        if not ending or any(part.column + ending in scored.columns for part, scored in inputs):
-            table = np.array([part.of(scored.columns, ending) for part, scored in inputs])
-            composed = compose(metric, table, evidence, _dimensions(dataset.card))
+        if not ending or any(part.column + ending in of_input for part, of_input in inputs):
+            table, by_quality = tables(inputs, dimensions, ending)
+            composed = compose(metric, table, evidence, dimensions, by_quality)
             for name, values in score.checked(metric, dataset.items, composed).items():
                 column, quality = split_quality(name, metric.card.columns)
                 columns[of_quality(f"{column}{ending}", quality)] = values
     seconds = time.perf_counter() - start
-    alone = seconds + sum({part.chosen.label: scored.alone for part, scored in inputs}.values())
+    alone = seconds + sum(alones.values())
     return Scores(tuple(item.id for item in dataset.items), columns, seconds, alone, score.today())
 
 

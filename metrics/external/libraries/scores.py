@@ -44,7 +44,7 @@ class ScoresOfFile:
         """Return the metric with the scores for these qualities, those in the file."""
         scored = {name.rpartition(scorefile.SEPARATOR)[2] for name in self.scores if scorefile.SEPARATOR in name}
         chosen = tuple(quality for quality in qualities if quality.name in scored)
-        return variant(self.__class__, qualities=chosen)() if chosen else self
+        return variant(self.__class__, qualities=chosen)() if scored else self
 
     def score(self, items: Sequence[Item], models: Models) -> Columns:
         """Return the scores for all qualities, and a column `NAME@QUALITY` for each quality with scores in the file."""

@@ -12,6 +12,7 @@ from benchmarks import registry as datasets
 from benchmarks.dataset import Dataset, Item, Rating
 from benchmarks.storage import store
 from harness.cli import main
+from harness.learning.calibrate import calibrate
 from harness.published import measured
 from harness.results import files
 from harness.results.rows import Results
@@ -23,15 +24,27 @@ from harness.statistics.coefficients import spearman
 from harness.statistics.panel import codes, panel
 from metrics import evidence as evidences
 from metrics import registry
+from metrics.composition import Composite, named
 from metrics.control.length import Length
 from metrics.errors import CannotScore
 from metrics.evidence import Evidence
-from metrics.metric import Column, Columns
+from metrics.metric import Column, Columns, signature
 from metrics.models.service import Models
 from tests.conftest import Invoke
 
 INPUTS = "length+distinct-1+repetition"
 WEIGHTED = f"weighted[inputs={INPUTS}]"
+OWN = """
+from dataclasses import dataclass
+from metrics.metric import MetricCard
+
+@dataclass(frozen=True)
+class Mine:
+    card = MetricCard(name="mine", title="Mine", columns=("mine",), family="plug-in")
+
+    def score(self, items, models):
+        return {"mine": [1.0] * len(items), "mine@relevance": [2.0] * len(items)}
+"""
 THREE = ("fed-turn", "persona-usr", "dailydialog-grade")
 
 
@@ -168,6 +181,56 @@ def test_aggregations_of_turns_are_composed(home: Path, real: dict[str, Dataset]
     values = agree(home, datasets.sample(datasets.card("fed-dial")), WEIGHTED, "mean", "sum")
     assert {column for _, column in values} == {"weighted", "weighted-single", "weighted:sum", "weighted-single:sum"}
     assert np.isfinite(list(values.values())).all()
+
+
+def of_quality_file(home: Path, dataset: Dataset, *, plain: bool = True) -> str:
+    """Write scores that fall with the position of the item, but rise for Relevant."""
+    rows = [row for index, item in enumerate(dataset.items)
+            for row in ([f"{item.id},{-index}"] * plain + [f"{item.id}|Relevant,{index}"])]
+    path = home / "both.csv"
+    path.write_text("\n".join(["dialogue_id,score", *rows]))
+    return f"scores:{path}"
+
+
+def test_inputs_are_mixed_by_their_columns_for_the_quality(home: Path) -> None:
+    dataset = datasets.sample(datasets.card("fed-turn"))
+    file = of_quality_file(home, dataset)
+    rising = np.arange(float(len(dataset.items)))
+    scorer = Scorer(dataset, Models(home))
+    weighted = scorer.scores(registry.choose(f"weighted[inputs=2*{file}+1*log({file})]").metric).columns
+    np.testing.assert_allclose(weighted["weighted@relevance"], 2 * rising + np.log1p(rising))
+    np.testing.assert_allclose(weighted["weighted@overall"], -2 * rising - np.log1p(rising))
+    of_qualities = [column for name, column in weighted.items() if "@" in name]
+    np.testing.assert_allclose(weighted["weighted-single"], np.mean(of_qualities, axis=0))
+    ranks = scorer.scores(registry.choose(f"rank-average[inputs={file}]").metric).columns
+    np.testing.assert_array_equal(ranks["rank-average@relevance"], ranks["rank-average"][::-1])
+    assert ranks.keys() == {"rank-average", "rank-average@relevance"}
+
+
+def test_weights_are_learned_from_columns_of_the_quality(home: Path, real: dict[str, Dataset]) -> None:
+    ours = dataclasses.replace(real["fed-turn"], card=dataclasses.replace(real["fed-turn"].card, qualities=tuple(
+        quality for quality in real["fed-turn"].card.qualities if quality.name == "Relevant")))
+    inputs = f"{of_quality_file(home, ours, plain=False)}+length"
+    metric = registry.choose(f"weighted[inputs={inputs}]").metric
+    assert isinstance(metric, Composite)
+    evidence = calibrate(metric, [Scorer(ours, Models(home))], Models(home), 0, 0, [], "")
+    rising = np.arange(float(len(ours.items)))
+    (human,) = correlate.judged(ours, ours.card.qualities)
+    assert evidence.qualities[0].spearman[0] == pytest.approx(rho(rising, human.means))
+    assert evidence.parts[0].means[0] == pytest.approx(rising.mean())
+
+
+def test_composites_of_inputs_by_quality_are_signed_anew(home: Path) -> None:
+    file = of_quality_file(home, datasets.sample(datasets.card("fed-turn")))
+    plain = home / "plain.csv"
+    plain.write_text("dialogue_id,score\na,1\n")
+    (home / "mine.py").write_text(OWN)
+    for part, is_marked in ((file, True), (f"scores:{plain}", False), (f"{home}/mine.py", True), ("length", False)):
+        signed = signature(registry.choose(f"weighted[inputs=1*{part}]").metric, Models(home))
+        assert signed.get("by quality") == (part if is_marked else None)
+    for prompt, is_marked in (("quality", True), ("relevance", False)):
+        (judge,) = named(f"judge:{prompt}[lm=smollm2-135m]")
+        assert judge.by_quality == is_marked
 
 
 def changed(dataset: Dataset, quality: str, votes: Any) -> Dataset:
