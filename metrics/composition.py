@@ -18,6 +18,7 @@ import functools
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any, ClassVar, TypeAlias
 
@@ -239,7 +240,8 @@ def _input(name: str, **defaults: Any) -> Input:
 def _split(name: str) -> tuple[str, str]:
     """Split a name into metric and column; an empty column stands for the metric's first."""
     metric, slash, column = name.rpartition("/")
-    if metric.endswith("]"):
+    in_folder = registry.is_path(metric) and Path(metric, "pyproject.toml").expanduser().is_file()
+    if metric.endswith("]") or (in_folder and not Path(name).expanduser().exists()):
         return metric, column
     if registry.is_known(name):
         return name, ""
