@@ -20,6 +20,7 @@ from weakref import WeakKeyDictionary
 from benchmarks.dataset import Item, Level, Quality
 from metrics.column import Column as Column  # authors of metrics import both from here
 from metrics.column import Columns as Columns
+from metrics.column import split_aggregate, split_quality
 from metrics.errors import MetricError, MissingResource
 
 if TYPE_CHECKING:
@@ -181,6 +182,10 @@ def _check_card(card: MetricCard) -> None:
             raise MetricError(f"{card.name!r}: {field.name} is a string; write ({value!r},)")
     if not card.columns:
         raise MetricError(f"{card.name!r}: the card lists no columns")
+    if taken := [name for name in card.columns if split_quality(name, card.columns)[1]
+                 or split_aggregate(name, card.columns)[0] != name]:
+        raise MetricError(f"{card.name!r}: the column {taken[0]!r} is named like one for a quality (COLUMN@QUALITY) or "
+                          "an aggregation (COLUMN:sum) of another; rename it")
     if unknown := sorted(set(card.needs) - set(NEEDS)):
         raise MetricError(f"{card.name!r}: unknown need {unknown[0]!r} in the card; known: {', '.join(NEEDS)}")
     if not card.levels or set(card.levels) - set(get_args(Level)):

@@ -29,6 +29,8 @@ from metrics.errors import BadOption, BrokenPlugin, MetricError, UnknownMetric
 from metrics.metric import GROUP, Adaptive, Metric, MetricCard, Trained, as_metric, class_in
 
 FAMILIES = ("lexical", "embedding", "likelihood", "control", "composite", "trained", "graph")
+OPTIONS = (int, float, str, Path)
+"""Types of options, besides Literal."""
 TITLED = re.compile(r"([^=\[:/\\]+)=(.+)")
 
 
@@ -167,6 +169,10 @@ def option_values(kind: type[Any], name: str, requested: str, text: str) -> dict
     """Parse `option=value,...` by the types of the class's fields."""
     fields = {field.name for field in dataclasses.fields(kind)}
     hints = {key: hint for key, hint in typing.get_type_hints(kind).items() if key in fields}
+    for key, hint in hints.items():
+        if not (hint is Any or get_origin(hint) is Literal or (isinstance(hint, type) and issubclass(hint, OPTIONS))):
+            raise BrokenPlugin(f"{name}: the option {key!r} must be of type int, float, str, bool, File or Literal, "
+                               f"not {getattr(hint, '__name__', hint) if isinstance(hint, type) else hint}")
     values: dict[str, Any] = {}
     for part in filter(None, (part.strip() for part in re.split(r",(?![^\[]*\])", text))):
         key, equals, value = (piece.strip() for piece in part.partition("="))
