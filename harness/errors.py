@@ -5,7 +5,6 @@
     ├── BadReport      a report that is missing or cannot be read
     ├── BadBundle      a bundle of results that is invalid or cannot be made
     ├── StoreError     the score store cannot be read or written
-    ├── BadScores      a metric broke its contract: wrong columns, wrong length, infinities
     └── ScoringFailed  a metric crashed on a dataset, or its workers died; the message is the error's own
 """
 
@@ -30,10 +29,6 @@ class BadReport(HarnessError):
 
 class BadBundle(HarnessError):
     """A bundle of results that is invalid or cannot be made."""
-
-
-class BadScores(HarnessError):
-    """A metric broke its contract."""
 
 
 class StoreError(HarnessError):

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+
+from benchmarks.dataset import Item
+from benchmarks.errors import plural
+from metrics.errors import BadScores
 
 Column: TypeAlias = npt.NDArray[np.float64]
 """One score per item, higher is better; NaN means not scorable."""
@@ -40,3 +44,32 @@ def split_aggregate(name: str, columns: Collection[str]) -> tuple[str, str]:
     """Split COLUMN:AGGREGATION if COLUMN is one of `columns`; else return the name and "mean"."""
     column, _, aggregation = name.rpartition(":")
     return (column, aggregation) if column in columns else (name, "mean")
+
+
+def checked(metric: str, declared: Sequence[str], items: Sequence[Item], columns: object) -> dict[str, Column]:
+    """Return the declared columns and those of one quality; raise BadScores if one is missing, unknown or invalid."""
+    if not isinstance(columns, Mapping):
+        raise BadScores(f"{metric}: expected the columns {', '.join(declared)}, got {type(columns).__name__}")
+    keys = list(map(str, columns))
+    of_qualities = [key for key in keys if key not in declared and split_quality(key, declared)[1]]
+    if sorted(keys) != sorted([*declared, *of_qualities]):
+        raise BadScores(f"{metric}: expected the columns {', '.join(declared)}, got {', '.join(sorted(keys))}")
+    return {column: _vector(column, columns[column], items) for column in (*declared, *of_qualities)}
+
+
+def _vector(column: str, values: npt.ArrayLike, items: Sequence[Item]) -> Column:
+    if isinstance(values, np.ma.MaskedArray):
+        values = np.ma.filled(values.astype(np.float64), np.nan)
+    try:
+        vector = np.array(values, dtype=np.float64) if np.asarray(values).dtype.kind in "biufO" else None
+    except (TypeError, ValueError):
+        vector = None
+    if vector is None:
+        raise BadScores(f"column {column} contains a value that is not a number")
+    if vector.shape != (len(items),):
+        size = plural(len(vector), "number") if vector.ndim == 1 else f"shape {vector.shape}"
+        raise BadScores(f"column {column} has {size} for {plural(len(items), 'item')}")
+    infinite = np.flatnonzero(np.isinf(vector))
+    if infinite.size:
+        raise BadScores(f"column {column} is infinite for item {items[int(infinite[0])].id}")
+    return vector

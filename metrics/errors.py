@@ -4,6 +4,7 @@
     ├── UnknownMetric      no metric of that name
     ├── BrokenPlugin       a third-party metric cannot be loaded
     ├── WorkerFailed       a metric's process crashed, hung, grew too large or sent an invalid answer
+    ├── BadScores          a metric broke its contract: wrong columns, wrong length, infinities
     ├── BadOption          unknown option or invalid value
     ├── MissingResource    data or weights that must be fetched first: the dataset is skipped with this reason
     │   └── NoAnswer       a server gave no usable answer: the metric fails on the dataset
@@ -32,6 +33,10 @@ class BrokenPlugin(MetricError):
 
 class WorkerFailed(MetricError):
     """A metric's process failed."""
+
+
+class BadScores(MetricError):
+    """A metric broke its contract."""
 
 
 class BadOption(MetricError):

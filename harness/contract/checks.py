@@ -5,10 +5,13 @@ from __future__ import annotations
 import contextlib
 import functools
 import io
+import os
 import socket
+import sys
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import Any
 from unittest import mock
 
@@ -55,6 +58,8 @@ def complete_card(trial: Trial) -> str:
 def sample(trial: Trial) -> str:
     """The columns on the bundled sample are as promised, finite or NaN, and not all NaN."""
     scored, reasons = trial.sampled
+    for dataset, columns in scored:
+        score.check_qualities(dataset, columns)
     values = {name: np.concatenate([np.empty(0), *(scores[name] for _, scores in scored)])
               for name in trial.metric.card.columns}
     finite = {name: column[np.isfinite(column)] for name, column in values.items()}
@@ -65,6 +70,27 @@ def sample(trial: Trial) -> str:
         raise Note(f"{', '.join(same)}: the same for every item, so it cannot correlate with ratings")
     return (f"{numbers} of {sum(column.size for column in values.values())} values are numbers, on "
             f"{', '.join(dataset.card.name for dataset, _ in scored)}")
+
+
+def process_state(trial: Trial) -> str:
+    """Scoring leaves the working directory, the environment and torch's default type as they were."""
+    dataset = next((dataset for dataset in trial.sample if not score.unmet(trial.metric, dataset)), trial.sample[0])
+    before = _process_state()
+    with contextlib.chdir("."):
+        trial.metric.score(score.read_items(trial.metric, dataset), trial.models)
+        after = _process_state()
+    if changed := sorted(name for name in before | after if before.get(name) != after.get(name)):
+        broken = before.keys() & changed  # libraries add variables when they are imported
+        raise (Broken if broken else Note)(f"changes {', '.join(changed[:3])}, which other metrics in this process "
+                                           "share; restore it before `score` returns")
+    return "working directory, environment and default type are as before"
+
+
+def _process_state() -> dict[str, str]:
+    torch = sys.modules.get("torch")
+    return {"the working directory": str(Path.cwd()),
+            "torch's default type": str(torch.get_default_dtype()) if torch else "torch.float32",
+            **{f"the environment variable {name}": value for name, value in os.environ.items()}}
 
 
 def output(trial: Trial) -> str:
@@ -200,7 +226,7 @@ def without_network(compared: Callable[[], str]) -> str:
     if requested:
         raise Broken(f"connects to {', '.join(sorted(requested)[:3])}: metrics must not use the network; `models` has "
                      f"models and resources (without it: {text})")
-    return f"opens no connection; {text}"
+    return f"this process opens no connection; {text}"
 
 
 @contextlib.contextmanager
@@ -230,6 +256,7 @@ def _no_network() -> Iterator[set[str]]:
 
 CHECKS: dict[str, Callable[[Trial], str]] = {
     "card": complete_card,
+    "process state": process_state,
     "sample": sample,
     "output": output,
     "direction": direction,

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from benchmarks import registry as datasets
 from harness.contract import run_check, uncached
 from harness.contract.checks import CHECKS, without_network
 from harness.contract.trial import Finding, Trial
@@ -53,6 +54,7 @@ def _check(process: Process, question: Mapping[str, Any], timeout: float) -> tup
 def main() -> None:
     """Answer questions until the input is closed."""
     metric, home = sys.argv[1:]
+    datasets.register_home(Path(home))
     trial = functools.cache(lambda: Trial(registry.choose(metric).metric, uncached(Models(Path(home)))))
 
     def answer(question: Mapping[str, Any]) -> dict[str, Any]:

@@ -13,9 +13,8 @@ import numpy as np
 from benchmarks import registry as datasets
 from benchmarks.dataset import Dataset, Item
 from harness.contract import hard
-from harness.errors import BadScores
 from harness.scoring import score
-from metrics.errors import CannotScore, MetricError, MissingResource, in_one_line, line_of
+from metrics.errors import BadScores, CannotScore, MetricError, MissingResource, in_one_line, line_of
 from metrics.metric import Column, Metric
 from metrics.models.service import Models
 

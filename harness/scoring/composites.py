@@ -14,7 +14,7 @@ from benchmarks import registry
 from benchmarks.dataset import Dataset, DatasetCard
 from harness.scoring import score
 from harness.scoring.score import AGGREGATIONS, Scores
-from metrics.column import Column, Columns, of_quality, split_quality
+from metrics.column import Column, Columns, checked, of_quality, split_quality
 from metrics.composition import Composite, Input, compose, learned, tables
 from metrics.errors import CannotScore, MissingResource
 from metrics.evidence import Evidence
@@ -51,7 +51,7 @@ def compose_scores(metric: Composite, dataset: Dataset, models: Models, scores: 
         if not ending or any(part.column + ending in of_input for part, of_input in inputs):
             table, by_quality = tables(inputs, dimensions, ending)
             composed = compose(metric, table, evidence, dimensions, by_quality)
-            for name, values in score.checked(metric, dataset.items, composed).items():
+            for name, values in checked(metric.card.name, metric.card.columns, dataset.items, composed).items():
                 column, quality = split_quality(name, metric.card.columns)
                 columns[of_quality(f"{column}{ending}", quality)] = values
     seconds = time.perf_counter() - start

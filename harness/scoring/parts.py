@@ -17,12 +17,12 @@ from dataclasses import dataclass
 from types import FrameType
 
 from benchmarks.dataset import Dataset
-from harness.errors import BadScores, HarnessError, ScoringFailed, StoreError
+from harness.errors import HarnessError, ScoringFailed, StoreError
 from harness.scoring.pairs import Pair
 from harness.scoring.progress import RunProgress
 from harness.scoring.score import score_part
 from harness.scoring.store import ScoreStore, Span, cut
-from metrics.errors import CannotScore, MetricError, MissingResource, line_of
+from metrics.errors import BadScores, CannotScore, MetricError, MissingResource, line_of
 from metrics.metric import Metric
 from metrics.models.service import Models
 

@@ -10,21 +10,20 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import datetime
+import difflib
 import math
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from benchmarks import registry
 from benchmarks.dataset import SYSTEM, Dataset, Item
-from benchmarks.errors import plural
-from harness.errors import BadScores
-from metrics.column import of_aggregate, of_quality, split_quality
+from metrics.column import checked, of_aggregate, of_quality, split_quality
 from metrics.composition import Composite
-from metrics.errors import CannotScore
+from metrics.errors import BadScores, CannotScore
 from metrics.metric import Column, Metric, Narrowing, checkpoints
 from metrics.models.reading import READING
 from metrics.models.service import Models
@@ -70,8 +69,8 @@ def score_part(metric: Metric, dataset: Dataset, models: Models) -> Scores:
     models.requested.clear()
     models.memory.start_metric()
     excluded, start = READING.excluded, time.perf_counter()
-    with contextlib.redirect_stdout(sys.stderr):  # keep a metric's output out of the command's
-        columns = checked(metric, items, metric.score(items, models))
+    with contextlib.redirect_stdout(sys.stderr), contextlib.chdir("."):  # keep a metric's output out of the command's
+        columns = checked(metric.card.name, metric.card.columns, items, metric.score(items, models))
     seconds = time.perf_counter() - start
     standalone = max(0.0, seconds - (READING.excluded - excluded))
     _check_models(metric, models)
@@ -155,34 +154,16 @@ def _aggregate(scores: Column, combine: Callable[[Column], np.float64]) -> float
     return value if np.isfinite(value) else np.nan  # a product can overflow
 
 
-def checked(metric: Metric, items: Sequence[Item], columns: object) -> dict[str, Column]:
-    """Return the declared columns and those of one quality; raise BadScores if one is missing, unknown or invalid."""
-    name, declared = metric.card.name, metric.card.columns
-    if not isinstance(columns, Mapping):
-        raise BadScores(f"{name}: expected the columns {', '.join(declared)}, got {type(columns).__name__}")
-    keys = list(map(str, columns))
-    of_qualities = [key for key in keys if key not in declared and split_quality(key, declared)[1]]
-    if sorted(keys) != sorted([*declared, *of_qualities]):
-        raise BadScores(f"{name}: expected the columns {', '.join(declared)}, got {', '.join(sorted(keys))}")
-    return {column: _vector(column, columns[column], items) for column in (*declared, *of_qualities)}
-
-
-def _vector(column: str, values: npt.ArrayLike, items: Sequence[Item]) -> Column:
-    if isinstance(values, np.ma.MaskedArray):
-        values = np.ma.filled(values.astype(np.float64), np.nan)
-    try:
-        vector = np.array(values, dtype=np.float64) if np.asarray(values).dtype.kind in "biufO" else None
-    except (TypeError, ValueError):
-        vector = None
-    if vector is None:
-        raise BadScores(f"column {column} contains a value that is not a number")
-    if vector.shape != (len(items),):
-        size = plural(len(vector), "number") if vector.ndim == 1 else f"shape {vector.shape}"
-        raise BadScores(f"column {column} has {size} for {plural(len(items), 'item')}")
-    infinite = np.flatnonzero(np.isinf(vector))
-    if infinite.size:
-        raise BadScores(f"column {column} is infinite for item {items[int(infinite[0])].id}")
-    return vector
+def check_qualities(dataset: Dataset, columns: Collection[str]) -> None:
+    """Raise BadScores for a COLUMN@QUALITY that is ignored, since no quality has this dimension."""
+    cards = (dataset.card, *registry.cards().values())
+    known = {quality.dimension for card in cards for quality in card.qualities}
+    for column in columns:
+        quality = split_quality(column, columns)[1]
+        if quality and quality not in known:
+            near = difflib.get_close_matches(quality.casefold(), known, n=1, cutoff=0.5)
+            raise BadScores(f"column {column}: no quality of a dataset has the dimension {quality!r}; " + (
+                f"did you mean {near[0]!r}?" if near else "`harness show DATASET` shows them as boards"))
 
 
 def _check_models(metric: Metric, models: Models) -> None:

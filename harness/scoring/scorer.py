@@ -15,7 +15,7 @@ from harness.scoring import composites
 from harness.scoring.pairs import Pair
 from harness.scoring.parts import failure, in_process, score_pairs
 from harness.scoring.progress import RunProgress
-from harness.scoring.score import Scores, score, unmet
+from harness.scoring.score import Scores, check_qualities, score, unmet
 from harness.scoring.store import ScoreStore
 from metrics.composition import Composite
 from metrics.errors import CannotScore, MissingResource
@@ -68,13 +68,15 @@ class Scorer:
     def attempt(self, metric: Metric) -> Scores | CannotScore | MissingResource | ScoringFailed:
         """Return the scores of a metric, or the exception that explains why there are none."""
         try:
-            return self.scores(metric)
+            scores = self.scores(metric)
+            check_qualities(self.dataset, scores.columns)
         except (MissingResource, CannotScore, ScoringFailed) as error:
             return error
         except (KeyboardInterrupt, StoreError):
             raise
         except BaseException as error:
             return failure(error, metric)
+        return scores
 
     def _stored(self, key: str) -> Scores | None:
         if self.store is None or (self.rescore and key not in self.fresh):

@@ -160,7 +160,7 @@ def _checked(where: str, kind: Any) -> type[Metric]:
 def _guarded(shown: str, root: Path) -> Iterator[None]:
     """Convert exceptions during an import to BrokenPlugin, with the line in the plug-in."""
     try:
-        with contextlib.redirect_stdout(sys.stderr):
+        with contextlib.redirect_stdout(sys.stderr), contextlib.chdir("."):
             yield
     except (KeyboardInterrupt, BrokenPlugin):
         raise

@@ -21,14 +21,14 @@ from pathlib import Path
 from typing import IO, Any, TypeVar, cast
 
 from benchmarks.formats.records import Refused
-from metrics.errors import BrokenPlugin, CannotScore, MissingResource, WorkerFailed
+from metrics.errors import BadScores, BrokenPlugin, CannotScore, MissingResource, WorkerFailed
 from metrics.external.isolation.serving import LONGEST, decoded, encoded
 
 PATIENCE = 2.0
 """Seconds that a process has to exit once its input is closed."""
 LAST_WORDS = 300
 """Characters of standard error quoted in a message."""
-SKIPS = {"CannotScore": CannotScore, "MissingResource": MissingResource}
+PASSED = {"BadScores": BadScores, "CannotScore": CannotScore, "MissingResource": MissingResource}
 Answer = TypeVar("Answer")
 
 
@@ -46,7 +46,7 @@ class Process:
         return self._child is not None and self._child.poll() is None
 
     def ask(self, question: Mapping[str, Any], seconds: float, read: Callable[[dict[str, Any]], Answer]) -> Answer:
-        """Return the answer parsed by `read`; raise an error in it as CannotScore, MissingResource or WorkerFailed."""
+        """Return the answer parsed by `read`; raise an error in it as its kind in PASSED, else WorkerFailed."""
         if not self.alive:
             self.kill()
             self._start()
@@ -63,7 +63,7 @@ class Process:
             invalid = "sent an invalid answer: " if isinstance(error, Refused) else ""
             raise WorkerFailed(f"{self.name}: its process {invalid}{error}{words}") from error
         kind, message = str(answer["error"]), " ".join(str(answer.get("message", "")).split())[:1000]
-        raise SKIPS[kind](message) if kind in SKIPS else WorkerFailed(f"{self.name}: {kind:.80}: {message}")
+        raise PASSED[kind](message) if kind in PASSED else WorkerFailed(f"{self.name}: {kind:.80}: {message}")
 
     def close(self) -> None:
         if self._child is not None and self.alive:

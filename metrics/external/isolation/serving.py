@@ -24,8 +24,8 @@ import numpy as np
 from benchmarks.dataset import Item
 from benchmarks.formats import records
 from benchmarks.formats.records import SURROGATE, Refused, value_of
-from metrics.column import Column
-from metrics.errors import BrokenPlugin
+from metrics.column import Column, checked
+from metrics.errors import BadScores, BrokenPlugin
 from metrics.metric import GROUP, File, Metric, MetricCard, as_metric
 from metrics.models.service import Choice, Models
 
@@ -55,9 +55,6 @@ def decoded(line: bytes, number: int | None = None) -> dict[str, Any]:
 
 def columns_record(columns: Mapping[str, Column]) -> dict[str, list[float | None]]:
     """Return columns for a message, with None for missing scores."""
-    for name, column in columns.items():
-        if np.isinf(column).any():
-            raise ValueError(f"column {name:.80} has an infinite score")
     return {name: [None if value != value else value for value in column.tolist()] for name, column in columns.items()}
 
 
@@ -151,8 +148,8 @@ def _scored(kind: type[Metric], question: Mapping[str, Any]) -> dict[str, Any]:
     choice = question["models"]["choice"]
     models = _models(question["models"]["home"], Choice(**{**choice, "price": tuple(choice["price"])}))
     models.requested.clear()
-    scores = kind(**options).score(tuple(map(Item.of, question["items"])), models)
-    columns = {str(name): np.ma.asarray(column, dtype=np.float64).filled(np.nan) for name, column in scores.items()}
+    items = tuple(map(Item.of, question["items"]))
+    columns = checked(kind.card.name, kind.card.columns, items, kind(**options).score(items, models))
     return {"asked": sorted(models.requested), "columns": columns_record(columns)}
 
 
@@ -166,4 +163,4 @@ def _message(error: BaseException) -> str:
     root = str(Path(__file__).parent)
     lines = [f"{Path(frame.filename).name} line {frame.lineno}" for frame in traceback.extract_tb(error.__traceback__)
              if not frame.filename.startswith((root, "<", sys.base_prefix))]
-    return f"{error}" + (f" ({lines[-1]})" if lines and not isinstance(error, BrokenPlugin) else "")
+    return f"{error}" + (f" ({lines[-1]})" if lines and not isinstance(error, BrokenPlugin | BadScores) else "")

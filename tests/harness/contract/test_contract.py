@@ -1,6 +1,7 @@
 """Each check of the contract finds a metric that breaks it, and names the item."""
 
 import itertools
+import os
 import socket
 import sys
 from collections.abc import Callable, Sequence
@@ -78,6 +79,11 @@ def refuses(items: Sequence[Item]) -> Any:
     raise CannotScore("no such language")
 
 
+def moves(items: Sequence[Item]) -> Any:
+    os.chdir("/")
+    return {"odd": np.ones(len(items))}
+
+
 def len_of(item: Item) -> float:
     return float(len(text(item)))
 
@@ -90,6 +96,8 @@ OUTCOMES: list[tuple[str, Metric, str, str]] = [
     ("card", of_each(lambda item: 1.0, name="Odd One"), "BROKEN", "lower-case letters"),
     ("card", of_each(lambda item: 1.0, levels=("dialog",)), "BROKEN", "must be turn, dialogue or both, not 'dialog'"),
     ("sample", made(lambda items: {"odd": np.ones(1)}), "BROKEN", "has 1 number for"),
+    ("sample", made(lambda items: {name: np.ones(len(items)) for name in ("odd", "odd@Relevant")}), "BROKEN",
+     "did you mean 'relevance'?"),
     ("sample", of_each(lambda item: np.nan), "BROKEN", "scores no item"),
     ("whole dialogues", crashes_on(lambda item: len(item.context) > 400), "BROKEN", "raises ValueError"),
     ("speed", crashes_on(lambda item: True), "BROKEN", "raises ValueError"),
@@ -108,8 +116,10 @@ OUTCOMES: list[tuple[str, Metric, str, str]] = [
     ("batches of 1, 7 and 64", RANKS, "note", ""),
     ("nothing but a response", of_each(lambda item: 1.0, needs=("references",)), "note",
      "not scored: no item has references, which the card needs"),
-    ("network off", of_each(len_of), "ok", "opens no connection; exactly equal"),
+    ("network off", of_each(len_of), "ok", "this process opens no connection; exactly equal"),
     ("output", made(greets), "note", "hello"),
+    ("process state", of_each(len_of), "ok", "as before"),
+    ("process state", made(moves), "BROKEN", "changes the working directory, which"),
     ("card", made(refuses, columns=("bleu-1",)), "note", "tables show odd/bleu-1"),
     ("direction", of_each(lambda item: -len_of(item)), "note", "higher must be better"),
     ("direction", of_each(len_of), "ok", "odd 0."),
@@ -122,6 +132,25 @@ def test_promises_are_found_broken_or_kept(home: Path) -> None:
         assert (finding.check, finding.state) == (name, state)
         assert part in finding.text
     assert {*hard.cases(), *(name for name, *_ in OUTCOMES)} == set(CHECKS), "every check has a metric"
+
+
+def test_a_changed_default_type_or_environment_is_found(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import torch
+
+    def change(name: str) -> Any:
+        torch.set_default_dtype(torch.float64)
+        os.environ[name] = "changed"
+        return lambda items: {"odd": np.ones(len(items))}
+
+    monkeypatch.setenv("ODD", "")
+    try:
+        finding = check("process state", made(lambda items: change("ODD")(items)), home)
+    finally:
+        torch.set_default_dtype(torch.float32)
+    assert (finding.state, "variable ODD, torch's default type" in finding.text) == ("BROKEN", True)
+    monkeypatch.delenv("ODD")
+    finding = check("process state", made(lambda items: os.environ.setdefault("ODD", "1") and greets(items)), home)
+    assert (finding.state, "variable ODD, which" in finding.text) == ("note", True)
 
 
 def cannot(item: Item) -> float:

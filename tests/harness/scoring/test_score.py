@@ -1,5 +1,6 @@
 """Scoring a metric on a dataset: turns of dialogues, and checks of the columns and models."""
 
+import os
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
@@ -8,9 +9,8 @@ import numpy as np
 import pytest
 
 from benchmarks.dataset import Dataset, Item, Utterance
-from harness.errors import BadScores
 from harness.scoring import score as scoring
-from metrics.errors import CannotScore
+from metrics.errors import BadScores, CannotScore
 from metrics.metric import MetricCard, Trained
 from metrics.models.service import Models
 from tests.conftest import make_card, make_dataset, refused
@@ -102,6 +102,17 @@ def test_a_metrics_prints_go_to_standard_error(capsys: pytest.CaptureFixture[str
 
     scoring.score(Loud(), TWO, MODELS)
     assert capsys.readouterr() == ("", "hello\n")
+
+
+def test_a_metric_cannot_change_the_working_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Moving(Fake):
+        def score(self, items: Any, models: Any) -> Any:
+            os.chdir("/")
+            return super().score(items, models)
+
+    monkeypatch.chdir(tmp_path)
+    scoring.score(Moving({"fake": [1, 2]}), TWO, MODELS)
+    assert Path.cwd() == tmp_path.resolve()
 
 
 def test_undeclared_models_are_refused(tiny_encoder: Path, home: Path) -> None:

@@ -54,6 +54,21 @@ def test_a_large_dataset_is_scored_in_parts_and_joined(tmp_path: Path, monkeypat
     assert np.flatnonzero(np.isnan(column)).tolist() == list(range(8, 16))
 
 
+def test_a_column_for_an_unknown_quality_is_an_error(tmp_path: Path) -> None:
+    @dataclass(frozen=True)
+    class Own:
+        card: ClassVar[MetricCard] = MetricCard("own", "Own", ("own",), "plug-in")
+        quality: str
+
+        def score(self, items: Sequence[Item], models: Models) -> Any:
+            return {name: np.ones(len(items)) for name in ("own", f"own@{self.quality}")}
+
+    source = Scorer(dataset_of([make_item("a", "x")]), Models(tmp_path))
+    assert isinstance(source.attempt(Own("relevance")), Scores)
+    for quality, hint in (("Relevant", "did you mean 'relevance'?"), ("Xyz", "`harness show DATASET` shows them")):
+        assert f"no quality of a dataset has the dimension {quality!r}; {hint}" in str(source.attempt(Own(quality)))
+
+
 def test_a_metric_without_scores_has_a_reason(tmp_path: Path) -> None:
     source = scorer(tmp_path)
     refused = source.attempt(Lengths(refuses="all"))

@@ -21,8 +21,8 @@ import pytest
 
 from benchmarks.dataset import Item, Reference, Utterance
 from benchmarks.formats.records import Refused
-from harness.scoring import score as scoring
-from metrics.errors import BrokenPlugin, CannotScore, MissingResource, WorkerFailed, line_of
+from metrics.column import checked
+from metrics.errors import BadScores, BrokenPlugin, CannotScore, MissingResource, WorkerFailed, line_of
 from metrics.external import files as plugin_files
 from metrics.external import isolation
 from metrics.external.isolation import Settings, environment, process, read_settings, serving
@@ -85,7 +85,8 @@ class Words:
 
 
 def score(metric: Metric) -> list[float]:
-    return list(scoring.checked(metric, ITEMS, metric.score(ITEMS, Models(Path("/nowhere"))))["words"])
+    columns = metric.score(ITEMS, Models(Path("/nowhere")))
+    return list(checked("words", ("words",), ITEMS, columns)["words"])
 
 
 @pytest.mark.parametrize(("how", "message"), [
@@ -186,10 +187,10 @@ RAISED = {
     "models.resource('conceptnet')": (MissingResource, "conceptnet is not on this machine"),
     "[][0]": (WorkerFailed, r"^words: IndexError: list index out of range \(words.py line \d+\)$"),
     "sys.exit('enough')": (WorkerFailed, "words: SystemExit: enough"),
-    "return {'words': ['x']}": (WorkerFailed, "words: ValueError: could not convert"),
-    "return {'words': np.zeros((3, 2))}": (WorkerFailed, "columns, words: should be a finite number, not "),
-    "return {'words': [np.inf] * 3}": (WorkerFailed, "column words has an infinite score"),
-    "return 5": (WorkerFailed, "words: AttributeError: 'int' object"),
+    "return {'words': ['1', '2', '3']}": (BadScores, "^column words contains a value that is not a number$"),
+    "return {'words': np.zeros((3, 2))}": (BadScores, r"^column words has shape \(3, 2\) for 3 items$"),
+    "return {'words': [0, np.inf, 0]}": (BadScores, f"^column words is infinite for item {ITEMS[1].id}$"),
+    "return 5": (BadScores, "^words: expected the columns words, got int$"),
     "import ctypes; ctypes.string_at(0)": (WorkerFailed, "its last output: Fatal Python error: Segmentation"),
     "os.write(4, b'x' * 99)": (WorkerFailed, "its process sent an invalid answer: b'xxx"),
     "return {'words': np.zeros(3)}": (None, ""),

@@ -92,6 +92,34 @@ def test_a_file_or_a_folder_is_a_metric(tmp_path: Path, home: Path) -> None:
     assert scored(f"weighted[inputs=2*{path}+1*{path}/marks]", home)[:1] == [6]
 
 
+def test_a_column_of_a_folder_can_be_an_input(tmp_path: Path, home: Path) -> None:
+    folder = package(tmp_path / "it").rstrip("/")
+    assert scored(f"weighted[inputs=2*{folder}/marks]", home)[:1] == [4]
+    for missing, message in ((f"{folder}/other", "has the columns marks"), (f"{tmp_path}/gone", "gone: no such file")):
+        with pytest.raises(MetricError, match=message):
+            scored(f"weighted[inputs=2*{missing}]", home)
+
+
+def test_an_import_cannot_change_the_working_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    registry.choose(file(tmp_path, source(before="import os; os.chdir('/')")))
+    assert Path.cwd() == tmp_path.resolve()
+
+
+def test_options_of_other_types_are_refused(tmp_path: Path) -> None:
+    for hint in ("float | None", "tuple[str, ...]", "list", "dict[str, int]"):
+        path = file(tmp_path, source().replace('mark: Literal["!", "?"] = "!"', f"mark: {hint} = None"))
+        with refused(BrokenPlugin, "the option 'mark' must be of type int, float,", f"Literal, not {hint}"):
+            registry.choose(path)
+
+
+def test_columns_named_like_those_for_a_quality_are_refused(tmp_path: Path) -> None:
+    for name in ("marks@1", "marks:max"):
+        path = file(tmp_path, source().replace('columns=("marks",)', f'columns=("marks", "{name}")'))
+        with refused(BrokenPlugin, f"the column '{name}' is named like one for a quality"):
+            registry.choose(path)
+
+
 def test_edited_files_are_imported_again(tmp_path: Path, home: Path) -> None:
     """Size and modification time are the same, so that cached bytecode would be used for the new source."""
     for make in (file, lambda folder, text: package(folder, text=text)):
