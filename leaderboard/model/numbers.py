@@ -40,7 +40,7 @@ from leaderboard.model.sentences import describe_answer, evidence, is_control, r
 TURNS = 2
 """Context turns shown with a reply."""
 DECIMALS = 10
-"""Decimals of numbers that ranking.js averages: finer than its tolerance, so that equal means tie there too."""
+"""Decimals: finer than the tolerance of ranking.js, so that equal means tie, and never rounded visibly twice."""
 ALPHA = 0.05
 NOT_TESTED, NO_DIFFERENCE, BETTER, WORSE = range(4)
 """Codes of a test of two columns, also in compare.js."""
@@ -89,7 +89,8 @@ def worst(results: Results) -> bytes:
         if row.metric:
             largest.setdefault(row.metric, row)
     return _script("Worst", {
-        metric: {"dataset": row.dataset, "people": round(row.people, 4), "position": round(row.metrics, 4),
+        metric: {"dataset": row.dataset, "people": round(row.people, DECIMALS),
+                 "position": round(row.metrics, DECIMALS),
                  "turns": [*row.context[-TURNS:], row.response] if row.response else list(row.context)}
         for metric, row in sorted(largest.items())})
 
@@ -150,7 +151,8 @@ def _sizes(index: Index) -> list[list[str]]:
 def _rank(row: RankingRow | None) -> list[float | int | None] | None:
     if row is None:
         return None
-    return [row.rank, _rounded(row.low, 0), _rounded(row.high, 0), round(row.value, 6), round(half_width(row), 4)]
+    return [row.rank, _rounded(row.low, 0), _rounded(row.high, 0), round(row.value, DECIMALS),
+            round(half_width(row), DECIMALS)]
 
 
 def _tests(index: Index, targets: Sequence[Target], columns: Sequence[Column]) -> dict[str, list[str]]:

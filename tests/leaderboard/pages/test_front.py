@@ -89,6 +89,13 @@ def test_restrictions_are_the_reason_if_they_exclude_complete_metrics(results: R
             assert f"{words} with values on all 3 targets meets these restrictions" in text
 
 
+def test_scripts_round_ranked_values_as_the_pages_do(results: Results) -> None:
+    made = with_values(results, {(name, "bleu", ""): 0.14850004 for name, _ in CELLS})
+    data = script_data(made)
+    place = next(place for place, column in enumerate(data["columns"]) if column["metric"] == "bleu")
+    assert {f"{question['ranks'][place][3]:.3f}" for question in data["questions"]} == {"0.149"}
+
+
 def test_caption_mentions_fitted_metrics_only_if_some_are_ranked(results: Results) -> None:
     for made, clause in ((results, ""), (altered(results, "length", fitted_on="ratings"), ", including those fitted")):
         (page,) = front.build(made)
@@ -146,7 +153,7 @@ def test_scripts_have_every_rank(full: Results) -> None:
         ranked = {column[1]: row for column, row in question.ranked.items()}
         for column, values in zip(data["columns"], entry["ranks"], strict=True):
             row = ranked.get(column["name"])
-            assert values == (row and [row.rank, row.low, row.high, round(row.value, 6), 0.0392])
+            assert values == (row and [row.rank, row.low, row.high, round(row.value, 10), 0.03919928])
 
 
 def test_scripts_have_every_comparison(full: Results) -> None:
