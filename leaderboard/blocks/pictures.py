@@ -121,20 +121,21 @@ def vote_picture(counts: Sequence[VoteCount], label: str) -> Picture:
     for position, fifth in enumerate(fifths):
         rows = sorted((row for row in counts if row.fifth == fifth), key=lambda row: row.rating)
         total, x, top = sum(row.votes for row in rows), EDGE + position * (bar + gap), float(TOP + height)
-        between = f"{rows[0].low:.3g}–{rows[0].high:.3g}"
+        low, high = f"{rows[0].low:.3g}", f"{rows[0].high:.3g}"
         for row in rows:
             share = row.votes / max(total, 1)
             opacity = (ratings.index(row.rating) + 1) / len(ratings)
             top -= share * height
             parts += (f'<rect class="own" x="{x}" y="{top:.1f}" width="{bar}" height="{share * height:.1f}" '
                       f'fill-opacity="{opacity:.2f}"/>')
-        parts += f'<text x="{x + bar // 2}" y="{TOP + height + 14}" class="m">{between}</text>'
+        for below, bound in ((14, f"{low}–"), (25, high)):
+            parts += f'<text x="{x + bar // 2}" y="{TOP + height + below}" class="m">{bound}</text>'.replace("-", "−")
         mean = sum(row.rating * row.votes for row in rows) / max(total, 1)
-        words.append(f"{between}: mean {mean:.2f}")
+        words.append(f"{low}–{high}: mean {mean:.2f}")
     caption = f"votes on {counts[0].quality} by fifths of the scores of {label}"
-    text = f"The {caption}: {'; '.join(words)}"
-    scale = ", ".join(f"{rating:g}" for rating in ratings)
-    return Picture(_svg("plot places", f'viewBox="0 0 {STRIP} {TOP + height + 20}"', text, parts), text,
+    text = f"The {caption}: {'; '.join(words).replace('-', '−')}"
+    scale = ", ".join(f"{rating:g}" for rating in ratings).replace("-", "−")
+    return Picture(_svg("plot places", f'viewBox="0 0 {STRIP} {TOP + height + 31}"', text, parts), text,
                    f"Shares of the {caption}, from pale to dark: {scale}.")
 
 

@@ -1,13 +1,14 @@
 """Decisions on the pages: the table of a dataset, and the parts of the front page's answer."""
 
 import math
+import re
 from dataclasses import replace
 
-from harness.results.decision_rows import Decision
+from harness.results.decision_rows import Decision, VoteCount
 from harness.results.power import Power
 from harness.results.rows import Reliability, Results
 from leaderboard.blocks.decisions import ROWS
-from leaderboard.blocks.pictures import power_picture
+from leaderboard.blocks.pictures import power_picture, vote_picture
 from leaderboard.blocks.tables import Cell, Dot, Dots, Picture
 from leaderboard.model.index import make_index
 from leaderboard.model.missing import without_value
@@ -98,6 +99,15 @@ def test_dataset_page_draws_its_power_by_contexts(suite_run: SuiteRun) -> None:
 def test_power_is_drawn_even_if_there_are_too_few_contexts() -> None:
     row = Power("a", "q", "columns", "x", "y", 4, 2, 1.0, math.inf, 0.5, 0.0, 6)
     assert "none with the 2 contexts of the data, which are too few" in power_picture([row]).text
+
+
+def test_bounds_of_votes_fit_below_their_bars() -> None:
+    rows = [VoteCount("a", "q", "m", "c", fifth, -0.0302, -1.23e-05, rating, 3)
+            for fifth in (1, 2) for rating in (-1.0, 1.0)]
+    picture = vote_picture(rows, "m")
+    assert re.findall(">([^<]+)</text>", picture.svg) == ["−0.0302–", "−1.23e−05"] * 2
+    assert "−0.0302–−1.23e−05: mean 0.00" in picture.text
+    assert picture.caption.endswith(": −1, 1.")
 
 
 def test_picture_extends_to_a_band_below_its_usual_start() -> None:
