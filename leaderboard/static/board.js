@@ -102,7 +102,7 @@ document.addEventListener("DOMContentLoaded", () => {
 
   const BANDS = { length: "length of the reply", random: "random numbers", rater: "one rater against the others",
     limit: "limit from rater noise" };
-  const ROWS = 12;
+  const ROWS = 10;
 
   function svg(tag, attributes, ...children) {
     const element = document.createElementNS("http://www.w3.org/2000/svg", tag);

@@ -113,6 +113,14 @@ def test_theme_follows_the_system_until_changed(site: Site, visit: Open) -> None
     assert light(page)
 
 
+def test_keys_of_pictures_remain_in_forced_colours(site: Site, visit: Open) -> None:
+    path = next(path for path in site.pages if path.startswith("metric/") and b'class="key ' in site.files[path])
+    colours = [visit(site.at(path), forced_colors=forced).locator(".key").evaluate_all(
+        "keys => keys.map(key => getComputedStyle(key, '::before').backgroundColor)") for forced in ("none", "active")]
+    assert colours[0] == colours[1]
+    assert {*colours[0]} - {"rgba(0, 0, 0, 0)"}
+
+
 def test_without_scripts_tables_remain_and_controls_are_hidden(site: Site, visit: Open) -> None:
     with_scripts = visit(site.at("index.html"))
     without = visit(site.at("index.html"), java_script_enabled=False)

@@ -104,6 +104,7 @@ def test_links_have_targets_and_every_page_is_linked(site: dict[str, bytes], hos
         assert len({path.casefold() for path in drawn}) == len(drawn)
         pages, linked = parsed(drawn), {"index.html"}
         for path, page in pages.items():
+            assert set(page.attributes("aria-labelledby")) <= {*page.attributes("id")} - {"main"}
             assert POLICY in drawn[path].decode().replace("&#39;", "'")
             for link in page.attributes("href", "src", "action", "xlink:href"):
                 name, _, fragment = link.partition("#")
