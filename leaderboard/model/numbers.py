@@ -40,7 +40,7 @@ from leaderboard.model.sentences import describe_answer, evidence, is_control, r
 TURNS = 2
 """Context turns shown with a reply."""
 DECIMALS = 10
-"""Decimals: finer than the tolerance of ranking.js, so that equal means tie, and never rounded visibly twice."""
+"""Decimals: finer than the tolerance of ranking.js, so that equal means tie, and enough to print the page's digits."""
 ALPHA = 0.05
 NOT_TESTED, NO_DIFFERENCE, BETTER, WORSE = range(4)
 """Codes of a test of two columns, also in compare.js."""

@@ -137,6 +137,16 @@ def test_plot_extends_to_a_band_below_its_usual_start(front: sync_api.Page) -> N
         "−0.4", "−0.2", "0", "0.2", "0.4", "0.6", "0.8", "1"]
 
 
+def test_plot_prints_a_true_minus_but_none_before_zero(front: sync_api.Page) -> None:
+    front.evaluate("for (const { ranks } of Numbers.questions) ranks.forEach((rank, place) => "
+                   "{ if (rank) rank[3] = place % 2 ? -0.001 : -0.05; })")
+    ask(front, q="dev:overall", ratings="1")
+    assert {*front.locator(".dots .values li").all_inner_texts()} == {"0.00", "−0.05"}
+    label = str(front.locator("figure.dots svg").get_attribute("aria-label"))
+    assert " −0.05" in label
+    assert " -0" not in label
+
+
 def test_sizes_in_thousands_sort_below_sizes_in_millions(front: sync_api.Page) -> None:
     ask(front, q="dev:overall", ratings="1")
     heading = front.locator(".ranked thead th[data-key=size]")
@@ -185,6 +195,39 @@ def test_clicking_a_heading_sorts_and_reverses(front: sync_api.Page) -> None:
         numbers = [float(text.replace("−", "-")) for text in texts if text != "–"]
         assert numbers == sorted(numbers, reverse=direction == "descending")
         assert len(set(numbers)) > 1
+        assert front.url.endswith(f"#sort=dev%3Aunderstandability.{direction}")
+    front.locator(".ranked .more:visible").first.click()
+    assert heading.get_attribute("aria-sort") == "ascending"
+    for name, place in (("one", 1), ("other", 5)):
+        front.locator(f".panel select[name={name}]").select_option(index=place)
+    front.locator(".compared thead button").nth(5).click()
+    before = front.locator(".compared tbody tr").all_inner_texts()
+    front.locator(".ranked .more:visible").nth(1).click()
+    assert front.locator(".compared tbody tr").all_inner_texts() == before
+    assert front.locator(".compared [aria-sort=descending]").count() == 1
+
+
+def test_search_announces_its_rows_and_not_the_answer(front: sync_api.Page) -> None:
+    front.evaluate("""() => { window.changes = 0;
+        new MutationObserver(list => { changes += list.length; })
+          .observe(document.getElementById('sentence'), { subtree: true, childList: true, characterData: true }); }""")
+    front.locator(".panel input[type=search]").press_sequentially("len")
+    count = sum(not row["hidden"] for row in rows(front))
+    assert re.fullmatch(rf"{count} of \d+ rows", front.locator(".panel [role=status]").inner_text())
+    assert front.evaluate("changes") == 0
+    front.get_by_role("button", name="Reset").click()
+    assert front.locator(".panel [role=status]").inner_text() == ""
+
+
+def test_downloads_have_a_name_and_ascii_numbers(front: sync_api.Page) -> None:
+    for name, place in (("one", 1), ("other", 5)):
+        front.locator(f".panel select[name={name}]").select_option(index=place)
+    front.locator(".compared tbody td.number").nth(1).evaluate(
+        "cell => { cell.innerHTML = '−0.1 to −0.2<small>−0.3 to −0.4</small>'; }")
+    with front.expect_download() as download:
+        front.locator(".compared .csv").click()
+    assert download.value.suggested_filename == "table.csv"
+    assert ",-0.1 to -0.2,-0.3 to -0.4," in Path(download.value.path()).read_text()
 
 
 def test_fragment_restores_selection_and_scroll_position(site: Site, front: sync_api.Page) -> None:

@@ -19,6 +19,9 @@ OVER = """() => [...document.querySelectorAll('.ranked tr')].filter(row => row.o
     return cells.slice(1).filter(([box], at) => box.width && cells[at][0].right > box.left + 1 && at > 0)
       .map(([, cell]) => cell.innerText);
   }).slice(0, 5)"""
+COVERED = """one => { one.focus(); const box = one.getClientRects()[0];
+  const top = document.elementFromPoint(box.left + box.width / 2, box.top + box.height / 2);
+  return !one.contains(top) && top.outerHTML.slice(0, 100); }"""
 SHIFT = """() => new Promise(done => { let sum = 0;
   new PerformanceObserver(list => { for (const one of list.getEntries()) sum += one.value; })
     .observe({ type: 'layout-shift', buffered: true }); setTimeout(() => done(sum), 300); })"""
@@ -99,6 +102,17 @@ def test_tab_skips_to_the_content_and_soon_reaches_the_first_control(site: Site,
     assert page.evaluate(STOPS) <= 150
     page.locator(".skip").press("Enter")
     assert page.url.endswith("#main")
+
+
+@pytest.mark.parametrize("view", [DESK, PHONE, {"width": 320, "height": 640}], ids=["desk", "phone", "narrow"])
+def test_focus_is_not_hidden_in_a_scrolled_table(site: Site, visit: Open, view: sync_api.ViewportSize) -> None:
+    page = visit(site.at("index.html"), viewport=view)
+    for path in ("index.html", "methods.html", next(path for path in site.pages if path.startswith("dataset/"))):
+        page.goto(site.at(path))
+        for box in page.locator(".scroll:has(tbody a):visible").all():
+            for one in (*box.locator("tbody a:visible").all()[:3], *box.locator("thead button, .csv").all()[:5]):
+                box.evaluate("box => box.scrollTo(box.scrollWidth, box.scrollHeight)")
+                assert one.evaluate(COVERED) is False, (path, one)
 
 
 def test_no_cell_is_clipped_and_no_text_overlaps(site: Site, visit: Open) -> None:
