@@ -63,7 +63,7 @@ SENTENCES = {
 FAMILIES = (r"gpt-?(?:[345]|oss)|chatgpt|davinci|(?<![a-z0-9])o[1-9](?![0-9])", "claude|opus|sonnet|haiku",
             "gemini|gemma|lamda", "llama", "mistral|mixtral|ministral", "qwen|qwq", "deepseek")
 """Patterns of the names of one developer's models."""
-SIGNS = {"at least": "≥ {}", "at most": "≤ {}", "within": "± {}", "proved above": "> {}, proved"}
+SIGNS = {"at least": "≥ {}", "at most": "≤ {}", "within": "± {}", "proved above": "significantly > {}"}
 
 Conditions: TypeAlias = dict[str, tuple[Any, list[Item]]]
 """Judges and items of each condition."""
@@ -97,8 +97,8 @@ def study(request: StudyRequest) -> Findings:
                     failures=tuple(failures))
 
 
-LIMITS = ("A check says \"look at this\" if its interval lies wholly beyond the limit (for \"proved\", not wholly "
-          "above). docs/judges.md says how often a fair judge is flagged and a biased one caught.")
+LIMITS = ("A check says \"look at this\" if its interval lies wholly beyond the limit (for \"significantly\", not "
+          "wholly above). docs/judges.md says how often a fair judge is flagged and a biased one caught.")
 
 
 def _line(check: Check) -> tuple[str, ...]:

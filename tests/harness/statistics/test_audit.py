@@ -91,7 +91,7 @@ def test_preference_is_the_coefficient_at_true_quality() -> None:
     assert audit.preference(weights, scores, trait, *columns)[0] == pytest.approx(0.3 / scores.std(), abs=0.03)
 
 
-def test_a_constant_judge_is_not_proved_to_agree_with_people() -> None:
+def test_a_constant_judge_does_not_agree_significantly_with_people() -> None:
     same = np.full(CONTEXTS * SYSTEMS, 0.5)
     judge = dataclasses.replace(evidence(np.random.default_rng(5)), scores=same, retest=same, options=same,
                                 paraphrase=same, lengthened=same)
