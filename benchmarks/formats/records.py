@@ -71,7 +71,7 @@ def lines(file: str, content: bytes) -> Iterator[Any]:
 
 
 def load(where: str, content: bytes) -> Any:
-    """Parse JSON; raise Refused for NaN, Infinity and duplicate names."""
+    """Parse JSON; raise Refused for NaN, Infinity and duplicate keys."""
     def refuse(value: str) -> None:
         raise ValueError(f"{value} is not a number")
 
@@ -79,7 +79,7 @@ def load(where: str, content: bytes) -> Any:
         values = dict(pairs)
         if len(values) < len(pairs):
             names = [name for name, _ in pairs]
-            raise ValueError(f"an object has {max(names, key=names.count)!r:.60} twice")
+            raise ValueError(f"duplicate key {max(names, key=names.count)!r:.60} in an object")
         return values
 
     try:
@@ -89,7 +89,7 @@ def load(where: str, content: bytes) -> Any:
 
 
 def toml(where: str, content: bytes) -> dict[str, Any]:
-    """Parse TOML."""
+    """Parse TOML; raise Refused if it is invalid or larger than LARGEST."""
     if len(content) > LARGEST:
         raise Refused(f"{where}: is larger than {LARGEST} bytes")
     try:
@@ -99,7 +99,7 @@ def toml(where: str, content: bytes) -> dict[str, Any]:
 
 
 def text(where: str, content: bytes) -> str:
-    """Decode UTF-8."""
+    """Decode UTF-8; raise Refused for anything else."""
     try:
         return content.decode()
     except UnicodeDecodeError as error:

@@ -16,7 +16,7 @@ from typing import Any
 from benchmarks.errors import BadRecord
 
 LINE = 1 << 20
-"""Maximum characters of a line or field; this bounds the memory of a row."""
+"""Maximum characters of a line or field."""
 SURROGATE = re.compile("[\ud800-\udfff]")
 AS_TEXT = "save it as CSV in UTF-8 (in Excel: Save As, CSV UTF-8)"
 FORMATS = {b"PK\x03\x04": f"is an Excel workbook or an archive; {AS_TEXT}",

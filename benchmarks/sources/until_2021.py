@@ -65,7 +65,8 @@ def usr(path: Path, card: DatasetCard) -> Rows:
 def fed(path: Path, card: DatasetCard) -> Rows:
     """FED (Mehri and Eskenazi, SIGDIAL 2020): turns and whole dialogues, which have no `response`, in one list.
 
-    Every line of `context` starts with "User: " or "System: ". Answers in words are ignored.
+    Every line of `context` starts with "User: " or "System: ". Votes that are text, such as "N/A (...)", are
+    ignored.
     """
     def turn(line: str) -> Utterance:
         prefix, _, text = line.partition(":")

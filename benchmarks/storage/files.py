@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
 STALE = 3600.0
-"""Seconds after which a temporary file of another machine counts as abandoned."""
+"""Seconds after which a temporary file counts as abandoned even if its writer may be alive."""
 
 MACHINE = hashlib.sha256(platform.node().encode()).hexdigest()[:8]
 """Identifier of this machine in file names."""

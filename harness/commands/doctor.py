@@ -28,7 +28,7 @@ from metrics.models.service import Models
 
 
 def configure(_parser: argparse.ArgumentParser) -> None:
-    """Add nothing: the command has no flags."""
+    """Add no flags beyond the common ones."""
 
 
 def run(args: argparse.Namespace) -> int:

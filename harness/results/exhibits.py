@@ -122,7 +122,7 @@ def gathered(out: Path) -> tuple[tuple[Exhibit, ...], tuple[str, ...]]:
 
 
 def number(value: float, digits: int = 2) -> str:
-    """Format a number with a minus sign; a dash if missing."""
+    """Format a number, with U+2212 as its minus sign; return a dash if it is not finite."""
     return f"{round(value, digits) + 0:.{digits}f}".replace("-", "−") if math.isfinite(value) else "–"
 
 
@@ -136,7 +136,7 @@ def csv_of(rows: Iterable[Iterable[object]]) -> bytes:
 
 
 def markdown(exhibit: Exhibit) -> bytes:
-    """Return the tables as Markdown, with special characters escaped."""
+    """Return the exhibit as Markdown; the title and table cells are escaped, other text is not."""
     lines = [f"# {_plain(exhibit.title)}", "", exhibit.lead, ""]
     for grid in exhibit.grids:
         lines += [f"## {grid.caption}", "", _row(grid.head), "|" + " --- |" * len(grid.head), *map(_row, grid.rows), "",

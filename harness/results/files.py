@@ -13,10 +13,10 @@
 | `decisions.parquet` | one `Decision` per dataset, quality, metric and column |
 | `points/DATASET.parquet` | `ItemScores`: one row per item with ratings, scores, system and words |
 | `examples.json` | `Example`: items on which people and metrics disagree most, with their texts |
-| `timings.json` | `Timing`: seconds of scoring; the only file that differs between two runs of the same plan |
+| `timings.json` | `Timing`: seconds of scoring; alone differs between runs of the same plan, so has no SHA-256 |
 
-A missing number is NaN in Parquet and null in JSON. A file is read when its rows are first requested, and rejected if
-its SHA-256 differs from the one in `report.json`.
+A missing number is NaN in Parquet and null in JSON. A table outside `report.json` is read when its rows are first
+requested, and rejected if `report.json` has a different SHA-256 for it.
 """
 
 from __future__ import annotations
@@ -144,7 +144,7 @@ def json_of(value: object) -> bytes:
 
 
 def filled(value: Any) -> Any:
-    """Replace NaN at any depth by None."""
+    """Replace NaN and infinity by None, at any depth."""
     if isinstance(value, float) and not math.isfinite(value):
         return None
     if isinstance(value, Mapping):
@@ -175,7 +175,7 @@ def _digest(content: bytes) -> str:
 
 
 def _checked(path: Path, digest: str | None) -> bytes:
-    """Read a file that report.json names; ValueError if its digest differs."""
+    """Read a file; raise ValueError if its SHA-256 is not `digest`."""
     content = path.read_bytes()
     if digest and _digest(content) != digest:
         raise ValueError(f"the SHA-256 of {path.name} differs from the one in report.json")

@@ -59,13 +59,15 @@ def open_workspace(plan: Plan, home: Path, out: Path, *, log: bool = False) -> W
     store = ScoreStore(settings.store or out / "scores")
     earlier = costs.read(home, plan.chosen, models, shipped=not settings.dry_run)
     others = float(sum(earlier.get(costs.OTHERS, ()))) * len(plan.chosen) * plan.targets
-    progress = RunProgress(out / LOG if log else None, earlier=earlier, others=others)  # times the cluster's start
+    # created before the cluster, so that its start is timed too
+    progress = RunProgress(out / LOG if log else None, earlier=earlier, others=others)
     executor: Cluster | None = None
     if settings.executor != "local" and not settings.dry_run:
         if settings.store.startswith("memory://"):
             raise BadConfig(f"--store {settings.store}: other processes cannot see it; use --executor local")
         if machine.kind != "cpu" and not settings.gpus:
-            raise BadConfig("--executor ray needs the GPUs per worker, such as --gpus 1 or 0.25, or --device cpu")
+            raise BadConfig("--executor ray on a GPU machine needs --gpus (GPUs per worker, such as 1 or 0.25), "
+                            "or --device cpu")
         setup = Setup(functools.partial(load_named, home=home.absolute(), settings=settings), home.absolute(),
                       store.files.address, chosen, settings.seed, bytes_of(settings.memory))
         count = int(settings.executor.partition(":")[2] or 0)  # 0: as many as the cluster has room for

@@ -27,7 +27,7 @@ ENDINGS = ("", *(f":{way}" for way in AGGREGATIONS if way != "mean"))
 
 
 def key(metric: Metric, dataset: Dataset, models: Models) -> str:
-    """Return the store key of scores: the signature; for a composite, also the qualities and `same_dialogues`."""
+    """Return the store key: the signature and, for a composite, `same_dialogues` and the dimensions of the dataset."""
     signed = line(signature(score.about(metric, dataset), models))
     if not isinstance(metric, Composite):
         return signed

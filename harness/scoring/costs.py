@@ -61,7 +61,10 @@ def note(home: Path, chosen: Iterable[Chosen], models: Models, measured: Mapping
 
 
 def size(dataset: Dataset, seen: set[int]) -> Size:
-    """Return the mean size of an item, a whole dialogue being one response; discount texts in `seen`, add new ones."""
+    """Return the mean size of an item, counting a whole dialogue as a response.
+
+    Texts in `seen` are discounted; new texts are added to it.
+    """
     whole, total = dataset.card.level == "dialogue", np.zeros(3)
     items = dataset.items[:SAMPLED]
     for item in items:

@@ -76,7 +76,7 @@ class ScoreStore:
 
     def joined(self, fingerprint: str, signature: str, items: Sequence[str],
                refused: Collection[Span] = ()) -> Scores | None:
-        """Join all parts, with NaN for the `refused` ones; return None if a part is missing or damaged."""
+        """Join all parts, with NaN for the `refused` ones; None if a part is missing, damaged or of other items."""
         names = self.parts(fingerprint, signature)
         spans = sorted({*names, *refused})
         if not names or sum(stop - start for start, stop in spans) != len(items):

@@ -8,10 +8,11 @@ is known:
     Pearson    1 / (n - 3)                    Fisher (1921); assumes that both are normal
     Spearman   (1 + rho^2 / 2) / (n - 3)      Bonett & Wright (2000); holds up to |rho| = 0.95
     Kendall    0.437 / (n - 4)                Fieller, Hartley & Pearson (1957), Bonett & Wright (2000); |tau| < 0.8
-    partial    the same with n - 1 for n, one control costing one row (Fisher 1924)
+    partial    as Spearman, with n - 1 for n, since one control costs one row (Fisher 1924)
 
-All assume independent rows. Means within groups and pairwise accuracies have neither p nor interval. The bootstrap
-(bootstrap.py) gives all an interval, and is safer where rows share contexts or ratings have few values.
+All assume independent rows. Means within groups, pairwise accuracies and pairwise differences have neither p nor
+interval. The bootstrap (bootstrap.py) gives an interval for every statistic, and is safer where rows share contexts or
+ratings have few values.
 """
 
 from __future__ import annotations
@@ -101,7 +102,7 @@ def full_name(statistic: str, level: str) -> str:
 
 
 def at_level(statistic: str, level: str) -> Statistic:
-    """Return the statistic as the mean over the parts of the panel in which it exists."""
+    """Return a function that averages the statistic over the parts of a panel in which it is defined."""
     return lambda panel: _value(STATISTICS[statistic], LEVELS[level](panel))[0]
 
 

@@ -13,13 +13,13 @@ The slope b is estimated within systems and shared by them, so it takes few rati
 need not be on the rating scale. The quantile t has n² / Σ n_context² - 1 degrees of freedom, fewer if contexts differ
 in size; the slope costs s of them where w is not 0, unless less than 1 would be left. For one system whose items share
 no contexts, mean, weight and Σ u² with the w of all are those of `ppi-python`, except that the weight is not limited to
-0 to 1. If scores would increase t times the error, w is 0: they follow the ratings of items but not those of whole
-contexts, or there are so few contexts that the slope costs more than it gains.
+0 to 1. w is 0 if scores would increase t times the error. This happens if scores correlate with ratings within contexts
+but not between them, or if contexts are so few that estimating the slope costs more than it gains.
 
 The ends are those of Wilson (1927) for ratings of two values, and extend his variance to other bounded scales: means
 near an end of the scale have a skewed distribution, for which the coverage of a symmetric interval is too low. With
 fewer than FEW ratings, the interval is symmetric, as is that of a mean at an end of the scale, where it is cut. Items
-are a sample: the mean is that of further items like these.
+are treated as a sample; the estimate is the mean of the population they were drawn from.
 """
 
 from __future__ import annotations

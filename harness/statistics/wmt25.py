@@ -7,12 +7,12 @@
 
 Metrics form clusters by one-sided p below 5 %, unadjusted (significance.py, `wmt`). In a draw each context swaps the
 two standardised metrics with probability 1/2, in all tasks of its dataset, and the differences of the tasks add up.
-Tie thresholds are not recalibrated, and p(i, j) is approximated by Phi(-z), z the sum over strata in pairwise.py over
-its standard deviation in all permutations. With one response to each context, this is z = sum d / sqrt(sum d^2) over
-the differences d of two systems.
+Tie thresholds are not recalibrated, and p(i, j) is approximated by Phi(-z), where z is the sum over the strata of
+pairwise.py, divided by its standard deviation over all permutations. With one response to each context, this is
+z = sum d / sqrt(sum d^2) over the differences d of two systems.
 
 Departures from mt-metrics-eval, which the task uses: it swaps single responses, or pairs of them; it tries a sample of
-thresholds; it stops its draws early; its p(i, j) in a draw has no approximation.
+thresholds; it stops its draws early; it computes p(i, j) in a draw without approximation.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ def clusters(all_tasks: Sequence[Task], metrics: Sequence[int]) -> list[int]:
 
 
 def _with_ties(panel: Panel, scores: Array, unit: Codes, units: int) -> tuple[Vector, Array]:
-    """Return accuracies with calibrated ties, and the part of each unit in them (metrics, units)."""
+    """Return accuracies with calibrated ties, and each unit's contribution to them (metrics, units)."""
     first, second = np.triu_indices(panel.n, 1)
     same = panel.context[first] == panel.context[second]
     first, second = first[same], second[same]

@@ -48,7 +48,7 @@ class Regression(Composite):
 
 
 def ridge_weights(evidence: Evidence, dimension: str, ridge: float, strength: float = 1.0) -> Vector:
-    """Return the weights for a quality."""
+    """Solve (A + λ I) w = r for a quality, with A and r shrunk by `strength`."""
     def mean(dimensions: Collection[str]) -> tuple[Vector, int]:
         tables = []  # (inputs, inputs + 1): A with r as its last column
         for part in evidence.parts:

@@ -1,8 +1,8 @@
 """Vector Extrema (Forgues et al., 2014), as used on responses by Liu et al. (2016).
 
 Each dimension takes the value of largest magnitude over the words, sign included, as in the metric's scripts; some
-papers define it as the maximum instead. If two values have equal magnitude, the positive one counts. Words and unknown
-words are treated as in Embedding Average; `standard` means `max`.
+papers define it as the maximum instead. If two values have equal magnitude, the positive one counts. Tokenisation
+and unknown words are as in Embedding Average; `standard` means `max`.
 """
 
 from __future__ import annotations

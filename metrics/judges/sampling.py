@@ -44,7 +44,7 @@ CONTINUE = "answers so far are stored; run the same command to continue"
 
 @dataclass(frozen=True, slots=True)
 class SamplingOptions:
-    """Request fields and retry limits; messages name the judge."""
+    """Request fields and retry limits; `judge` is its name in messages."""
 
     judge: str
     body: Mapping[str, Any]
@@ -77,7 +77,7 @@ class Sampler:
         self._jitter = random.Random(options.seed)  # noqa: S311  (not a secret)
         self._cause: MetricError | None = None
         self._failed_in_a_row = 0
-        self._unreadable_before = 0  # the last readable answer
+        self._unreadable_before = 0  # counted before the last readable answer
         self._unanswered: list[str] = []
         self._unusable: dict[str, MetricError] = {}
 
@@ -140,7 +140,8 @@ class Sampler:
             try:
                 answer = self._answer(question, sample, attempt)
             except Refused as error:
-                self._count_unusable("refused", NoAnswer(f"every request was refused ({error})"))
+                self._count_unusable("refused", NoAnswer(
+                    f"requests were refused, and no answer was readable ({error})"))
                 return reading
             except RetryableError as error:
                 with self._lock:

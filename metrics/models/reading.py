@@ -1,4 +1,4 @@
-"""Counters of the work of networks in this process, for progress and costs; scores do not depend on them.
+"""Count the tokens that networks process and the time they take, for progress and costs; scores do not depend on it.
 
 The first metric of a run loads models and encodes texts that later metrics find in memory. To make the cost of a metric
 independent of the order, `loading` is subtracted from it, and `saved`, the time that cached texts took, is added.

@@ -82,9 +82,9 @@ class Graph:
         return bytes(self._texts[int(self._ends[node]):int(self._ends[node + 1])]).decode()
 
     def hops(self, left: Nodes, right: Nodes) -> Hops:
-        """Return the length of the shortest path of each pair, 0 to FARTHEST; -1 for longer ones.
+        """Return the length of the shortest path of each pair, 0 to FARTHEST; -1 if it is longer or a term is unknown.
 
-        The breadth-first search starts from 64 nodes at a time; each has a bit in every node's word.
+        The breadth-first search runs from 64 start nodes at once: each node has a mask with one bit per start node.
         """
         hops = np.where((left == right) & (left >= 0), 0, -1).astype(np.int8)
         open_ = np.flatnonzero((left != right) & (left >= 0) & (right >= 0))

@@ -1,6 +1,6 @@
 """ADEM (Lowe et al. 2017): (cᵀMr + gᵀNr − α) / β, where c, g and r are vectors of context, reference and response.
 
-Vectors are reduced to principal components, M and N are initialised as the identity, and α and β so that scores start
+Vectors are reduced to principal components. M and N are initialised to the identity, α and β such that scores start
 between 1 and 5. The score is rescaled by (s − 1) / 4, without clipping. As in the DailyDialog++ paper, the target is 5
 for a relevant response and 1 for a response to another context, and the reference is another relevant response to the
 same context; if a corpus has ratings (`rated_responses`), they are the targets. In `small`, a context is the weighted
@@ -55,7 +55,7 @@ class AdemMetric(Trainable):
 
 
 def rated_replies(dialogues: Dialogues, rng: np.random.Generator) -> list[tuple[Pair, float]]:
-    """Pair responses with a good one as the reference and a target: the rating, else 5 if good, 1 if random."""
+    """Return pairs with targets: the rating if there is one, else 5 for a relevant response and 1 for a random one."""
     rows = [row for row in labelled_contexts(dialogues) if row.rated or len(row.good) > 1]
     if len(rows) < 2 and not all(row.rated for row in rows):
         raise MetricError("the training or held-out dialogues of the corpora have only one context with several good "

@@ -18,7 +18,7 @@ LONGEST = 80
 class Problem:
     """A problem of a score file: its line (0 for the file), the printable id, and the reason.
 
-    A fatal problem makes the file invalid; with any other, the score counts as missing. `count` is the number of
+    A fatal problem makes the file invalid; any other is a warning. `count` is the number of
     affected scores if a whole dataset or quality has none.
     """
 

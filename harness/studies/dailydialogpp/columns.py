@@ -1,8 +1,9 @@
 """Columns of metrics on DailyDialog++, scored with each use of references, with their thresholds and accuracies.
 
-A metric without references is scored once. A metric with references is scored with a single one, and with several by
-the maximum, the mean, and the standard way of its paper; the latter is not repeated if it equals another way. A column
-that ignores references is listed once. If a metric raises an exception, only that metric fails.
+A metric without references is scored once. A metric with references is scored with a single one, and with several,
+combined by their maximum, their mean and the method of its paper; the paper's method is omitted if it gives the same
+scores as another. A column that ignores references is listed once. If a metric raises an exception, only that metric
+fails.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ BLENDS = {"ruber", "bert-ruber"}
 
 
 class ReferenceUse(NamedTuple):
-    """A metric with its use of references."""
+    """A metric, how it combines references, and which references it gets."""
 
     metric: Metric
     way: Way
@@ -148,7 +149,7 @@ def uses(chosen: Chosen) -> Iterator[ReferenceUse]:
 def _scored(use: ReferenceUse, chosen: Chosen, scores: ReplyScores) -> list[ScoredColumn]:
     """Score both parts, set thresholds on the development part, and classify the test part."""
     card = use.metric.card
-    whole_dataset = card.scope == "dataset"  # scores depend on all replies, which should be as in the test part
+    whole_dataset = card.scope == "dataset"  # scores depend on all replies, so both parts need the same kinds
     tuning = scores.replies("dev", use.references, KINDS if whole_dataset else ("positive", "random"))
     test = scores.replies("test", use.references)
     before, after = (scores.scores(chosen.label, use.metric, replies) for replies in (tuning, test))

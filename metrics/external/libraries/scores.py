@@ -28,7 +28,7 @@ from metrics.models.service import Models
 from metrics.paths import label
 
 ROWS = 2_000_000
-"""Maximum rows of a file; all qualities of all items make 250,000."""
+"""Maximum rows of a file; scores for every quality of every item of all registered datasets take 250,000."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class ScoresOfFile:
     qualities: ClassVar[Sequence[Quality]] = ()
 
     def about(self, qualities: Sequence[Quality]) -> Metric:
-        """Return the metric with the scores for these qualities, those in the file."""
+        """Return a variant of the metric for those of `qualities` for which the file has scores."""
         scored = {name.rpartition(scorefile.SEPARATOR)[2] for name in self.scores if scorefile.SEPARATOR in name}
         chosen = tuple(quality for quality in qualities if quality.name in scored)
         return variant(self.__class__, qualities=chosen)() if scored else self
@@ -54,7 +54,7 @@ class ScoresOfFile:
             own = [self.scores.get(f"{item}{scorefile.SEPARATOR}{quality.name}", math.nan) for item in ids]
             columns[of_quality(name, quality.dimension)] = np.where(np.isnan(own), columns[name], own)
         if not any(np.isfinite(column).any() for column in columns.values()):
-            raise CannotScore("the file has no scores for its items")
+            raise CannotScore("the file has no scores for the items of this dataset")
         return columns
 
     def depends(self, models: Models) -> Mapping[str, str]:

@@ -84,7 +84,7 @@ def test_an_item_without_an_answer_is_missing(tmp_path: Path, capsys: pytest.Cap
 
 def test_no_scores_if_every_request_is_refused_or_unreadable(home: Path) -> None:
     for how, error, message, counts in (
-            ("status 400", MissingResource, r"every request was refused .HTTP 400", (3, 200)),
+            ("status 400", MissingResource, r"requests were refused, and no answer was readable .HTTP 400", (3, 200)),
             ("prose", Unreadable, r"cannot be read; the last was .As a language.*truncated at max_tokens", (3, 100))):
         with serving(lambda times, how=how: how) as server:  # type: ignore[misc]
             for count in counts:
