@@ -84,10 +84,10 @@ def raise_if_any(problems: Sequence[BadRecord]) -> None:
 def nearest(name: str, known: Iterable[str]) -> str:
     """List the known names, and suggest the most similar one."""
     names = list(known)
-    return f"{meant(name, names)} known: {', '.join(names)}".lstrip()
+    return f"{did_you_mean(name, names)} known: {', '.join(names)}".lstrip()
 
 
-def meant(name: str, known: Iterable[str], cutoff: float = 0.5) -> str:
+def did_you_mean(name: str, known: Iterable[str], cutoff: float = 0.5) -> str:
     """Suggest the only name that starts with the text, else the only one that contains it, else the most similar."""
     text, names = name.casefold(), {candidate.casefold(): candidate for candidate in known}
     starting = [other for other in names if other.startswith(text)]

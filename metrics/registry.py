@@ -23,7 +23,7 @@ from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
 
-from benchmarks.errors import meant, nearest
+from benchmarks.errors import did_you_mean, nearest
 from metrics import paths
 from metrics.errors import BadOption, BrokenPlugin, MetricError, UnknownMetric
 from metrics.metric import GROUP, Adaptive, Metric, MetricCard, Trained, as_metric, class_in
@@ -196,7 +196,7 @@ def _value(hint: Any, text: str) -> Any:
     if hint is bool or get_origin(hint) is Literal:
         choices = {str(choice).casefold(): choice for choice in get_args(hint) or (True, False)}
         if text.casefold() not in choices:
-            suggestion = f"; {meant(text, choices)}".removesuffix("; ")
+            suggestion = f"; {did_you_mean(text, choices)}".removesuffix("; ")
             raise ValueError(f"one of {', '.join(choices)}, not {text!r}{suggestion}")
         return choices[text.casefold()]
     try:

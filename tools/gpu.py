@@ -30,7 +30,7 @@ from harness.learning import train
 from metrics import registry
 from metrics.errors import MetricError
 from metrics.models import weights
-from metrics.models.reading import READING
+from metrics.models.counters import COUNTERS
 from metrics.models.service import Choice, Models
 from metrics.training import trainables
 from tools import DATA
@@ -178,9 +178,9 @@ def training(work: Work, metric: str, recipe: str) -> dict[str, Any]:
     request = train.Request(encoder=model, settings=("rank=16", f"every={EVERY}"))
     plan = train.plan(trainables.by_recipe(metric, recipe, model), request, home, partial(corpora.load, home=home),
                       work.options.out / "weights" / metric.partition("[")[0])
-    before = READING.trained
+    before = COUNTERS.training_tokens
     saved = train.train(plan, say, fresh=True, minutes=work.options.train_seconds / 60)
-    tokens, seconds = READING.trained - before, saved.card["seconds"]
+    tokens, seconds = COUNTERS.training_tokens - before, saved.card["seconds"]
     return speed(work, model, 2 * tokens, seconds) | {
         "tokens": tokens, "tokens a second": tokens / seconds, "steps": saved.card["steps"],
         "held out": saved.card["held_out"], "bytes": saved.size}

@@ -16,11 +16,11 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple, TypeVar
 
-from benchmarks.errors import meant, nearest
+from benchmarks.errors import did_you_mean, nearest
 
-Read = TypeVar("Read")
+Record = TypeVar("Record")
 SURROGATE = re.compile("[\ud800-\udfff]")
-LARGEST = 1 << 18
+MAX_TOML_BYTES = 1 << 18
 """Maximum bytes of a TOML file."""
 
 
@@ -30,9 +30,9 @@ class Rule(NamedTuple):
     A field Annotated[float, RULE] converts integers to float; plain float fields keep them.
     """
 
-    words: str
-    holds: Callable[[Any], bool]
-    names: tuple[str, ...] = ()
+    description: str
+    is_valid: Callable[[Any], bool]
+    valid_values: tuple[str, ...] = ()
 
 
 PLAIN: dict[Any, Rule] = {
@@ -89,9 +89,9 @@ def load(where: str, content: bytes) -> Any:
 
 
 def toml(where: str, content: bytes) -> dict[str, Any]:
-    """Parse TOML; raise Refused if it is invalid or larger than LARGEST."""
-    if len(content) > LARGEST:
-        raise Refused(f"{where}: is larger than {LARGEST} bytes")
+    """Parse TOML; raise Refused if it is invalid or larger than MAX_TOML_BYTES."""
+    if len(content) > MAX_TOML_BYTES:
+        raise Refused(f"{where}: is larger than {MAX_TOML_BYTES} bytes")
     try:
         return tomllib.loads(text(where, content).removeprefix("\ufeff"))
     except (ValueError, RecursionError) as error:
@@ -106,7 +106,7 @@ def text(where: str, content: bytes) -> str:
         raise Refused(f"{where}: is not UTF-8 text") from error
 
 
-def records(file: str, value: Any, kind: type[Read]) -> tuple[Read, ...]:
+def records(file: str, value: Any, kind: type[Record]) -> tuple[Record, ...]:
     """Convert a JSON list to records."""
     return tuple(value_of(kind, entry, f"{file}, record {number}")
                  for number, entry in enumerate(_checked(LIST, value, file)))
@@ -152,9 +152,9 @@ def _plain(hint: Any, value: Any, where: str) -> Any:
 
 
 def _checked(rule: Rule, value: Any, where: str) -> Any:
-    if not rule.holds(value):
-        suggestion = f"; {meant(str(value), rule.names)}".removesuffix("; ") if rule.names else ""
-        raise Refused(f"{where}: should be {rule.words}, not {shown(value)}{suggestion}")
+    if not rule.is_valid(value):
+        suggestion = f"; {did_you_mean(str(value), rule.valid_values)}".removesuffix("; ") if rule.valid_values else ""
+        raise Refused(f"{where}: should be {rule.description}, not {shown(value)}{suggestion}")
     return value
 
 
@@ -165,7 +165,7 @@ def _day(value: Any, where: str) -> datetime.date:
             return (value.astimezone(datetime.UTC) if value.tzinfo else value).date()
         return datetime.date.fromisoformat(value) if isinstance(value, str) else value
     except (ValueError, OverflowError) as error:  # not a date, or out of range when converted to UTC
-        raise Refused(f"{where}: should be {PLAIN[datetime.date].words}, not {shown(value)}") from error
+        raise Refused(f"{where}: should be {PLAIN[datetime.date].description}, not {shown(value)}") from error
 
 
 def shown(value: Any) -> str:

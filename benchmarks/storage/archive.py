@@ -66,7 +66,7 @@ def unpack(archive: Path, folder: Path, *, limit: int = LIMIT) -> None:
         with _refused_as_bad(archive):
             folder.mkdir()
             members = _zip_members if zipfile.is_zipfile(archive) else _tar_members
-            _fill(folder, members(archive, min(limit, max(FLOOR, GROWTH * archive.stat().st_size))))
+            _write_members(folder, members(archive, min(limit, max(FLOOR, GROWTH * archive.stat().st_size))))
     except OSError as error:
         raise BadArchive(f"{archive}: cannot be unpacked into {folder}: {error.strerror or error}") from error
 
@@ -128,7 +128,7 @@ def _tar_members(archive: Path, limit: int) -> Iterator[Member]:
                 pass
 
 
-def _fill(folder: Path, members: Iterator[Member]) -> None:
+def _write_members(folder: Path, members: Iterator[Member]) -> None:
     """Write the members into a folder; refuse unsafe and repeated names."""
     count = 0
     for count, (name, content) in enumerate(members, 1):

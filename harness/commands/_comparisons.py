@@ -15,7 +15,7 @@ from harness.commands._output import DATA, table
 from harness.results.decision_rows import Decision
 from harness.results.entries import BoardId, DatasetEntry
 from harness.results.entries import fitted as fitted_on
-from harness.results.files import filled
+from harness.results.files import without_nan
 from harness.results.item_scores import labels
 from harness.results.pooled import STATISTIC, Lead, Pool
 from harness.results.rows import ColumnKey, Comparisons, Correlation, Results
@@ -124,7 +124,7 @@ def lead_sentences(chosen: Selection) -> Iterator[tuple[str, str]]:
                           f"{better} is not shown to agree with people, but {ahead}" if leader_agrees else
                           f"no column agrees with people; {better} {ahead}")
                 yield (f"{split}, {origin}, {dimension or 'all'} ({on}): {result}",
-                       json.dumps(filled({
+                       json.dumps(without_nan({
                            "split": split, "origin": origin, "dimension": dimension or "all", "targets": targets,
                            "statistic": STATISTIC, "test": "perm-both", "better": better, "worse": worse,
                            "delta": difference.value, "low": difference.low, "high": difference.high,

@@ -47,7 +47,7 @@ def with_exhibits(report: Results, out: Path) -> Results:
     """Add the published numbers of the challenge and the studies in the folder; warn about damaged ones."""
     from harness.published import exhibit
 
-    studies, warnings = exhibits.gathered(out)
+    studies, warnings = exhibits.read_all(out)
     for line in warnings:
         print(f"left out: {line}", file=sys.stderr)
     return dataclasses.replace(report, exhibits=(*studies, exhibit.challenge(report)))

@@ -27,7 +27,7 @@ MAX_BYTES = 16_000_000
 """Maximum bytes of an exhibit; the largest studies write a hundredth of it."""
 MAX_ROWS = 100
 """Maximum rows of a heat map, so that a page stays under 2 MB."""
-MARKDOWN = re.compile(r"[\\`*\[\]|~$#<>&]|(?<![^\W_])_|_(?![^\W_])")
+MARKDOWN_SPECIAL = re.compile(r"[\\`*\[\]|~$#<>&]|(?<![^\W_])_|_(?![^\W_])")
 """Characters with a special meaning in Markdown, even within a line."""
 
 
@@ -109,7 +109,7 @@ def _read(path: Path, name: str) -> Exhibit:
     return exhibit
 
 
-def gathered(out: Path) -> tuple[tuple[Exhibit, ...], tuple[str, ...]]:
+def read_all(out: Path) -> tuple[tuple[Exhibit, ...], tuple[str, ...]]:
     """Read every exhibit under a run's folder; return a warning for each invalid one."""
     exhibits: list[Exhibit] = []
     warnings: list[str] = []
@@ -149,4 +149,4 @@ def _row(texts: Iterable[str]) -> str:
 
 
 def _plain(text: str) -> str:
-    return MARKDOWN.sub(r"\\\g<0>", " ".join(text.split()))
+    return MARKDOWN_SPECIAL.sub(r"\\\g<0>", " ".join(text.split()))

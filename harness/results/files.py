@@ -35,8 +35,7 @@ from typing import Any, ClassVar, Protocol
 from benchmarks.formats.records import load, mapping, records, value_of
 from benchmarks.storage.files import write_atomically
 from harness.errors import BadReport
-from harness.results import item_scores as packing
-from harness.results import tables
+from harness.results import item_scores, tables
 from harness.results.rows import TABLES, ItemScores, Results, Run
 
 SCHEMA = 2
@@ -100,7 +99,7 @@ def _rows(folder: Path, head: Mapping[str, Any], name: str) -> Iterator[Any]:
             yield from tables.unpacked(_checked(folder / f"{name}.parquet", head["tables"][name]), TABLES[name])
     elif name == "points":
         for dataset, digest in head["points"].items():
-            yield packing.unpacked(_checked(_points_path(folder / "points", dataset), digest))
+            yield item_scores.from_parquet(_checked(_points_path(folder / "points", dataset), digest))
     else:
         content = _checked(folder / f"{name}.json", head.get(name))
         yield from records(f"{name}.json", load(f"{name}.json", content), TABLES[name])
@@ -135,21 +134,21 @@ def json_line(row: Row, **more: object) -> str:
 
 def json_object(values: Mapping[str, object]) -> str:
     """Return a JSON object on one line, with null for missing numbers."""
-    return json.dumps(filled(values), ensure_ascii=False, allow_nan=False) + "\n"
+    return json.dumps(without_nan(values), ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def json_of(value: object) -> bytes:
     """Return indented JSON, with null for missing numbers."""
-    return (json.dumps(filled(value), indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode()
+    return (json.dumps(without_nan(value), indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode()
 
 
-def filled(value: Any) -> Any:
+def without_nan(value: Any) -> Any:
     """Replace NaN and infinity by None, at any depth."""
     if isinstance(value, float) and not math.isfinite(value):
         return None
     if isinstance(value, Mapping):
-        return {key: filled(entry) for key, entry in value.items()}
-    return [filled(entry) for entry in value] if isinstance(value, list | tuple) else value
+        return {key: without_nan(entry) for key, entry in value.items()}
+    return [without_nan(entry) for entry in value] if isinstance(value, list | tuple) else value
 
 
 def _write_points(datasets: Iterable[ItemScores], folder: Path) -> dict[str, str]:
@@ -157,7 +156,7 @@ def _write_points(datasets: Iterable[ItemScores], folder: Path) -> dict[str, str
     digests, written = {}, set()
     for points in datasets:
         folder.mkdir(exist_ok=True)
-        content, path = packing.packed(points), _points_path(folder, points.dataset)
+        content, path = item_scores.to_parquet(points), _points_path(folder, points.dataset)
         write_atomically(path, content)
         digests[points.dataset] = _digest(content)
         written.add(path)
@@ -167,7 +166,7 @@ def _write_points(datasets: Iterable[ItemScores], folder: Path) -> dict[str, str
 
 
 def _points_path(folder: Path, dataset: str) -> Path:
-    return folder / f"{packing.slug(dataset)}.parquet"
+    return folder / f"{item_scores.slug(dataset)}.parquet"
 
 
 def _digest(content: bytes) -> str:

@@ -50,11 +50,11 @@ def slug(name: str) -> str:
     """Return a file name valid on every file system, with a digest if it differs from the name."""
     if SAFE.fullmatch(name):
         return name
-    plain = re.sub(r"[^a-z0-9_-]+", "-", name.casefold()).strip("-")[:40] or "dataset"
-    return f"{plain}.{hashlib.sha256(name.encode(errors='surrogatepass')).hexdigest()[:8]}"
+    readable = re.sub(r"[^a-z0-9_-]+", "-", name.casefold()).strip("-")[:40] or "dataset"
+    return f"{readable}.{hashlib.sha256(name.encode(errors='surrogatepass')).hexdigest()[:8]}"
 
 
-def packed(points: ItemScores) -> bytes:
+def to_parquet(points: ItemScores) -> bytes:
     """Write item scores as Parquet; equal scores give equal bytes."""
     columns: dict[str, pa.Array] = {
         "item": pa.array(points.items, pa.string()), "system": pa.array(points.systems, pa.string()),
@@ -63,7 +63,7 @@ def packed(points: ItemScores) -> bytes:
     for kind, names, vectors in (("human", list(points.human), points.human.values()),
                                  ("score", labels(list(points.scores)), points.scores.values())):
         for name, values in zip(names, vectors, strict=True):
-            split.append(_readable(f"{kind}:{name}", columns))
+            split.append(_column_name(f"{kind}:{name}", columns))
             columns[split[-1]] = pa.array(values)
     if points.conversations is not None:
         columns["conversation"] = pa.array(points.conversations)
@@ -73,7 +73,7 @@ def packed(points: ItemScores) -> bytes:
                    use_byte_stream_split=split, store_schema=True)
 
 
-def unpacked(content: bytes) -> ItemScores:
+def from_parquet(content: bytes) -> ItemScores:
     table = table_of(content)
     notes = json.loads(table.schema.metadata[b"points"])
     columns = iter(table.columns[4:])
@@ -86,7 +86,7 @@ def unpacked(content: bytes) -> ItemScores:
         conversations=table.column("conversation").to_numpy() if "conversation" in table.column_names else None)
 
 
-def _readable(name: str, others: Container[str]) -> str:
+def _column_name(name: str, others: Container[str]) -> str:
     """Turn any name into a column name: printable, short and unique."""
     shown = "".join(char if char.isprintable() else ascii(char)[1:-1] for char in name)[:100]
     names = itertools.chain([shown], (f"{shown} {number}" for number in itertools.count(2)))

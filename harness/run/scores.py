@@ -107,7 +107,7 @@ class Scoring:
             progress.lacking += isinstance(scores, MissingResource) and unchanged.is_signed(chosen, self.work)
             tables["skips"].append(Skip(name, chosen.label, self._reason(scores)))
             return None
-        alone = round(scores.alone, 6) if math.isfinite(scores.alone) else None
+        alone = round(scores.standalone_seconds, 6) if math.isfinite(scores.standalone_seconds) else None
         tables["timings"].append(
             Timing(name, chosen.label, len(scores.items), round(scores.seconds, 6), alone, scores.day))
         return scores

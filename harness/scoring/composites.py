@@ -37,14 +37,14 @@ def key(metric: Metric, dataset: Dataset, models: Models) -> str:
 def compose_scores(metric: Composite, dataset: Dataset, models: Models, scores: Callable[[Metric], Scores]) -> Scores:
     """Compute the scores of a composite from those of its inputs; raise CannotScore if an input has none."""
     evidence, dimensions = weights_evidence(metric, dataset, models), _dimensions(dataset.card)
-    inputs, alones = list[tuple[Input, Columns]](), dict[str, float]()
+    inputs, input_seconds = list[tuple[Input, Columns]](), dict[str, float]()
     for part in metric.made_of():
         try:
             scored = scores(part.chosen.metric)
         except CannotScore as error:
             raise CannotScore(f"its input {part.name}: {error}") from error
         inputs.append((part, scored.columns))
-        alones[part.chosen.label] = scored.alone
+        input_seconds[part.chosen.label] = scored.standalone_seconds
     start = time.perf_counter()
     columns: dict[str, Column] = {}
     for ending in ENDINGS:
@@ -55,8 +55,8 @@ def compose_scores(metric: Composite, dataset: Dataset, models: Models, scores: 
                 column, quality = split_quality(name, metric.card.columns)
                 columns[of_quality(f"{column}{ending}", quality)] = values
     seconds = time.perf_counter() - start
-    alone = seconds + sum(alones.values())
-    return Scores(tuple(item.id for item in dataset.items), columns, seconds, alone, score.today())
+    standalone_seconds = seconds + sum(input_seconds.values())
+    return Scores(tuple(item.id for item in dataset.items), columns, seconds, standalone_seconds, score.today())
 
 
 def weights_evidence(metric: Composite, dataset: Dataset, models: Models) -> Evidence:

@@ -21,7 +21,7 @@ from harness.errors import HarnessError, ScoringFailed, StoreError
 from harness.scoring.pairs import Pair
 from harness.scoring.progress import RunProgress
 from harness.scoring.score import score_part
-from harness.scoring.store import ScoreStore, Span, cut
+from harness.scoring.store import ScoreStore, Span, split_span
 from metrics.errors import BadScores, CannotScore, MetricError, MissingResource, line_of
 from metrics.metric import Metric
 from metrics.models.service import Models
@@ -110,7 +110,7 @@ def cut_pairs(pairs: Iterable[Pair], store: ScoreStore, workers: int = 1,
                 size *= 2
         of_group = [Part(pair, span) for pair in members
                     for gap in store.gaps(*pair.key, len(pair.items), (failed or {}).get(pair.key, ()))
-                    for span in ([gap] if pair.signature in unsplit else cut(gap, size))]
+                    for span in ([gap] if pair.signature in unsplit else split_span(gap, size))]
         parts += sorted(of_group, key=lambda part: part.span) if workers > 1 else of_group
     return parts
 
@@ -156,7 +156,7 @@ def _joined(pair: Pair, failed: dict[Span, Exception], store: ScoreStore, errors
     if crashed or sum(stop - start for start, stop in failed) == len(pair.items):
         errors[pair.key] = crashed[0] if crashed else failed[min(failed)]
         return True
-    scores = store.joined(*pair.key, pair.items, failed)
+    scores = store.join_parts(*pair.key, pair.items, failed)
     if scores is not None:
         store.put(*pair.key, scores)
     return scores is not None

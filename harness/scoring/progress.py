@@ -30,7 +30,7 @@ from benchmarks.redaction import redacted
 from harness.scoring import costs
 from harness.scoring.costs import Cost, Size
 from harness.scoring.store import Span
-from metrics.models.reading import READING
+from metrics.models.counters import COUNTERS
 
 LOG = "log.jsonl"
 SCORING = "scoring"
@@ -104,7 +104,7 @@ class RunProgress:
     others: float = 0.0
     running: tuple[Part, float] | None = None
     _stage: tuple[str, str, float] = ("", "", 0.0)
-    _tokens: int = field(default_factory=lambda: READING.tokens)
+    _tokens: int = field(default_factory=lambda: COUNTERS.tokens)
 
     def began(self, command: str) -> None:
         """Log the start of a run; raise OSError if the log cannot be written."""
@@ -118,7 +118,7 @@ class RunProgress:
         self.waiting[part] = seconds
 
     def part_began(self, part: Part) -> None:
-        READING.restart()
+        COUNTERS.restart()
         self.running = part, time.monotonic()
 
     def part_ended(self, part: Part, seconds: float, outcome: str, worker: int = 0) -> None:
@@ -182,7 +182,7 @@ class RunProgress:
         text = f"{self.planned - len(self.waiting)}/{self.planned} parts"
         if name != SCORING:
             return f"{name} {dataset}".strip() + (f"  {text}" if self.waiting else "") + self._left()
-        spent, tokens = self.stages[SCORING] + time.monotonic() - start, READING.tokens - self._tokens
+        spent, tokens = self.stages[SCORING] + time.monotonic() - start, COUNTERS.tokens - self._tokens
         text += f"  {(tokens or self.items) / max(spent, 1e-9):,.0f} {'tokens' if tokens else 'items'}/s{self._left()}"
         return text + (f"  {dataset}{self.position}" if dataset else "")
 
@@ -201,7 +201,7 @@ class RunProgress:
         """Estimate the time of all waiting parts; infinite while the speed of a metric is not known."""
         left, (running, start) = 0.0, self.running or (None, 0.0)
         slowdown, spent = self._slowdown(), time.monotonic() - start
-        by_share = spent / READING.share if READING.share >= ENOUGH else 0.0
+        by_share = spent / COUNTERS.fraction_done if COUNTERS.fraction_done >= ENOUGH else 0.0
         for part, known in list(self.waiting.items()):
             dataset, metric, _ = part
             measured = self.measured.get(metric, {})

@@ -25,7 +25,7 @@ from metrics.column import checked, of_aggregate, of_quality, split_quality
 from metrics.composition import Composite
 from metrics.errors import BadScores, CannotScore
 from metrics.metric import Column, Metric, Narrowing, checkpoints
-from metrics.models.reading import READING
+from metrics.models.counters import COUNTERS
 from metrics.models.service import Models
 
 AGGREGATIONS: dict[str, Callable[[Column], np.float64]] = {
@@ -44,14 +44,14 @@ NEEDS: dict[str, Callable[[Item], bool]] = {
 class Scores:
     """The columns of a metric on a dataset, with their items and the seconds that scoring took.
 
-    `alone` is the time that the metric would take by itself, without loading models, but reusing texts that another
+    `standalone_seconds` is the time that the metric would take by itself, without loading models, but reusing texts that another
     metric has cached; NaN if unknown. `day` is the day of scoring.
     """
 
     items: tuple[str, ...]
     columns: dict[str, Column]
     seconds: float
-    alone: float = math.nan
+    standalone_seconds: float = math.nan
     day: str = ""
 
 
@@ -68,11 +68,11 @@ def score_part(metric: Metric, dataset: Dataset, models: Models) -> Scores:
     items = read_items(metric, dataset)
     models.requested.clear()
     models.memory.start_metric()
-    excluded, start = READING.excluded, time.perf_counter()
+    excluded, start = COUNTERS.excluded, time.perf_counter()
     with contextlib.redirect_stdout(sys.stderr), contextlib.chdir("."):  # keep a metric's output out of the command's
         columns = checked(metric.card.name, metric.card.columns, items, metric.score(items, models))
     seconds = time.perf_counter() - start
-    standalone = max(0.0, seconds - (READING.excluded - excluded))
+    standalone = max(0.0, seconds - (COUNTERS.excluded - excluded))
     _check_models(metric, models)
     if by_turn(metric, dataset):
         columns = aggregated(columns, dataset.items)

@@ -74,8 +74,8 @@ class ScoreStore:
                 yield start, span[0]
             start = span[1]
 
-    def joined(self, fingerprint: str, signature: str, items: Sequence[str],
-               refused: Collection[Span] = ()) -> Scores | None:
+    def join_parts(self, fingerprint: str, signature: str, items: Sequence[str],
+                   refused: Collection[Span] = ()) -> Scores | None:
         """Join all parts, with NaN for the `refused` ones; None if a part is missing, damaged or of other items."""
         names = self.parts(fingerprint, signature)
         spans = sorted({*names, *refused})
@@ -93,8 +93,9 @@ class ScoreStore:
         columns = {name: np.concatenate([parts[span].columns[name] if span in parts
                                          else np.full(span[1] - span[0], np.nan) for span in spans])
                    for name in next(iter(parts.values())).columns}
-        seconds, alone = (math.fsum(getattr(part, name) for part in parts.values()) for name in ("seconds", "alone"))
-        return Scores(tuple(items), columns, seconds, alone, max(part.day for part in parts.values()))
+        seconds = math.fsum(part.seconds for part in parts.values())
+        standalone_seconds = math.fsum(part.standalone_seconds for part in parts.values())
+        return Scores(tuple(items), columns, seconds, standalone_seconds, max(part.day for part in parts.values()))
 
     def clear(self, fingerprint: str, signature: str) -> None:
         """Remove the parts of a metric on a dataset."""
@@ -114,7 +115,7 @@ class ScoreStore:
                              "scores are kept; fix this and run the same command again") from error
 
 
-def cut(span: Span, size: int) -> Iterator[Span]:
+def split_span(span: Span, size: int) -> Iterator[Span]:
     """Split a span at multiples of `size`, so that all metrics are split at the same items."""
     start = span[0]
     while start < span[1]:
@@ -130,7 +131,8 @@ def _stem(fingerprint: str, signature: str) -> str:
 def _to_parquet(scores: Scores, signature: str) -> bytes:
     columns = {"item": pa.array(scores.items, pa.string())}
     columns |= {f"score:{name}": pa.array(column) for name, column in scores.columns.items()}
-    notes = {"signature": signature, "seconds": repr(scores.seconds), "alone": repr(scores.alone), "day": scores.day}
+    notes = {"signature": signature, "seconds": repr(scores.seconds),
+             "alone": repr(scores.standalone_seconds), "day": scores.day}
     return file_of(pa.table(columns).replace_schema_metadata(notes))
 
 

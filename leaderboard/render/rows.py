@@ -17,7 +17,7 @@ from operator import attrgetter
 from typing import Any
 
 from harness.results.entries import MetricEntry
-from harness.results.files import filled
+from harness.results.files import without_nan
 from harness.results.rows import Results
 from leaderboard.model.boards import title
 from leaderboard.model.index import STATISTIC, make_index, ordered, split_order
@@ -150,4 +150,4 @@ def _boards(results: Results) -> Iterator[dict[str, Any]]:
 
 
 def _json(value: object) -> str:
-    return json.dumps(filled(value), ensure_ascii=False, allow_nan=False)
+    return json.dumps(without_nan(value), ensure_ascii=False, allow_nan=False)

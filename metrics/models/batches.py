@@ -18,8 +18,8 @@ import numpy as np
 import numpy.typing as npt
 
 from metrics.errors import CannotScore
+from metrics.models.counters import COUNTERS
 from metrics.models.device import on_one_core
-from metrics.models.reading import READING
 
 Positions = npt.NDArray[np.intp]
 Result = TypeVar("Result")
@@ -59,7 +59,7 @@ class Batches:
         """Return one result per text, in the order of `lengths`; raise CannotScore if one text exceeds the memory."""
         results: list[Result | None] = [None] * len(lengths)
         waiting = deque(cut(lengths, self.budget, self.even))
-        READING.requested += sum(lengths)
+        COUNTERS.requested_tokens += sum(lengths)
 
         def work(forward: Forward[Result]) -> None:
             try:
@@ -69,7 +69,7 @@ class Batches:
                         self._halve(batch, lengths, waiting)
                         continue
                     with self._lock:
-                        READING.read(sum(lengths[position] for position in batch))
+                        COUNTERS.count_tokens(sum(lengths[position] for position in batch))
                     for position, result in zip(batch, computed, strict=True):
                         results[position] = result
             except BaseException:

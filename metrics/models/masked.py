@@ -24,9 +24,9 @@ from metrics.errors import BadOption
 from metrics.models import networks
 from metrics.models.batches import Batches, Forward, Positions
 from metrics.models.causal import LOGITS
+from metrics.models.counters import COUNTERS
 from metrics.models.encoder import Encoder, padded
 from metrics.models.memory import ArrayCache, Vectors
-from metrics.models.reading import READING
 from metrics.models.tokens import Tokenized
 from metrics.text.words import reply
 
@@ -66,7 +66,7 @@ class MaskedModel:
         from metrics.models.adapters import Merged
 
         machine = self.encoder.machine
-        with READING.loads():
+        with COUNTERS.count_loading():
             body = networks.loaded("AutoModel", self.encoder.weights, machine).to(machine.devices[0])
             return networks.place(Merged(self._head, body, self.mask), machine)
 

@@ -1,6 +1,6 @@
 """A cache of arrays in bounded memory; the least recently used are dropped first.
 
-Each array is stored with the seconds it took, which count as saved when a metric first reuses it (reading.py).
+Each array is stored with the seconds it took, which count as saved when a metric first reuses it (counters.py).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from metrics.models.reading import READING
+from metrics.models.counters import COUNTERS
 
 Vectors = npt.NDArray[np.float32]
 Text = TypeVar("Text", bound=Hashable)
@@ -43,7 +43,7 @@ class ArrayCache:
             self._entries.move_to_end(key)
         self._reused += seconds
         if key not in self._counted:
-            READING.saved += seconds
+            COUNTERS.cached_seconds += seconds
             self._counted.add(key)
         return array
 
@@ -64,7 +64,7 @@ class ArrayCache:
         return [arrays[text] for text in texts]  # type: ignore[misc]
 
     def _clock(self) -> float:
-        return time.perf_counter() - READING.loading + self._reused
+        return time.perf_counter() - COUNTERS.loading_seconds + self._reused
 
     def put(self, key: Hashable, array: Vectors, seconds: float = 0.0) -> None:
         """Store an array and make it read-only; it must not be a view of a larger array."""

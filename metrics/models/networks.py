@@ -10,9 +10,9 @@ from typing import Any
 from metrics.errors import BadOption, MissingResource, in_one_line
 from metrics.models import packed
 from metrics.models.checkpoint import Checkpoint, command, trained_tensors
+from metrics.models.counters import COUNTERS
 from metrics.models.device import Machine
 from metrics.models.hub import quiet
-from metrics.models.reading import READING
 from metrics.models.weights import Weights
 
 ROUNDING = 0.01
@@ -32,7 +32,7 @@ _NOT_NEEDED = ("pooler", "position_ids")
 
 def transformer(kind: str, weights: Weights, machine: Machine, layers: int | None = None) -> list[Any]:
     """Return one copy per device of the network (`AutoModel`, ...), reduced to its first `layers` if given."""
-    with READING.loads():
+    with COUNTERS.count_loading():
         return place(loaded(kind, weights, machine, layers), machine)
 
 

@@ -26,9 +26,9 @@ from metrics.errors import MissingResource
 from metrics.models import catalogue, checkpoint, resources, small_lm
 from metrics.models import weights as files
 from metrics.models.checkpoint import Checkpoint
+from metrics.models.counters import COUNTERS
 from metrics.models.device import Machine, machine
 from metrics.models.memory import MEBIBYTE, ArrayCache
-from metrics.models.reading import READING
 from metrics.models.resources import Resource
 from metrics.models.weights import Weights
 
@@ -187,7 +187,7 @@ class Models:
     def once(self, key: tuple[Any, ...], load: Callable[[], Loaded]) -> Loaded:
         """Return the value for a key, loading it on first use."""
         if key not in self._loaded:
-            with READING.loads():
+            with COUNTERS.count_loading():
                 self._loaded[key] = load()
         loaded: Loaded = self._loaded[key]
         return loaded

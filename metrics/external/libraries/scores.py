@@ -51,8 +51,8 @@ class ScoresOfFile:
         name, ids = self.card.name, [item.id for item in items]
         columns = {name: np.array([self.scores.get(item, math.nan) for item in ids], dtype=np.float64)}
         for quality in self.qualities:
-            own = [self.scores.get(f"{item}{scorefile.SEPARATOR}{quality.name}", math.nan) for item in ids]
-            columns[of_quality(name, quality.dimension)] = np.where(np.isnan(own), columns[name], own)
+            scores = [self.scores.get(f"{item}{scorefile.SEPARATOR}{quality.name}", math.nan) for item in ids]
+            columns[of_quality(name, quality.dimension)] = np.where(np.isnan(scores), columns[name], scores)
         if not any(np.isfinite(column).any() for column in columns.values()):
             raise CannotScore("the file has no scores for the items of this dataset")
         return columns

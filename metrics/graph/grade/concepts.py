@@ -22,7 +22,7 @@ from metrics.models.checkpoint import SHIPPED
 from metrics.models.memory import Vectors
 from metrics.models.service import Models
 from metrics.text import keywords
-from metrics.text.topic_graph import Damaged, Graph, Nodes, write
+from metrics.text.topic_graph import DamagedGraph, Graph, Nodes, write
 
 CONCEPTNET = resources.CONCEPTNET
 DEGREE = 10
@@ -90,7 +90,7 @@ def _opened_or_written(path: Path, read: Callable[[], Parts]) -> Graph:
     """Open the graph at a path, after writing it if it is absent or damaged."""
     try:
         return opened(path)
-    except (OSError, Damaged):
+    except (OSError, DamagedGraph):
         write(path, *read())
         return opened(path)
 

@@ -155,7 +155,7 @@ def put(out: Path, name: str, content: bytes) -> Path:
 def test_exhibits_read_back_and_broken_ones_are_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = put(tmp_path, "dimensions", exhibits.encoded(hostile()))
     whole = exhibits.read(put(tmp_path, "whole", exhibits.encoded(hostile())))
-    assert exhibits.gathered(tmp_path) == ((hostile(), whole), ())
+    assert exhibits.read_all(tmp_path) == ((hostile(), whole), ())
     assert whole == hostile("whole"), "its name is that of its folder"
     short = [{"name": "", "caption": "", "head": ["a"], "rows": [["a", "b"]], "data": ""}]
     changes: list[tuple[dict[str, object], str]] = [

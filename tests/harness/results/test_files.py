@@ -102,7 +102,7 @@ def test_a_damaged_report_is_refused_in_one_line(tmp_path: Path) -> None:
 def test_hostile_names_read_back_and_file_names_are_safe() -> None:
     for points in (scored("<b>", HOSTILE, items=HOSTILE[:3], conversations=np.array([0, 0, 0])),
                    scored(items=(), systems=(), words=NONE, contexts=NONE, human={}, scores={})):
-        assert repr(item_scores.unpacked(item_scores.packed(points))) == repr(points)
+        assert repr(item_scores.from_parquet(item_scores.to_parquet(points))) == repr(points)
     names = ("fed-turn", "Fed-Turn", "fed turn", "fed.turn", *HOSTILE)
     slugs = [item_scores.slug(name) for name in names]
     assert slugs[0] == "fed-turn"

@@ -14,7 +14,7 @@ from harness.scoring import progress as module
 from harness.scoring.pairs import shared
 from harness.scoring.progress import LOG, Progress, RunProgress
 from metrics import registry
-from metrics.models.reading import READING
+from metrics.models.counters import COUNTERS
 from metrics.models.service import Models
 from tests.conftest import Invoke
 
@@ -45,8 +45,8 @@ def test_parts_throughput_and_time_left(monkeypatch: pytest.MonkeyPatch) -> None
         progress.part_ended(third, 4.0, "lost", worker=1)
         assert progress.line().startswith("1/4 parts"), "a lost part is still to be scored"
         progress.part_began(third)
-        READING.requested += 400
-        READING.read(100)
+        COUNTERS.requested_tokens += 400
+        COUNTERS.count_tokens(100)
         clock[0] += 10
         line = "1/4 parts  7 tokens/s  about 0:37 left  toy (2 of 3)"
         assert progress.line() == line, "a quarter of 400 tokens took 10 s: 30 more, 40 on the next, 4 for the other"

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from benchmarks.storage.files import Files
 from metrics.errors import MetricError
 from metrics.models import text_table as module
+from metrics.models.counters import COUNTERS
 from metrics.models.memory import ENTRY_OVERHEAD, ArrayCache, Vectors
-from metrics.models.reading import READING
 from metrics.models.service import Choice, Models
 from metrics.models.text_table import PooledVectors
 from tests import tiny
@@ -144,7 +144,7 @@ def test_the_cost_of_a_metric_does_not_depend_on_the_order(monkeypatch: pytest.M
 
         def words(missing: list[str]) -> list[Vectors]:
             if not loaded:
-                with READING.loads(), READING.loads():
+                with COUNTERS.count_loading(), COUNTERS.count_loading():
                     spend(100)
                 loaded.append(1)
             spend(sum(map(len, missing)) + len(missing))
@@ -156,12 +156,12 @@ def test_the_cost_of_a_metric_does_not_depend_on_the_order(monkeypatch: pytest.M
 
         for metric in order:
             memory.start_metric()
-            start, excluded = clock[0], READING.excluded
+            start, excluded = clock[0], COUNTERS.excluded
             if metric == "a":
                 memory.get_all(("words",), ["tea", "green"], words)
             memory.get_all(("sentences",), ["tea"] * 2 if metric == "a" else ["tea", "yes"], sentences)
             spend(2)
-            spent[metric] = clock[0] - start - (READING.excluded - excluded)
+            spent[metric] = clock[0] - start - (COUNTERS.excluded - excluded)
         return spent
 
     assert costs("ba")["b"] == costs("ab")["b"] == pytest.approx(4 + 4 + 1 + 2)

@@ -20,7 +20,7 @@ from metrics.graph.grade import concepts
 from metrics.models.service import Models
 from metrics.text import keywords
 from metrics.text.keywords import Counts
-from metrics.text.topic_graph import Damaged, Graph, write
+from metrics.text.topic_graph import DamagedGraph, Graph, write
 from metrics.text.words import SideBySide, ngrams, sharing, terms, tokens, words
 from tests.conftest import make_item
 
@@ -177,7 +177,7 @@ def test_a_damaged_file_is_noticed(tmp_path: Path) -> None:
     content = (tmp_path / "g").read_bytes()
     for wrong in (content[:10], content[:-4], b"x" + content[1:], content[:-1] + b"x"):
         (tmp_path / "g").write_bytes(wrong)
-        with pytest.raises(Damaged):
+        with pytest.raises(DamagedGraph):
             Graph(tmp_path / "g")
 
 
