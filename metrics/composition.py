@@ -77,14 +77,14 @@ def tables(inputs: Sequence[tuple[Input, Columns]], dimensions: Iterable[str], a
 class Composite:
     """Base class: equal weights over standardised inputs.
 
-    `drawn` is the number of items that a calibration samples per dataset, 0 for all. With `level_apart`, dialogues and
-    single responses have separate weights.
+    `sample_size` is the number of items that a calibration samples per dataset, 0 for all. With `separate_levels`,
+    dialogues and single responses have separate weights.
     """
 
     __slots__ = ()
     card: ClassVar[MetricCard]
-    drawn: ClassVar[int] = 0
-    level_apart: ClassVar[bool] = True
+    sample_size: ClassVar[int] = 0
+    separate_levels: ClassVar[bool] = True
 
     @property
     def learns(self) -> bool:

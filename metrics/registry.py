@@ -94,12 +94,12 @@ def is_path(name: str) -> bool:
     return name.endswith(".py") or "\\" in name or ("/" in name and name.partition("/")[0] not in names())
 
 
-def holder(column: str) -> str:
+def metric_of_column(column: str) -> str:
     """Return the built-in metric with a column of this name; "" if there is none or a metric has the name."""
     return "" if column in names() else next((metric for metric in _built_in() if column in card(metric).columns), "")
 
 
-def origin(name: str) -> str:
+def plugin_package(name: str) -> str:
     """Return the package of a plug-in; empty for a built-in metric."""
     return _package(_plugged_in()[name]).strip(" ,") if name in _plugged_in() else ""
 
@@ -143,12 +143,12 @@ def choose(requested: str, **defaults: Any) -> Chosen:
     if issubclass(kind, Adaptive):
         kind = kind.for_options(values)
     implied = kind.implied(values) if issubclass(kind, Trained) else {}
-    usual: dict[str, Any] = {field.name: field.default for field in dataclasses.fields(kind)}  # type: ignore[arg-type]
-    usual |= implied
+    default_values: dict[str, Any] = {field.name: field.default for field in dataclasses.fields(kind)}  # type: ignore[arg-type]
+    default_values |= implied
     changed = [f"{key}={value}" for key, value in sorted(values.items())
-               if value != usual[key] and key not in kind.card.unsigned]
+               if value != default_values[key] and key not in kind.card.unsigned]
     suffix = f"[{paths.bare(','.join(changed))}]" if changed else ""
-    arguments = {key: value for key, value in defaults.items() if key in usual} | values
+    arguments = {key: value for key, value in defaults.items() if key in default_values} | values
     return Chosen(kind(**arguments), suffix, requested, title)
 
 
@@ -231,7 +231,7 @@ def metric_class(name: str) -> type[Metric]:
     for path in (f"./{name}", f"./{name}.py"):
         if Path(path).exists():
             raise UnknownMetric(f"no metric {name!r}; for the path write {path}")
-    metric = holder(name)
+    metric = metric_of_column(name)
     hint = f"it is a column of {metric!r}: use --metric {metric}" if metric else nearest(name, names())
     raise UnknownMetric(f"no metric {name!r}; {hint}")
 

@@ -36,7 +36,7 @@ from benchmarks.dataset import (
     is_language,
 )
 from benchmarks.errors import BadRecord, nearest, raise_if_any
-from benchmarks.formats.rows import decoded, encodes, located
+from benchmarks.formats.rows import decoded, is_encodable, located
 
 SPEAKERS = {"system": SYSTEM, "model": SYSTEM, "bot": SYSTEM, "assistant": SYSTEM, "user": USER, "human": USER,
             "human_evaluator": USER}
@@ -119,7 +119,7 @@ def records(path: Path) -> Iterator[Record]:
         if name in ids:
             raise record.bad("dialogue_id", "occurs twice")
         ids.add(name)
-        if broken := next((field for field, value in row.items() if not encodes(value)), None):
+        if broken := next((field for field, value in row.items() if not is_encodable(value)), None):
             raise record.bad(broken, "contains a lone surrogate, which is not valid text")
         yield record
 

@@ -15,19 +15,19 @@ from typing import Any
 
 from benchmarks.errors import BadRecord
 
-LINE = 1 << 20
+MAX_LINE = 1 << 20
 """Maximum characters of a line or field."""
 SURROGATE = re.compile("[\ud800-\udfff]")
-AS_TEXT = "save it as CSV in UTF-8 (in Excel: Save As, CSV UTF-8)"
-FORMATS = {b"PK\x03\x04": f"is an Excel workbook or an archive; {AS_TEXT}",
-           b"\xd0\xcf\x11\xe0": f"is an old Excel workbook; {AS_TEXT}",
-           b"\xff\xfe": f"is text in UTF-16; {AS_TEXT}", b"\xfe\xff": f"is text in UTF-16; {AS_TEXT}",
+SAVE_AS_CSV_HINT = "save it as CSV in UTF-8 (in Excel: Save As, CSV UTF-8)"
+FORMATS = {b"PK\x03\x04": f"is an Excel workbook or an archive; {SAVE_AS_CSV_HINT}",
+           b"\xd0\xcf\x11\xe0": f"is an old Excel workbook; {SAVE_AS_CSV_HINT}",
+           b"\xff\xfe": f"is text in UTF-16; {SAVE_AS_CSV_HINT}", b"\xfe\xff": f"is text in UTF-16; {SAVE_AS_CSV_HINT}",
            b"PAR1": "is a Parquet file; save it as CSV", b"\x1f\x8b": "is compressed by gzip; decompress it first"}
 """Formats that are mistaken for text tables, keyed by their first bytes."""
 CSV_ERRORS = {"unexpected end of data": "a quotation mark opens here and is never closed",
               "new-line character seen in unquoted field": "contains a carriage return that does not end a line"}
 
-csv.field_size_limit(LINE)
+csv.field_size_limit(MAX_LINE)
 
 
 class Unreadable(Exception):
@@ -53,7 +53,7 @@ def decoded(content: bytes) -> str:
         raise Unreadable(0, reason)
     if (position := content.find(b"\0")) >= 0:
         looks = "looks like UTF-16" if position < 2 else "contains a null byte, so it is not text"
-        raise Unreadable(content.count(b"\n", 0, position) + 1, f"{looks}; {AS_TEXT}")
+        raise Unreadable(content.count(b"\n", 0, position) + 1, f"{looks}; {SAVE_AS_CSV_HINT}")
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -82,8 +82,8 @@ def delimited(text: str, ending: str) -> Iterator[tuple[int, list[str]]]:
 
 def _lines(text: str) -> Iterator[str]:
     for number, line in enumerate(io.StringIO(text, newline="\n"), 1):
-        if len(line) > LINE:
-            raise Unreadable(number, f"a line is longer than {LINE:,} characters")
+        if len(line) > MAX_LINE:
+            raise Unreadable(number, f"a line is longer than {MAX_LINE:,} characters")
         yield line
 
 
@@ -97,15 +97,15 @@ def json_lines(text: str) -> Iterator[tuple[int, dict[str, Any]]]:
                 raise Unreadable(number, f"is not JSON: {getattr(error, 'msg', error)}") from error
             if not isinstance(value, dict):
                 raise Unreadable(number, "should be an object")
-            if ("\\ud" in line or "\\uD" in line) and not encodes(value):
+            if ("\\ud" in line or "\\uD" in line) and not is_encodable(value):
                 raise Unreadable(number, "contains a lone surrogate, which is not valid text")
             yield number, value
 
 
-def encodes(value: Any) -> bool:
+def is_encodable(value: Any) -> bool:
     """Return True if every string in a JSON value can be encoded; JSON can contain lone surrogates."""
     if isinstance(value, str):
         return value.isascii() or not SURROGATE.search(value)
     if isinstance(value, dict):
-        return all(encodes(key) and encodes(member) for key, member in value.items())
-    return not isinstance(value, list) or all(map(encodes, value))
+        return all(is_encodable(key) and is_encodable(member) for key, member in value.items())
+    return not isinstance(value, list) or all(map(is_encodable, value))

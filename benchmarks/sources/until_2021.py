@@ -98,8 +98,9 @@ def zhao(path: Path, card: DatasetCard) -> Rows:
         context = [Utterance(SYSTEM if speaker == floor else USER, text) for speaker, text in record["context"]]
         for system, response in record["responses"].items():
             if "scores" in response:
-                hits = response["scores"].values()
-                votes = {name: [hit[field] for hit in hits if field in hit] for name, field in fields.items()}
+                ratings = response["scores"].values()
+                votes = {name: [rating[field] for rating in ratings if field in rating]
+                         for name, field in fields.items()}
                 yield RatedRow(context, response["uttr"], {name: rated for name, rated in votes.items() if rated},
                                [reference], system=system)
 

@@ -23,7 +23,7 @@ from typing import IO, Any, Literal, TypeAlias, cast
 
 from benchmarks.errors import BadRecord
 from benchmarks.formats import official
-from benchmarks.formats.rows import decoded, encodes, json_lines, located
+from benchmarks.formats.rows import decoded, is_encodable, json_lines, located
 from benchmarks.storage.archive import decompressed
 from benchmarks.tables import workbook
 from benchmarks.tables.workbook import Row, shown
@@ -115,7 +115,7 @@ def _objects(path: Path, by_line: bool) -> Iterator[Any]:
             yield from _objects(path, by_line=True)
             return
         raise BadRecord(path.name, None, "", f"is not JSON: {error}") from error
-    if not encodes(records):
+    if not is_encodable(records):
         raise BadRecord(path.name, None, "", "contains a lone surrogate, which is not valid text")
     if isinstance(records, dict):
         lists = [value for value in records.values() if isinstance(value, list)]

@@ -17,7 +17,7 @@ from harness.run.rank import Target
 from harness.statistics.panel import Vector
 
 SHOWN_PROBLEMS = 3
-OWN_CHECKS = frozenset({"missing", "constant", "extra column"})
+CHECKED_HERE = frozenset({"missing", "constant", "extra column"})
 """Kinds of problems that this module checks itself, for the targets of the challenge."""
 
 Scores = Mapping[Target, Vector]
@@ -70,7 +70,7 @@ def read(path: Path, ground: Ground, column: str) -> ScoreFile:
     except Exception as error:  # a hostile file affects this submission only
         return ScoreFile({}, (f"cannot be read: {type(error).__name__}",), (), "")
     fatal, others = (tuple(scorefile.describe(
-        [problem for problem in content.problems if problem.fatal is refused and problem.kind not in OWN_CHECKS],
+        [problem for problem in content.problems if problem.fatal is refused and problem.kind not in CHECKED_HERE],
         SHOWN_PROBLEMS)) for refused in (True, False))
     blank = {field.name: np.full(len(field.dataset.items), np.nan) for field in ground.fields}
     scores = {(dataset, quality): blank[dataset] if (values := content.on(dataset, quality)) is None else values

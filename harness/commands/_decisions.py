@@ -13,7 +13,7 @@ from leaderboard.blocks.decisions import EXPLAINED, best, decision_table, limits
 from leaderboard.model.index import make_index
 from leaderboard.render.text import text, wrapped
 
-WIDE = 130
+TABLE_WIDTH = 130
 """Width of the table, which has three columns of names."""
 
 
@@ -32,7 +32,7 @@ def decision_tables(chosen: Selection) -> Iterator[str]:
     for kind in dict.fromkeys(kinds[row.dataset] for row in rows):
         of_kind = [row for row in rows if kinds[row.dataset] == kind]
         shown = best(index, of_kind)
-        yield text(decision_table(index, shown, DATA[kind]), WIDE)
+        yield text(decision_table(index, shown, DATA[kind]), TABLE_WIDTH)
         if more := len(of_kind) - len(shown):
             yield f"{plural(more, 'more row')}: --dataset, --quality and --metric select, --json prints all.\n"
         yield from (f"{limit}\n" for limit in limits(shown))

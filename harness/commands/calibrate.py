@@ -45,7 +45,7 @@ def run(args: argparse.Namespace) -> int:
         raise BadConfig(f"{args.composite} has no weights to fit; calibrate a composite such as mme-crs or "
                         "regression[inputs=deb+cosine]")
     models, left_out = Models(args.home, choice(settings(args))), LeftOut()
-    drawn = metric.drawn if args.draw is None else args.draw
+    drawn = metric.sample_size if args.draw is None else args.draw
     flags = {"dataset": args.dataset, "draw": [] if args.draw is None else args.draw}
     flags |= {flag: value for flag in ("seed", "encoder", "lm") if (value := getattr(args, flag))}
     command = command_line("calibrate", args.composite, flags=flags)

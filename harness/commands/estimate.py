@@ -42,7 +42,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     for name in args.metric:
-        if holder := registry.holder(name):
+        if holder := registry.metric_of_column(name):
             raise BadConfig(f"no metric {name!r}; it is a column of {holder!r}: use --metric {holder} --column {name}")
     rows = system_means(*prepare(settings(args)), args.column, args.by)
     if not any(row.rated for row in rows):

@@ -72,7 +72,8 @@ def _check(template: str, name: str, folder: Path) -> None:
     if template == "dataset" and name in datasets.names():
         raise BadConfig(f"{name!r} is the name of an existing dataset; choose another")
     if template == "metric" and name in registry.names():
-        whose = "built-in metric" if registry.is_built_in(name) else f"metric of {registry.origin(name) or 'a plug-in'}"
+        package = registry.plugin_package(name) or "a plug-in"
+        whose = "built-in metric" if registry.is_built_in(name) else f"metric of {package}"
         raise BadConfig(f"{name!r} is the name of a {whose}; choose another")
     if module in sys.stdlib_module_names or importlib.util.find_spec(module) is not None:
         raise BadConfig(f"{name!r}: would hide the Python module {module!r}; choose another name")

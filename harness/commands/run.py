@@ -101,7 +101,7 @@ def carry_out(plan: Plan, work: Workspace, requested: Settings, state: str = "")
             write_site(site.site(shown), requested.out / "site")
         if state and results.correlations and not (results.failures or work.progress.lacking):
             unchanged.note(requested.out, state)
-    costs.note(work.home, plan.chosen, work.models, work.progress.new_costs(len(plan.chosen) * plan.targets))
+    costs.save(work.home, plan.chosen, work.models, work.progress.new_costs(len(plan.chosen) * plan.targets))
     for path in work.store.set_aside:
         print(f"damaged scores, renamed to end in .damaged and computed again: {path}", file=sys.stderr)
     return results

@@ -37,7 +37,7 @@ def run(args: argparse.Namespace) -> int:
         lines = _model(args.name, args.home)
     elif registry.is_known(args.name):
         lines = _metric(args.name, args.home)
-    elif holder := registry.holder(args.name):
+    elif holder := registry.metric_of_column(args.name):
         raise BadConfig(f"{args.name!r} is a column of {holder!r}: use `harness show {holder}`")
     else:
         known = nearest(args.name, (*datasets.names(), *registry.names(), *catalogue.cards()))

@@ -38,7 +38,7 @@ def run(args: argparse.Namespace) -> int:
         _print(args.file, file, origin)
     if not file.rows and any(problem.kind == "unreadable" for problem in file.problems):
         return 2
-    return 1 if any(not problem.note for problem in file.problems) else 0
+    return 1 if any(not problem.is_remark for problem in file.problems) else 0
 
 
 def _read(path: Path, home: Path, names: list[str], column: str) -> tuple[ScoreFile, str]:
@@ -65,6 +65,6 @@ def _print(path: Path, file: ScoreFile, origin: str) -> None:
     for line in (*filter(None, [real]), *lines):
         print(textwrap.fill(line, WIDTH, initial_indent="  ", subsequent_indent="      ",
                             break_on_hyphens=False))
-    state = "refused" if file.fatal else "valid" if all(problem.note for problem in file.problems) else (
+    state = "refused" if file.fatal else "valid" if all(problem.is_remark for problem in file.problems) else (
         "accepted with warnings")
     print(f"{name}: {state}{summary and f': {summary}'}")

@@ -201,7 +201,7 @@ def batched(trial: Trial) -> str:
 def repeated(trial: Trial) -> str:
     """The same items score the same again, after other items."""
     dataset, first = trial.first
-    trial.scored(hard.awkward())
+    trial.scored(hard.full_dataset())
     return trial.compare(dataset.items, first, trial.scored(dataset), "the second time")
 
 

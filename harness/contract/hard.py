@@ -29,7 +29,7 @@ CARD = DatasetCard("hard-cases", "Hard cases", "dev", "turn", (), 0, (Source("ma
 FACTS = ("I like tea.",)
 
 
-def hard(text: str, name: str = "") -> tuple[Item, ...]:
+def items_with_text(text: str, name: str = "") -> tuple[Item, ...]:
     """Return items with an odd text as response, reference or context."""
     reply, greeting = "a good reply to you", "hello there"
     parts = {"response": (text, reply, greeting), "reference": (reply, text, greeting), "context": (reply, reply, text)}
@@ -46,7 +46,8 @@ def item(name: str, response: str, references: Sequence[str] = ("a good reply to
 
 def cases() -> dict[str, tuple[Item, ...]]:
     """Return the items by kind of difficulty."""
-    odd = {name: tuple(case for number, text in enumerate(texts, 1) for case in hard(text, f"{name} {number} as "))
+    odd = {name: tuple(case for number, text in enumerate(texts, 1)
+                       for case in items_with_text(text, f"{name} {number} as "))
            for name, texts in TEXTS.items()}
     response, context = Utterance(SYSTEM, "hello there"), (Utterance(USER, "what now ?"),)
     return odd | {
@@ -61,7 +62,7 @@ def cases() -> dict[str, tuple[Item, ...]]:
     }
 
 
-def awkward() -> Dataset:
+def full_dataset() -> Dataset:
     """Return a dataset of all these items and a plain one."""
     return dataset((item("plain", "yes , i like tea"), *itertools.chain.from_iterable(cases().values())))
 

@@ -83,7 +83,7 @@ class Trial:
     @functools.cached_property
     def hard(self) -> tuple[Dataset, ScoredColumns]:
         """All hard items with their scores."""
-        dataset = hard.awkward()
+        dataset = hard.full_dataset()
         return dataset, self.scored(dataset)
 
     def scored(self, dataset: Dataset) -> ScoredColumns:

@@ -121,7 +121,7 @@ class Training:
 
 
 @dataclass(slots=True)
-class Pace:
+class TrainingProgress:
     """The progress of a training run: the duration of its preparation, then the speed of its steps."""
 
     label: str
@@ -130,7 +130,7 @@ class Pace:
     first: int = 0
     step: int = 0
 
-    def stepped(self, step: int) -> None:
+    def record_step(self, step: int) -> None:
         if not self.step:
             self.first, self.start = step, time.monotonic()
         self.step = step
@@ -170,7 +170,7 @@ def plan(name: str, request: Request, home: Path, load: Callable[[str], Corpus],
     return training
 
 
-def train(plan: Training, tell: Callable[[str], None], fresh: bool = False, eight_bits: bool = False,
+def train(plan: Training, log: Callable[[str], None], fresh: bool = False, eight_bits: bool = False,
           minutes: float | None = None) -> Checkpoint:
     """Train and save the checkpoint, resuming an interrupted run unless `fresh`.
 
@@ -183,13 +183,13 @@ def train(plan: Training, tell: Callable[[str], None], fresh: bool = False, eigh
         plan.state.unlink(missing_ok=True)
     count = sum(len(corpus.dialogues) for corpus in plan.corpora.values())
     left_out = sum((Counter(corpus.left_out) for corpus in plan.corpora.values()), Counter[str]())
-    tell("; ".join((f"{label}: preparing {count:,} dialogues of {', '.join(plan.corpora)}",
+    log("; ".join((f"{label}: preparing {count:,} dialogues of {', '.join(plan.corpora)}",
                     *(f"{number:,} left out, {reason}" for reason, number in left_out.items()))))
-    data = TrainingData(plan.corpora, plan.models, plan.seed, plan.encoder_name, _cached_vectors(plan, tell),
+    data = TrainingData(plan.corpora, plan.models, plan.seed, plan.encoder_name, _cached_vectors(plan, log),
                         plan.recipe, plan.learner.part)
     while True:
         try:
-            objective, fitted, prepared = _fitted(plan, data, tell, start, minutes)
+            objective, fitted, prepared = _fitted(plan, data, log, start, minutes)
             break
         except (MemoryError, RuntimeError) as error:
             batch, accumulate = data.recipe.batch // 2, 2 * data.recipe.accumulate
@@ -200,7 +200,7 @@ def train(plan: Training, tell: Callable[[str], None], fresh: bool = False, eigh
                                   f"--set accumulate={accumulate}") from error
             data = dataclasses.replace(data, built=None, recipe=dataclasses.replace(
                 data.recipe, batch=batch, accumulate=accumulate))
-            tell(f"{label}: a batch does not fit into memory; restarting with {accumulate} batches of {batch} per step")
+            log(f"{label}: a batch does not fit into memory; restarting with {accumulate} batches of {batch} per step")
     card = _card(plan, data, objective, fitted) | {
         "preparation_seconds": round(prepared, 1), "eight_bits": eight_bits}
     if processes is None or processes.is_main_process:
@@ -215,14 +215,14 @@ def train(plan: Training, tell: Callable[[str], None], fresh: bool = False, eigh
     return checkpoint.read(plan.learner.weights, plan.folder)
 
 
-def _fitted(plan: Training, data: TrainingData, tell: Callable[[str], None],
+def _fitted(plan: Training, data: TrainingData, log: Callable[[str], None],
             start: float, minutes: float | None) -> tuple[Objective, Fitted, float]:
     """Return the objective, the fitted weights, and the seconds of preparation."""
     from metrics.training.loop import Evaluation, accelerator, fit, randomness
 
     machine, label = plan.models.machine, plan.learner.label
-    pace = Pace(label, data.recipe.steps)
-    with randomness(plan.seed, machine), repeated(lambda: tell(pace.line()), EVERY):
+    progress = TrainingProgress(label, data.recipe.steps)
+    with randomness(plan.seed, machine), repeated(lambda: log(progress.line()), EVERY):
         objective = plan.learner.trainable.objective(data)
     if plan.learner.trainable.encoder is None and any(kind == "encoder" for kind, _ in plan.models.requested):
         raise MetricError(f"{label} uses an encoder but has no option for it: add the field encoder: str = '' to its "
@@ -231,25 +231,26 @@ def _fitted(plan: Training, data: TrainingData, tell: Callable[[str], None],
     recipe = data.recipe.over(math.ceil(objective.rows / (processes.num_processes if processes else 1)))
     if recipe.start:
         networks.initialise(objective.network, plan.models.checkpoint(recipe.start, plan.encoder_name))
-    prepared, pace.steps = time.perf_counter() - start, recipe.steps
+    prepared, progress.steps = time.perf_counter() - start, recipe.steps
     if plan.state.exists():
-        tell(f"{label}: resuming an interrupted training run")
+        log(f"{label}: resuming an interrupted training run")
 
     def report(evaluation: Evaluation) -> None:
-        tell(f"{label}: step {evaluation.step} of {recipe.steps}, loss {evaluation.loss:.4f}, "
+        log(f"{label}: step {evaluation.step} of {recipe.steps}, loss {evaluation.loss:.4f}, "
              f"validation loss {evaluation.held_out:.4f}")
 
     until = math.inf if minutes is None else time.monotonic() + 60 * minutes
-    with repeated(lambda: tell(pace.line()), EVERY), on_one_core() if data.frozen else contextlib.nullcontext():
-        return objective, fit(objective, recipe, machine, plan.seed, plan.state, report, pace.stepped, until), prepared
+    with repeated(lambda: log(progress.line()), EVERY), on_one_core() if data.frozen else contextlib.nullcontext():
+        fitted = fit(objective, recipe, machine, plan.seed, plan.state, report, progress.record_step, until)
+    return objective, fitted, prepared
 
 
-def _cached_vectors(plan: Training, tell: Callable[[str], None]) -> Any:
+def _cached_vectors(plan: Training, log: Callable[[str], None]) -> Any:
     """Return a function that encodes texts and caches their vectors on disk; it loads the encoder on first use."""
     from metrics.models.text_table import PooledVectors
 
     def report(done: int, total: int, seconds: float) -> None:
-        tell(f"{plan.learner.label}: {done:,} of {total:,} texts encoded, about "
+        log(f"{plan.learner.label}: {done:,} of {total:,} texts encoded, about "
              f"{duration((total - done) * seconds / done)} left")
 
     vectors = functools.cache(lambda: PooledVectors(

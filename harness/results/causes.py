@@ -55,7 +55,7 @@ class Causes:
     unsure: bool
     """True if the code may differ although version and commit are equal: uncommitted changes or no known commit."""
 
-    def specific(self, dataset: str, metric: str) -> tuple[Cause, ...]:
+    def affecting(self, dataset: str, metric: str) -> tuple[Cause, ...]:
         """Return the causes that affect the scores of a metric on a dataset."""
         return (*self.datasets.get(dataset, ()), *self.metrics.get(metric, ()), *self.shared)
 

@@ -13,7 +13,7 @@
 | `decisions.parquet` | one `Decision` per dataset, quality, metric and column |
 | `points/DATASET.parquet` | `ItemScores`: one row per item with ratings, scores, system and words |
 | `examples.json` | `Example`: items on which people and metrics disagree most, with their texts |
-| `timings.json` | `Timing`: seconds of scoring; alone differs between runs of the same plan, so has no SHA-256 |
+| `timings.json` | `Timing`: seconds of scoring; the only file that differs between equal runs, so without SHA-256 |
 
 A missing number is NaN in Parquet and null in JSON. A table outside `report.json` is read when its rows are first
 requested, and rejected if `report.json` has a different SHA-256 for it.

@@ -58,9 +58,9 @@ def open_workspace(plan: Plan, home: Path, out: Path, *, log: bool = False) -> W
             raise BadConfig(suggestion)
     store = ScoreStore(settings.store or out / "scores")
     earlier = costs.read(home, plan.chosen, models, shipped=not settings.dry_run)
-    others = float(sum(earlier.get(costs.OTHERS, ()))) * len(plan.chosen) * plan.targets
+    other_seconds = float(sum(earlier.get(costs.OTHERS, ()))) * len(plan.chosen) * plan.targets
     # created before the cluster, so that its start is timed too
-    progress = RunProgress(out / LOG if log else None, earlier=earlier, others=others)
+    progress = RunProgress(out / LOG if log else None, earlier=earlier, others=other_seconds)
     executor: Cluster | None = None
     if settings.executor != "local" and not settings.dry_run:
         if settings.store.startswith("memory://"):

@@ -22,7 +22,7 @@ from metrics.metric import Metric, line, signature
 from metrics.models.service import Models
 from metrics.registry import Chosen
 
-ENDINGS = ("", *(f":{way}" for way in AGGREGATIONS if way != "mean"))
+AGGREGATION_SUFFIXES = ("", *(f":{way}" for way in AGGREGATIONS if way != "mean"))
 """Suffixes of aggregated columns."""
 
 
@@ -47,7 +47,7 @@ def compose_scores(metric: Composite, dataset: Dataset, models: Models, scores: 
         input_seconds[part.chosen.label] = scored.standalone_seconds
     start = time.perf_counter()
     columns: dict[str, Column] = {}
-    for ending in ENDINGS:
+    for ending in AGGREGATION_SUFFIXES:
         if not ending or any(part.column + ending in of_input for part, of_input in inputs):
             table, by_quality = tables(inputs, dimensions, ending)
             composed = compose(metric, table, evidence, dimensions, by_quality)
@@ -64,7 +64,7 @@ def weights_evidence(metric: Composite, dataset: Dataset, models: Models) -> Evi
     evidence = learned(metric, models)
     if not metric.in_sample:
         evidence = evidence.without(*same_dialogues(dataset.card))
-    return evidence.at(dataset.card.level) if metric.level_apart else evidence
+    return evidence.at(dataset.card.level) if metric.separate_levels else evidence
 
 
 def parts(chosen: Iterable[Chosen]) -> Iterator[Chosen]:

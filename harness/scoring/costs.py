@@ -28,18 +28,18 @@ from metrics.registry import Chosen
 FILE = "costs.json"
 OTHERS = ""
 """The label of the stages other than scoring; their cost does not depend on the device."""
-SAMPLED = 1000
+MAX_SAMPLED_ITEMS = 1000
 """Maximum number of items read to estimate the size of a dataset."""
 REPEATED = 0.02
 """Time for a repeated dialogue, as a share of its first time."""
-ENOUGH = 5
+MIN_DATASETS = 5
 """Minimum number of datasets to estimate a cost; with fewer, the earlier or usual cost is scaled."""
 
 
 Cost: TypeAlias = npt.NDArray[np.float64]
 Size: TypeAlias = npt.NDArray[np.float64]
 
-USUAL: Cost = np.array([0.0, 1.0, 0.25])
+DEFAULT_COST: Cost = np.array([0.0, 1.0, 0.25])
 """The relative cost of a metric that has not been measured."""
 
 
@@ -49,7 +49,7 @@ def read(home: Path, chosen: Iterable[Chosen], models: Models, *, shipped: bool 
     return {label: stored[key] for label, key in _keys(chosen, models).items() if key in stored}
 
 
-def note(home: Path, chosen: Iterable[Chosen], models: Models, measured: Mapping[str, Cost]) -> None:
+def save(home: Path, chosen: Iterable[Chosen], models: Models, measured: Mapping[str, Cost]) -> None:
     """Save the costs of a run by label; do nothing if the home is not writable."""
     keys = _keys(chosen, models)
     stored = _stored(home) | {keys[label]: cost for label, cost in measured.items() if label in keys}
@@ -66,7 +66,7 @@ def size(dataset: Dataset, seen: set[int]) -> Size:
     Texts in `seen` are discounted; new texts are added to it.
     """
     whole, total = dataset.card.level == "dialogue", np.zeros(3)
-    items = dataset.items[:SAMPLED]
+    items = dataset.items[:MAX_SAMPLED_ITEMS]
     for item in items:
         context, reply = [turn.text for turn in item.context], item.response.text if item.response else ""
         text = hash((*context, reply))
@@ -79,26 +79,27 @@ def size(dataset: Dataset, seen: set[int]) -> Size:
 
 def estimated(parts: Collection[tuple[float, Size]], earlier: Cost | None) -> Cost:
     """Estimate the cost of a metric from the seconds and sizes of datasets, and from its cost in earlier runs."""
-    took, sizes = np.array([took for took, _ in parts]), np.array([size for _, size in parts])
-    if len(parts) < ENOUGH or not took.all():
+    seconds, sizes = np.array([seconds for seconds, _ in parts]), np.array([size for _, size in parts])
+    if len(parts) < MIN_DATASETS or not seconds.all():
         return scaled(parts, earlier)
     from scipy.optimize import nnls
 
-    cost: Cost = nnls(sizes / took[:, None], np.ones(len(parts)))[0]
+    cost: Cost = nnls(sizes / seconds[:, None], np.ones(len(parts)))[0]
     return cost
 
 
 def scaled(parts: Collection[tuple[float, Size]], earlier: Cost | None) -> Cost:
     """Return an earlier cost, or the usual one, scaled to the total time of some parts."""
-    cost = USUAL if earlier is None else earlier
-    return cost * (sum(took for took, _ in parts) / max(1e-9, sum(cost @ size for _, size in parts)))
+    cost = DEFAULT_COST if earlier is None else earlier
+    return cost * (sum(seconds for seconds, _ in parts) / max(1e-9, sum(cost @ size for _, size in parts)))
 
 
 def _stored(home: Path) -> dict[str, Cost]:
     """Return the valid entries of the file; none if it is missing or damaged."""
     try:
         return {key: np.array(cost) for key, cost in json.loads((home / FILE).read_bytes()).items()
-                if type(cost) is list and len(cost) == len(USUAL) and 0 < sum(cost) < math.inf and min(cost) >= 0}
+                if type(cost) is list and len(cost) == len(DEFAULT_COST)
+                and 0 < sum(cost) < math.inf and min(cost) >= 0}
     except (OSError, ValueError, AttributeError, TypeError):
         return {}
 

@@ -44,8 +44,8 @@ NEEDS: dict[str, Callable[[Item], bool]] = {
 class Scores:
     """The columns of a metric on a dataset, with their items and the seconds that scoring took.
 
-    `standalone_seconds` is the time that the metric would take by itself, without loading models, but reusing texts that another
-    metric has cached; NaN if unknown. `day` is the day of scoring.
+    `standalone_seconds` is the time that the metric would take by itself, without loading models, but reusing texts
+    that another metric has cached; NaN if unknown. `day` is the day of scoring.
     """
 
     items: tuple[str, ...]

@@ -143,7 +143,7 @@ def of_columns(human: Vector, scores: Array, unit: Codes) -> Contrasts:
 def of_systems(human: Vector, system: Codes, unit: Codes, reliability: float = math.nan) -> Contrasts:
     """Return the contrasts of systems' mean ratings; no rating may be missing."""
     systems = means(human, None, system, unit)
-    size, counts = len(systems.parts), np.bincount(system)
+    size, counts = len(systems.contributions), np.bincount(system)
     noise = (1 - reliability) * human.var() * size * (1 / counts[:, None] + 1 / counts)
     return Contrasts(systems.values, _squares(systems.corrected.T) * size, noise=noise)
 

@@ -18,8 +18,8 @@ but not between them, or if contexts are so few that estimating the slope costs 
 
 The ends are those of Wilson (1927) for ratings of two values, and extend his variance to other bounded scales: means
 near an end of the scale have a skewed distribution, for which the coverage of a symmetric interval is too low. With
-fewer than FEW ratings, the interval is symmetric, as is that of a mean at an end of the scale, where it is cut. Items
-are treated as a sample; the estimate is the mean of the population they were drawn from.
+fewer than MIN_RATINGS ratings, the interval is symmetric, as is that of a mean at an end of the scale, where it is cut.
+Items are treated as a sample; the estimate is the mean of the population they were drawn from.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ import scipy
 from harness.statistics.panel import Array, Codes, Mask, Vector, centred
 from harness.statistics.significance import over_pairs
 
-FEW = 10
+MIN_RATINGS = 10
 """Number of ratings below which their range says too little about the scale."""
 
 
@@ -40,21 +40,21 @@ FEW = 10
 class Means:
     """The mean rating of each system; NaN without ratings.
 
-    `parts` (contexts, systems) has u with the w of all contexts, `corrected` has u / h.
+    `contributions` (contexts, systems) has u with the w of all contexts, `corrected` has u / h.
     """
 
     values: Vector
     weights: Vector
-    parts: Array
+    contributions: Array
     corrected: Array
-    freedom: Vector
+    degrees_of_freedom: Vector
     scale: tuple[float, float] | None
 
     @property
     def intervals(self) -> tuple[Vector, Vector]:
         """The ends of the 95 % intervals; NaN for a system whose error is 0, or with too few rated contexts."""
         error = np.sqrt((self.corrected**2).sum(axis=0))
-        reach = np.where(error > 0, scipy.special.stdtrit(self.freedom, 0.975) * error, np.nan)
+        reach = np.where(error > 0, scipy.special.stdtrit(self.degrees_of_freedom, 0.975) * error, np.nan)
         if self.scale is None:
             return self.values - reach, self.values + reach
         low, high = self.scale
@@ -70,7 +70,7 @@ class Means:
     def pairs(self) -> Array:
         """Return p of the difference of each pair of means, adjusted over the pairs by Holm's method."""
         square = ((self.corrected[:, :, None] - self.corrected[:, None]) ** 2).sum(axis=0)
-        freedom = np.minimum(self.freedom[:, None], self.freedom)
+        freedom = np.minimum(self.degrees_of_freedom[:, None], self.degrees_of_freedom)
         with np.errstate(invalid="ignore", divide="ignore"):
             t = (self.values[:, None] - self.values) / np.sqrt(square)
         return over_pairs(np.asarray(2 * scipy.special.stdtr(freedom, -np.abs(t))))
@@ -120,7 +120,7 @@ def means(human: Vector, scores: Vector | None, system: Codes, unit: Codes,
     weight = b * share
     return Means(centre + mean + weight * (g_mean - f_mean), np.ldexp(weight, -exponent),
                  rating_part + weight * score_part, corrected, np.where(freedom > 0, freedom, np.nan),
-                 ends if rated.sum() >= FEW else None)
+                 ends if rated.sum() >= MIN_RATINGS else None)
 
 
 def _slopes(y: Vector, x: Vector, system: Codes, unit: Codes, rated: Mask) -> tuple[float, Vector]:

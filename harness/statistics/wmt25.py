@@ -60,8 +60,8 @@ def tasks(panel: Panel, scores: Array, draws: int, rng: np.random.Generator) -> 
     if np.isfinite(soft).any():
         result.append(Task(SOFT, soft, _soft_draws(panel, scores, unit, kept)))
     if np.isfinite(ties).any():
-        chance = sums @ (2.0 * kept.T - 1)
-        result.append(Task(TIES, ties, lambda first, second: chance[first] - chance[second]))
+        drawn = sums @ (2.0 * kept.T - 1)
+        result.append(Task(TIES, ties, lambda first, second: drawn[first] - drawn[second]))
     return result
 
 
@@ -93,7 +93,7 @@ def _with_ties(panel: Panel, scores: Array, unit: Codes, units: int) -> tuple[Ve
     first, second = first[same], second[same]
     _, context, pairs = np.unique(panel.context[first], return_inverse=True, return_counts=True)
     order, share = np.sign(panel.human[first] - panel.human[second]), 1 / pairs[context] / len(pairs)
-    right = np.empty((len(scores), units))
+    contributions = np.empty((len(scores), units))
     for row, values in enumerate(scores):
         difference = values[first] - values[second]
         gaps, agree = np.abs(difference), np.sign(difference) == order
@@ -102,27 +102,27 @@ def _with_ties(panel: Panel, scores: Array, unit: Codes, units: int) -> tuple[Ve
         last = np.append(gaps[steps][1:] != gaps[steps][:-1], True)
         best = np.argmax(np.round(np.append(0, gained[last]), 10))
         tied = gaps <= np.append(0, gaps[steps][last])[best]
-        right[row] = np.bincount(unit[first], share * np.where(tied, order == 0, agree), units)
-    return right.sum(axis=1), right
+        contributions[row] = np.bincount(unit[first], share * np.where(tied, order == 0, agree), units)
+    return contributions.sum(axis=1), contributions
 
 
 def _soft_draws(panel: Panel, scores: Array, unit: Codes, kept: Table) -> Callable[[int, int], Vector]:
     """Return the function that draws the difference of two metrics; a missing score counts as the mean."""
     rated = np.isfinite(panel.human)
     known = np.where(np.isfinite(scores), scores, np.nan)[:, rated]
-    centred = np.nan_to_num(known - np.nan_to_num(known).sum(axis=1, keepdims=True) / np.maximum(
+    deviations = np.nan_to_num(known - np.nan_to_num(known).sum(axis=1, keepdims=True) / np.maximum(
         np.isfinite(known).sum(axis=1, keepdims=True), 1))
-    spread = np.sqrt((centred**2).mean(axis=1, keepdims=True))
-    values = np.vstack([panel.human[rated], centred / np.where(spread > 0, spread, 1)])
+    spread = np.sqrt((deviations**2).mean(axis=1, keepdims=True))
+    values = np.vstack([panel.human[rated], deviations / np.where(spread > 0, spread, 1)])
     features = _features(panel.take(rated), values, unit[rated], kept.shape[1])
     totals = features.sum(axis=1)  # (1 + metrics, 2, pairs of systems)
-    people = _p(totals[0])
+    human_p = _p(totals[0])
     drawn = functools.cache(lambda metric: np.tensordot(kept, features[1 + metric], 1))
 
     def differences(first: int, second: int) -> Vector:
-        moved = drawn(first) - drawn(second)
-        errors = [np.abs(people - _p(sums)).mean(axis=-1) for sums in (totals[1 + second] + moved,
-                                                                       totals[1 + first] - moved)]
+        drawn_difference = drawn(first) - drawn(second)
+        errors = [np.abs(human_p - _p(sums)).mean(axis=-1)
+                  for sums in (totals[1 + second] + drawn_difference, totals[1 + first] - drawn_difference)]
         return np.asarray(errors[1] - errors[0], dtype=np.float64)
 
     return differences

@@ -94,7 +94,7 @@ def _values(results: Results) -> dict[Key, Correlation]:
 
 def _why(key: Key, differences: Causes) -> str:
     """Name the causes of a change; options of the whole run, such as the seed, cannot change a correlation."""
-    if specific := summary(differences.specific(key.dataset, key.metric)):
+    if specific := summary(differences.affecting(key.dataset, key.metric)):
         return specific
     of_run = summary(cause for cause in differences.run if cause.kind != "options")
     if of_run:

@@ -50,8 +50,8 @@ class SubMetrics(Composite):
     """A composite of the columns of GROUPS."""
 
     __slots__ = ()
-    drawn: ClassVar[int] = 300
-    level_apart: ClassVar[bool] = False
+    sample_size: ClassVar[int] = 300
+    separate_levels: ClassVar[bool] = False
     encoder: str
     without: Without
     recipe: Literal["small", "paper"]

@@ -30,12 +30,12 @@ from metrics.judges.endpoint import Endpoint, FieldRefused, Refused, RetryableEr
 from metrics.judges.prompt import Question
 from metrics.judges.spending import Estimate, LimitReached, Spending, cost, estimate
 
-Reading = dict[str, ReadScore]
+SampleScores = dict[str, ReadScore]
 """Scores of one sample by quality."""
 
 FIRST_WAIT, LONGEST_WAIT = 1.0, 60.0
 """Seconds before the second attempt, and the maximum before any."""
-ENOUGH = 24
+MAX_UNUSABLE = 24
 """Give up after this many unreadable answers in a row, or this many refused requests if no answer was readable."""
 REPORT = 30.0
 """Seconds between progress messages."""
@@ -77,15 +77,16 @@ class Sampler:
         self._jitter = random.Random(options.seed)  # noqa: S311  (not a secret)
         self._cause: MetricError | None = None
         self._failed_in_a_row = 0
-        self._unreadable_before = 0  # counted before the last readable answer
+        self._unreadable_at_last_success = 0
         self._unanswered: list[str] = []
         self._unusable: dict[str, MetricError] = {}
 
-    def readings(self, questions: Sequence[Question]) -> list[list[Reading]]:
+    def sample_scores(self, questions: Sequence[Question]) -> list[list[SampleScores]]:
         """Return the scores of every sample of every question, in order."""
         samples = range(self.options.samples)
         with ThreadPoolExecutor(self.options.concurrency, "judge") as pool:
-            futures = [pool.submit(self._reading, question, sample) for question in questions for sample in samples]
+            futures = [pool.submit(self._score_sample, question, sample)
+                       for question in questions for sample in samples]
             try:
                 self._wait(futures)
             except BaseException as error:
@@ -123,7 +124,7 @@ class Sampler:
                  f"{counts['prompt']} + {counts['completion']} tokens", f"{time.monotonic() - self._start:.1f} s"]
         return f"{self.options.judge} ({self.options.body['model']}): {', '.join(parts)}"
 
-    def _wait(self, futures: Sequence[Future[Reading]]) -> None:
+    def _wait(self, futures: Sequence[Future[SampleScores]]) -> None:
         """Wait for all threads, printing progress; raise the first exception."""
         waiting = set(futures)
         while waiting:
@@ -133,39 +134,39 @@ class Sampler:
             if waiting:
                 sys.stderr.write(f"{self.options.judge}: {len(futures) - len(waiting)} of {len(futures)} done\n")
 
-    def _reading(self, question: Question, sample: int) -> Reading:
+    def _score_sample(self, question: Question, sample: int) -> SampleScores:
         """Return the scores of one sample; qualities that an answer lacks are taken from the next."""
-        reading: Reading = {}
+        by_quality: SampleScores = {}
         for attempt in range(self.options.tries):
             try:
                 answer = self._answer(question, sample, attempt)
             except Refused as error:
                 self._count_unusable("refused", NoAnswer(
                     f"requests were refused, and no answer was readable ({error})"))
-                return reading
+                return by_quality
             except RetryableError as error:
                 with self._lock:
                     self._unanswered.append(str(error))
-                return reading
+                return by_quality
             if readable := scores(question, answer):
                 self._count(read=1, weighted=int(any(score.weighted for score in readable.values())))
-                self._unreadable_before = self.counts["unreadable"]
+                self._unreadable_at_last_success = self.counts["unreadable"]
             else:
                 truncated = "; it was truncated at max_tokens" if answer.finish == "length" else ""
                 self._count_unusable("unreadable", Unreadable(
                     f"answers cannot be read; the last was {json.dumps(answer.text)[:120]}{truncated}"))
-            reading = readable | reading
-            if len(reading) == len(question.qualities):
-                return reading
+            by_quality = readable | by_quality
+            if len(by_quality) == len(question.qualities):
+                return by_quality
         self._count(unread=1)
-        return reading
+        return by_quality
 
     def _count_unusable(self, kind: str, error: MetricError) -> None:
-        """Count a refused or unreadable answer; raise `error` if there are ENOUGH of them."""
+        """Count a refused or unreadable answer; raise `error` if there are MAX_UNUSABLE of them."""
         self._unusable[kind] = error
         self._count(**{kind: 1})
-        if self.counts["unreadable"] - self._unreadable_before >= ENOUGH or (
-                self.counts["refused"] >= ENOUGH and not self.counts["read"]):
+        if self.counts["unreadable"] - self._unreadable_at_last_success >= MAX_UNUSABLE or (
+                self.counts["refused"] >= MAX_UNUSABLE and not self.counts["read"]):
             self._give_up(error)
 
     def _count(self, **amounts: int) -> None:
@@ -239,8 +240,8 @@ class Sampler:
             self._wait_until = max(self._wait_until, time.monotonic() + min(error.after, LONGEST_WAIT))
         with self._lock:
             self._failed_in_a_row += 1
-            gone = self._failed_in_a_row >= self.options.tries * (self.options.concurrency + 1)
-        if gone:
+            server_lost = self._failed_in_a_row >= self.options.tries * (self.options.concurrency + 1)
+        if server_lost:
             self._give_up(NoAnswer(f"{self._failed_in_a_row} requests in a row failed ({error}); {CONTINUE}"))
 
     def _give_up(self, error: MetricError) -> NoReturn:

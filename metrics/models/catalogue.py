@@ -113,7 +113,7 @@ def folder(card: ModelCard, home: Path) -> Path:
 
 def check_digests(card: ModelCard, folder: Path, origin: str, files: Mapping[str, str] | None = None) -> None:
     """Raise MissingResource if files in a folder, or the file it was converted from, differ from the card."""
-    original = conversions.original(card.name, folder)
+    original = conversions.original_digest(card.name, folder)
     for name, expected in (files or card.files).items():
         if not (original or (folder / name).is_file()):
             raise MissingResource(f"model {card.name}: {folder} lacks {name}; fetch it again, or rename your model")

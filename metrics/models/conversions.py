@@ -56,7 +56,7 @@ def convert(layout: str, name: str, file: Path, folder: Path) -> None:
     (folder / ORIGIN).write_text(json.dumps(origin, indent=1) + "\n", encoding="utf-8")
 
 
-def original(name: str, folder: Path) -> str | None:
+def original_digest(name: str, folder: Path) -> str | None:
     """Return the digest of the file that a folder was converted from, or None for any other folder.
 
     Raises MissingResource if the converted weights were changed.
@@ -95,13 +95,13 @@ def _loaded(file: Path) -> tuple[Any, Any]:
     import torch
     import transformers
 
-    plain = {}
+    quantization_options = {}
     if hasattr(transformers, "GgufConfig"):  # versions that can compute on quantised weights must be told to dequantise
-        plain = {"quantization_config": transformers.GgufConfig(gguf_file=file.name, dequantize=True)}
+        quantization_options = {"quantization_config": transformers.GgufConfig(gguf_file=file.name, dequantize=True)}
     with quiet():
         tokenizer = transformers.AutoTokenizer.from_pretrained(str(file.parent), gguf_file=file.name)
         network = transformers.AutoModelForCausalLM.from_pretrained(
-            str(file.parent), gguf_file=file.name, dtype=torch.float16, **plain)
+            str(file.parent), gguf_file=file.name, dtype=torch.float16, **quantization_options)
     return network, tokenizer
 
 

@@ -177,7 +177,7 @@ def _checked(name: str, folder: Path, origin: str) -> Weights:
     settings = digest_of(folder, {path for pattern in _SETTINGS for path in folder.glob(pattern)})
     if card := catalogue.cards().get(name):
         catalogue.check_digests(card, folder, origin)
-    return Weights(name, folder, conversions.original(name, folder) or digest, settings, origin)
+    return Weights(name, folder, conversions.original_digest(name, folder) or digest, settings, origin)
 
 
 def check_files(name: str, folder: Path) -> list[Path]:

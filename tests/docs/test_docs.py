@@ -152,7 +152,7 @@ def test_protocol_page_names_every_setting_and_type() -> None:
     folders = SKIPPED - {"__pycache__", "node_modules"}
     for word in (*Settings.__slots__, *serving.TYPES, *isolation.MISLEADING, *folders):
         assert f"`{word}`" in page or f"\n{word} = " in page, word
-    assert serving.LONGEST == 1 << 30
+    assert serving.MAX_MESSAGE_BYTES == 1 << 30
     assert f"({Settings().timeout:.0f})" in page
     assert f"at most {WITH_LM} items if the card's `models` contain `lm`, else {LARGEST:,}" in page
     assert f"| {serving.PROTOCOL} |" in page

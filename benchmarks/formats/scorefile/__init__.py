@@ -80,8 +80,8 @@ def read(path: Path, wanted: Expected, *, all_datasets: bool = True, column: str
     scores = _by_target(values, wanted)
     no_scores = [] if any(map(math.isfinite, table.numbers)) else [
         Problem("missing", 0, "", "the file has no scores", count=0)]
-    notes = [problem for problem in by_line if problem.note]
-    if table.ids and [problem.kind for problem in by_line if not problem.note] == ["missing"] * len(table.ids):
+    notes = [problem for problem in by_line if problem.is_remark]
+    if table.ids and [problem.kind for problem in by_line if not problem.is_remark] == ["missing"] * len(table.ids):
         by_line, no_scores = notes, [Problem("missing", 0, "", "every score is still empty", count=len(table.ids))]
     datasets = wanted.items if all_datasets else dict.fromkeys(name for name, _ in scores)
     missing = sorted(_missing(values, wanted, datasets), key=lambda problem: -problem.count)

@@ -10,7 +10,7 @@ from typing import Literal
 
 Kind = Literal["unreadable", "unknown", "missing", "duplicate", "no number", "infinite", "constant", "extra column"]
 
-LONGEST = 80
+MAX_SHOWN = 80
 """Maximum characters to show of a string from a file; a longer one ends in three dots."""
 
 
@@ -30,7 +30,7 @@ class Problem:
     count: int = 1
 
     @property
-    def note(self) -> bool:
+    def is_remark(self) -> bool:
         """True if this is only a remark."""
         return self.kind == "extra column"
 
@@ -43,30 +43,30 @@ def counts(problems: Iterable[Problem]) -> dict[Kind, int]:
     return dict(totals)
 
 
-def describe(problems: Iterable[Problem], most: int = 20) -> Iterator[str]:
-    """Yield a line for each problem; of each kind, only the first `most`, then the number and lines of the others."""
+def describe(problems: Iterable[Problem], limit: int = 20) -> Iterator[str]:
+    """Yield a line for each problem; of each kind, only the first `limit`, then the number and lines of the others."""
     kinds: defaultdict[Kind, list[Problem]] = defaultdict(list)
     for problem in problems:
         kinds[problem.kind].append(problem)
-        if len(kinds[problem.kind]) <= most:
+        if len(kinds[problem.kind]) <= limit:
             line = f"line {problem.line}: " if problem.line else ""
             yield f"{problem.kind}: {line}{problem.id + ': ' if problem.id else ''}{problem.text}"
     for kind, same_kind in kinds.items():
-        if more := same_kind[most:]:
+        if more := same_kind[limit:]:
             lines = f" (lines {listed([str(problem.line) for problem in more], 60)})" if more[-1].line else ""
             yield f"{kind}: and {len(more):,} more{lines}"
 
 
 def printable(text: str) -> str:
     """Truncate a string from a file, and escape control characters and direction marks."""
-    short = text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
+    short = text if len(text) <= MAX_SHOWN else f"{text[:MAX_SHOWN]}..."
     return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in short)
 
 
-def listed(names: Sequence[str], most: int = 100) -> str:
-    """Join names from a file into about `most` characters, with the number of names left out."""
+def listed(names: Sequence[str], max_characters: int = 100) -> str:
+    """Join names from a file into about `max_characters` characters, with the number of names left out."""
     shown = list(map(printable, names))
     lengths = itertools.accumulate(len(name) + 2 for name in shown)
-    count = max(1, sum(length <= most for length in lengths))
+    count = max(1, sum(length <= max_characters for length in lengths))
     more = f" and {len(shown) - count:,} more" if count < len(shown) else ""
     return ", ".join(shown[:count]) + more

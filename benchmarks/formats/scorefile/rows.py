@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.formats.rows import Unreadable, decoded, delimited
-from benchmarks.formats.scorefile.problems import LONGEST, Kind, Problem, listed, printable
+from benchmarks.formats.scorefile.problems import MAX_SHOWN, Kind, Problem, listed, printable
 
 SUFFIXES = (".csv", ".tsv")
 IDS = ("dialogue_id", "item", "id")
@@ -133,4 +133,4 @@ def number(text: str) -> float | Rejection:
     if text.casefold().lstrip("+-") in {"inf", "infinity", "∞"}:
         return "infinite", f"its score is {text!a}; expected a finite number"
     hint = "; use a decimal point" if re.fullmatch(r"[+-]?[0-9]+,[0-9]+", text) else ""
-    return "no number", f"its score {text[:LONGEST]!a} is not a number{hint}"
+    return "no number", f"its score {text[:MAX_SHOWN]!a} is not a number{hint}"

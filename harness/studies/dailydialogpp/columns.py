@@ -28,11 +28,11 @@ from metrics.metric import Metric, options
 from metrics.models.service import Models
 from metrics.registry import Chosen
 
-Way: TypeAlias = Literal["none", "single", "max", "avg", "standard"]
+ReferenceMode: TypeAlias = Literal["none", "single", "max", "avg", "standard"]
 """The use of references; `none` means that no reference is used."""
 
-OPTION: dict[Way, str] = {"max": "max", "avg": "mean", "standard": "standard"}
-"""The value of a metric's option `references` for each way of using several."""
+OPTION: dict[ReferenceMode, str] = {"max": "max", "avg": "mean", "standard": "standard"}
+"""The value of a metric's option `references` for each mode that uses several references."""
 
 NEGATIVES: tuple[Kind, ...] = ("random", "adversarial")
 WEIGHTED = ("delta-bleu",)
@@ -45,7 +45,7 @@ class ReferenceUse(NamedTuple):
     """A metric, how it combines references, and which references it gets."""
 
     metric: Metric
-    way: Way
+    mode: ReferenceMode
     references: References
 
 
@@ -53,20 +53,20 @@ class ReferenceUse(NamedTuple):
 class ScoredColumn:
     """A column with one use of references.
 
-    `at_best` is the accuracy at the best threshold on the development part, for trained metrics as well. `main` marks
+    `best_accuracies` are those at the best threshold on the development part, for trained metrics as well. `main` marks
     the use that represents the metric; only such columns have `shares`, the shares of changed relevant replies that
-    still count as relevant. `training` is the metric's option `negatives`, the irrelevant replies of its training.
+    still count as relevant. `negatives` is the metric's option of that name, the irrelevant replies of its training.
     """
 
     label: str
     name: str
     column: str
-    way: Way
-    training: str | None
+    mode: ReferenceMode
+    negatives: str | None
     threshold: Threshold
     scores: Vector
     matrices: Mapping[Kind, Confusion]
-    at_best: Mapping[Kind, float]
+    best_accuracies: Mapping[Kind, float]
     main: bool = False
     shares: Mapping[str, float] = field(default_factory=dict)
 
@@ -83,16 +83,16 @@ class ReplyScores:
     progress: Progress
     skips: dict[str, str] = field(default_factory=dict)
     failures: dict[str, str] = field(default_factory=dict)
-    _made: dict[tuple[str, ...], Replies] = field(default_factory=dict)
+    _replies: dict[tuple[str, ...], Replies] = field(default_factory=dict)
 
     def replies(self, part: Part, references: References, kinds: Sequence[Kind] = KINDS, change: str = "unchanged",
                 ) -> Replies:
         key = (part, references, *kinds, change)
-        if key not in self._made:
+        if key not in self._replies:
             name = f"dailydialogpp {part}" + (f" {change}" if change != "unchanged" else "")
-            self._made[key] = make_replies(name, self.contexts[part], references, self.seed, kinds,
-                                           self.changes[change])
-        return self._made[key]
+            self._replies[key] = make_replies(name, self.contexts[part], references, self.seed, kinds,
+                                              self.changes[change])
+        return self._replies[key]
 
     def scores(self, label: str, metric: Metric, replies: Replies) -> Mapping[str, Vector]:
         """Return the columns of a metric in the order of the replies; none, with the reason recorded, if it fails."""
@@ -128,22 +128,22 @@ def columns(chosen: Chosen, scores: ReplyScores) -> list[ScoredColumn]:
 def uses(chosen: Chosen) -> Iterator[ReferenceUse]:
     """Yield the uses of references with which a metric is scored, the main one last."""
     metric = chosen.metric
-    has = options(metric)
-    if not ("references" in metric.card.needs or has.get("against") == "references"
-            or ("references" in has and "against" not in has)):
+    option_values = options(metric)
+    if not ("references" in metric.card.needs or option_values.get("against") == "references"
+            or ("references" in option_values and "against" not in option_values)):
         yield ReferenceUse(metric, "none", "none")
         return
     if metric.card.name in WEIGHTED:
         yield ReferenceUse(metric, "standard", "weighted")
         return
     value = getattr(metric, "references", "")
-    ways = [way for way in OPTION if value in OPTION.values()]
+    modes = [mode for mode in OPTION if value in OPTION.values()]
     if "references=" in chosen.suffix:
-        ways = [way for way in ways if OPTION[way] == value]
+        modes = [mode for mode in modes if OPTION[mode] == value]
     yield ReferenceUse(metric, "single", "single")
-    for way in ways:
-        variant = dataclasses.replace(metric, references=OPTION[way])  # type: ignore[type-var]
-        yield ReferenceUse(variant, way, "several")
+    for mode in modes:
+        variant = dataclasses.replace(metric, references=OPTION[mode])  # type: ignore[type-var]
+        yield ReferenceUse(variant, mode, "several")
 
 
 def _scored(use: ReferenceUse, chosen: Chosen, scores: ReplyScores) -> list[ScoredColumn]:
@@ -152,19 +152,20 @@ def _scored(use: ReferenceUse, chosen: Chosen, scores: ReplyScores) -> list[Scor
     whole_dataset = card.scope == "dataset"  # scores depend on all replies, so both parts need the same kinds
     tuning = scores.replies("dev", use.references, KINDS if whole_dataset else ("positive", "random"))
     test = scores.replies("test", use.references)
-    before, after = (scores.scores(chosen.label, use.metric, replies) for replies in (tuning, test))
+    dev_scores, test_scores = (scores.scores(chosen.label, use.metric, replies) for replies in (tuning, test))
     if scores.lacks(chosen.label):
         return []
     tuned, relevant = tuning.kinds != "adversarial", tuning.kinds == "positive"
     rows = []
     for column in card.columns:
         probability = column not in BLENDS and not column.endswith(("-referenced", "-mlm"))
-        known, labels, values = before[column][tuned], relevant[tuned], after[column]
-        chosen_at = threshold(known, labels, card.family == "trained" and probability)
+        known, labels, values = dev_scores[column][tuned], relevant[tuned], test_scores[column]
+        chosen_threshold = threshold(known, labels, card.family == "trained" and probability)
         best = threshold(known, labels, trained=False)
         rows.append(ScoredColumn(
-            chosen.label, column + chosen.suffix, column, use.way, getattr(use.metric, "negatives", None),
-            chosen_at, values, {kind: confusion(values, test, kind, chosen_at.value) for kind in NEGATIVES},
+            chosen.label, column + chosen.suffix, column, use.mode, getattr(use.metric, "negatives", None),
+            chosen_threshold, values,
+            {kind: confusion(values, test, kind, chosen_threshold.value) for kind in NEGATIVES},
             {kind: confusion(values, test, kind, best.value).accuracy for kind in NEGATIVES}))
     return rows
 
@@ -184,16 +185,16 @@ def _shares(label: str, use: ReferenceUse, rows: Sequence[ScoredColumn], scores:
 
 
 def _distinct(rows: list[ScoredColumn], shares: Mapping[str, float]) -> list[ScoredColumn]:
-    """Drop the standard way if it equals another way, which then becomes the main one.
+    """Drop the standard mode if it equals another, which then becomes the main one.
 
-    A column with the same scores in every way uses no reference.
+    A column with the same scores in every mode uses no reference.
     """
     if not rows:
         return []
     *others, last = rows
     equal = [row for row in others if np.array_equal(row.scores, last.scores, equal_nan=True)]
     if others and len(equal) == len(others):
-        return [dataclasses.replace(last, way="none", main=True, shares=shares)]
-    same = next((row for row in equal if row.way != "single"), None)
+        return [dataclasses.replace(last, mode="none", main=True, shares=shares)]
+    same = next((row for row in equal if row.mode != "single"), None)
     return [dataclasses.replace(row, main=True, shares=shares) if row is (same or last) else row
             for row in (others if same else rows)]

@@ -14,7 +14,7 @@ from harness.published import PrintedNumber, Tables
 from harness.results.exhibits import Grid, number
 from harness.studies import Findings
 from harness.studies.dailydialogpp.accuracy import compare_pairs
-from harness.studies.dailydialogpp.columns import NEGATIVES, ReplyScores, ScoredColumn, Way
+from harness.studies.dailydialogpp.columns import NEGATIVES, ReferenceMode, ReplyScores, ScoredColumn
 from harness.studies.dailydialogpp.conicity import SETS
 
 ACCURACY = ("metric", "references", "threshold", "acc. random", "paper", "r random", "paper", "acc. advers.", "paper",
@@ -40,8 +40,9 @@ TRAINED = frozenset({"adem", "bert-regressor", "bert-dnn", "ruber-unreferenced",
 """The paper's trained metrics, which have one row for all uses of references."""
 
 QUALITIES: dict[Kind, str] = {"random": "pos vs rand neg", "adversarial": "pos vs adv neg"}
-WAYS: dict[Way, str] = {"single": "single reference", "avg": "multi reference, avg", "max": "multi reference, max",
-                        "standard": "multi reference, standard", "none": "trained metric"}
+MODES: dict[ReferenceMode, str] = {
+    "single": "single reference", "avg": "multi reference, avg", "max": "multi reference, max",
+    "standard": "multi reference, standard", "none": "trained metric"}
 TRAINING = {"random": "trained/finetuned on rand neg", "adversarial": "trained/finetuned on adv neg",
             "both": "trained/finetuned on rand + adv neg"}
 """The paper's notes on trainings, by the option `negatives`."""
@@ -56,10 +57,10 @@ DOUBTS = ("uncertain", "order taken from", "assigned from")
 
 def printed(row: ScoredColumn, negatives: Kind, statistic: str) -> PrintedNumber | None:
     """Return an accuracy or correlation from Table 3, else from Table 6, or from Table 7 for a trained metric."""
-    training = row.training or "random"
-    notes = {"Table 3": WAYS[row.way], "Table 6": ""}
+    training = row.negatives or "random"
+    notes = {"Table 3": MODES[row.mode], "Table 6": ""}
     if key(row) in TRAINED:
-        notes = {"Table 3": WAYS["none"]} if training == "random" else {}
+        notes = {"Table 3": MODES["none"]} if training == "random" else {}
         notes["Table 7"] = TRAINING.get(training, "?")
     rows = PAPER.where(metric=METRICS.get(key(row)), quality=QUALITIES[negatives], statistic=statistic)
     found = (rows.first(table=table, note=note) for table, note in notes.items())
@@ -68,7 +69,7 @@ def printed(row: ScoredColumn, negatives: Kind, statistic: str) -> PrintedNumber
 
 def printed_with(row: ScoredColumn, table: str, **fields: str) -> PrintedNumber | None:
     """Return a number from Table 4 or 5, which have only untrained metrics and those trained on random replies."""
-    if row.training not in (None, "random"):
+    if row.negatives not in (None, "random"):
         return None
     return PAPER.first(table=table, metric=METRICS.get(key(row)), **fields)
 
@@ -107,7 +108,7 @@ def _share(row: ScoredColumn, change: str) -> PrintedNumber | None:
 
 
 def _accuracy(row: ScoredColumn) -> tuple[str, ...]:
-    texts = [row.name, row.way, number(row.threshold.value, 3)]
+    texts = [row.name, row.mode, number(row.threshold.value, 3)]
     for kind in NEGATIVES:
         matrix = row.matrices[kind]
         texts += [_percent(matrix.accuracy), _quoted(printed(row, kind, "accuracy"), _percent),
@@ -180,11 +181,12 @@ def _accuracy_objects(rows: Sequence[ScoredColumn]) -> Iterator[dict[str, object
     for row in rows:
         for kind, matrix in row.matrices.items():
             r = matrix.correlation
-            yield {"metric": row.name, "references": row.way, "main": row.main, "negatives": kind,
+            yield {"metric": row.name, "references": row.mode, "main": row.main, "negatives": kind,
                    "threshold": row.threshold.value, "rule": row.threshold.rule, "accuracy": matrix.accuracy,
                    **_cited("accuracy_paper", printed(row, kind, "accuracy")),
                    "r": r.value, "r_low": r.low, "r_high": r.high, "p": r.p,
-                   **_cited("r_paper", printed(row, kind, "point-biserial")), "accuracy_at_best": row.at_best[kind],
+                   **_cited("r_paper", printed(row, kind, "point-biserial")),
+                   "accuracy_at_best": row.best_accuracies[kind],
                    **{part: getattr(matrix, part) for part in (*COUNTS, "missing")}}
 
 

@@ -33,7 +33,7 @@ from metrics.judges import prompt as prompts
 from metrics.judges import spending
 from metrics.judges.local import LocalJudge
 from metrics.judges.prompt import Prompt, Question
-from metrics.judges.sampling import Reading
+from metrics.judges.sampling import SampleScores
 from metrics.judges.spending import Estimate
 from metrics.metric import Columns, options, variant
 from metrics.models.service import Models
@@ -185,7 +185,7 @@ def _asking(metric: Any, prompt: Prompt) -> Any:
 
 def _again(metric: Judge) -> Any:
     """Return the judge with as many new samples per question, and scores from these alone."""
-    def read(judge: Judge, questions: Sequence[Question], models: Models) -> list[list[Reading]]:
+    def read(judge: Judge, questions: Sequence[Question], models: Models) -> list[list[SampleScores]]:
         return [samples[metric.samples:] for samples in type(metric).read(judge, questions, models)]
 
     return variant(type(metric), read=read)(**options(metric) | {"samples": 2 * metric.samples})

@@ -1,8 +1,8 @@
-"""A process that answers questions, one line of JSON each.
+"""A process that answers requests, one line of JSON each.
 
 It leads its own session, so that Ctrl-C in a terminal reaches only the harness, and its descendants can be killed with
-it. A process that dies, hangs or sends an invalid answer is killed, and the question raises WorkerFailed with the end
-of its standard error. The next question starts a new process.
+it. A process that dies, hangs or sends an invalid answer is killed, and the request raises WorkerFailed with the end
+of its standard error. The next request starts a new process.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from typing import IO, Any, TypeVar, cast
 
 from benchmarks.formats.records import Refused
 from metrics.errors import BadScores, BrokenPlugin, CannotScore, MissingResource, WorkerFailed
-from metrics.external.isolation.serving import LONGEST, decoded, encoded
+from metrics.external.isolation.serving import MAX_MESSAGE_BYTES, decoded, encoded
 
 PATIENCE = 2.0
 """Seconds that a process has to exit once its input is closed."""
@@ -33,26 +33,26 @@ Answer = TypeVar("Answer")
 
 
 class Process:
-    """A command in a folder, started by the first question; its errors start with `name`."""
+    """A command in a folder, started by the first request; its errors start with `name`."""
 
     def __init__(self, name: str, command: Sequence[str], folder: Path, env: Mapping[str, str]) -> None:
         self.name, self._command, self._folder, self._env = name, command, folder, env
         self._child: subprocess.Popen[bytes] | None = None
-        self._questions = 0
+        self._requests = 0
         atexit.register(self.close)
 
     @property
     def alive(self) -> bool:
         return self._child is not None and self._child.poll() is None
 
-    def ask(self, question: Mapping[str, Any], seconds: float, read: Callable[[dict[str, Any]], Answer]) -> Answer:
+    def ask(self, request: Mapping[str, Any], seconds: float, read: Callable[[dict[str, Any]], Answer]) -> Answer:
         """Return the answer parsed by `read`; raise an error in it as its kind in PASSED, else WorkerFailed."""
         if not self.alive:
             self.kill()
             self._start()
-        self._questions += 1
+        self._requests += 1
         try:
-            answer = decoded(self._exchange(encoded({**question, "id": self._questions}), seconds), self._questions)
+            answer = decoded(self._exchange(encoded({**request, "id": self._requests}), seconds), self._requests)
             if not answer.get("error"):
                 return read(answer)
         except BaseException as error:  # including Ctrl-C
@@ -76,7 +76,7 @@ class Process:
         """Kill the process and everything it started."""
         child, self._child = self._child, None
         if child is not None:
-            with self._errors, contextlib.suppress(OSError), child:  # an unread question is still in the buffer
+            with self._errors, contextlib.suppress(OSError), child:  # an unread request is still in the buffer
                 _kill_family(child.pid)
 
     def _start(self) -> None:
@@ -91,19 +91,20 @@ class Process:
                                f"{error.strerror}") from error
         self._stdin, self._stdout = cast("tuple[IO[bytes], IO[bytes]]", (self._child.stdin, self._child.stdout))
 
-    def _exchange(self, question: bytes, seconds: float) -> bytes:
-        """Write a question while reading, since a process may answer before it has read everything."""
+    def _exchange(self, request: bytes, seconds: float) -> bytes:
+        """Write a request while reading, since a process may answer before it has read everything."""
         child, end, lines = cast("subprocess.Popen[bytes]", self._child), time.monotonic() + seconds, list[bytes]()
-        threading.Thread(target=self._write, args=(question,), daemon=True).start()
-        reader = threading.Thread(target=lambda: lines.append(self._stdout.readline(LONGEST + 1)), daemon=True)
+        threading.Thread(target=self._write, args=(request,), daemon=True).start()
+        limit = MAX_MESSAGE_BYTES + 1
+        reader = threading.Thread(target=lambda: lines.append(self._stdout.readline(limit)), daemon=True)
         reader.start()
         while reader.is_alive():
             reader.join(0.1)
             if child.poll() is not None or time.monotonic() >= end:
                 _kill_family(child.pid)  # closes the pipe to the reader
         [line] = lines
-        if len(line) > LONGEST:
-            raise Refused(f"a line of more than {LONGEST >> 30} GiB")
+        if len(line) > MAX_MESSAGE_BYTES:
+            raise Refused(f"a line of more than {MAX_MESSAGE_BYTES >> 30} GiB")
         if line.endswith(b"\n"):
             return line
         if time.monotonic() >= end:
@@ -115,9 +116,9 @@ class Process:
         raise EOFError(f"was killed by signal {-status} ({signal.strsignal(-status)})" if status < 0 else
                        f"ended with exit status {status} before it answered")
 
-    def _write(self, question: bytes) -> None:
+    def _write(self, request: bytes) -> None:
         with contextlib.suppress(OSError, ValueError):  # it ended; its earlier output is still to be read
-            self._stdin.write(question)
+            self._stdin.write(request)
             self._stdin.flush()
 
     def _last_words(self) -> str:

@@ -30,7 +30,7 @@ from metrics.metric import GROUP, File, Metric, MetricCard, as_metric
 from metrics.models.service import Choice, Models
 
 PROTOCOL = 2
-LONGEST = 1 << 30
+MAX_MESSAGE_BYTES = 1 << 30
 """Maximum bytes of a message."""
 TYPES: dict[str, type] = {"int": int, "float": float, "str": str, "bool": bool, "file": File}
 """Types of options without `choices`."""
@@ -45,7 +45,7 @@ def encoded(message: Mapping[str, Any]) -> bytes:
 
 
 def decoded(line: bytes, number: int | None = None) -> dict[str, Any]:
-    """Decode a message; with `number`, check that it answers that question."""
+    """Decode a message; with `number`, check that it answers that request."""
     where = repr(line[:40])
     message = records.mapping(where, records.load(where, line))
     if number is not None and message.get("id") != number:
@@ -93,11 +93,11 @@ def _option_of(entry: Mapping[str, Any]) -> tuple[str, Any, Any]:
 def serve_metric(target: str) -> None:
     """Describe the metric at `module:Class` and score with it; it is loaded when first needed."""
     kind = functools.cache(lambda: _loaded(target))
-    serve(lambda question: _described(kind()) if question["ask"] == "describe" else _scored(kind(), question))
+    serve(lambda request: _described(kind()) if request["ask"] == "describe" else _scored(kind(), request))
 
 
 def serve(answer: Callable[[Mapping[str, Any]], dict[str, Any]]) -> None:
-    """Answer questions until the input is closed; exceptions are sent back as answers.
+    """Answer requests until the input is closed; exceptions are sent back as answers.
 
     Messages keep the original stdin and stdout; anything the metric prints, even from C code, goes to stderr.
     """
@@ -106,12 +106,12 @@ def serve(answer: Callable[[Mapping[str, Any]], dict[str, Any]]) -> None:
         os.dup2(empty.fileno(), 0)
     os.dup2(2, 1)
     sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]
-    for question in map(decoded, source):
+    for request in map(decoded, source):
         try:
-            line = encoded({**answer(question), "id": question["id"]})
+            line = encoded({**answer(request), "id": request["id"]})
         except BaseException as error:  # third-party code can raise anything
             traceback.print_exc()
-            line = encoded({"error": type(error).__name__, "message": _message(error), "id": question["id"]})
+            line = encoded({"error": type(error).__name__, "message": _message(error), "id": request["id"]})
         sink.write(line)
         sink.flush()
 
@@ -142,13 +142,13 @@ def _option(field: dataclasses.Field[Any], hint: Any) -> dict[str, Any]:
                        "environment")
 
 
-def _scored(kind: type[Metric], question: Mapping[str, Any]) -> dict[str, Any]:
+def _scored(kind: type[Metric], request: Mapping[str, Any]) -> dict[str, Any]:
     hints = typing.get_type_hints(kind)
-    options = {name: File(value) if hints[name] is File else value for name, value in question["options"].items()}
-    choice = question["models"]["choice"]
-    models = _models(question["models"]["home"], Choice(**{**choice, "price": tuple(choice["price"])}))
+    options = {name: File(value) if hints[name] is File else value for name, value in request["options"].items()}
+    choice = request["models"]["choice"]
+    models = _models(request["models"]["home"], Choice(**{**choice, "price": tuple(choice["price"])}))
     models.requested.clear()
-    items = tuple(map(Item.of, question["items"]))
+    items = tuple(map(Item.of, request["items"]))
     columns = checked(kind.card.name, kind.card.columns, items, kind(**options).score(items, models))
     return {"asked": sorted(models.requested), "columns": columns_record(columns)}
 

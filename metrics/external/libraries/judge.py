@@ -30,7 +30,7 @@ from metrics.judges.answer import Answer, ReadScore
 from metrics.judges.archive import AnswerArchive
 from metrics.judges.local import LocalJudge
 from metrics.judges.prompt import JudgedQuality, Prompted, Question
-from metrics.judges.sampling import Reading, Sampler, SamplingOptions
+from metrics.judges.sampling import Sampler, SampleScores, SamplingOptions
 from metrics.judges.spending import Estimate
 from metrics.metric import Columns, Metric, MetricCard, variant
 from metrics.models.service import Models
@@ -103,11 +103,11 @@ class Judge(Prompted):
     def stored(self, question: Question, models: Models) -> list[Answer]:
         return self._sampler(models).stored(question)
 
-    def read(self, questions: Sequence[Question], models: Models) -> list[list[Reading]]:
+    def read(self, questions: Sequence[Question], models: Models) -> list[list[SampleScores]]:
         """Return the scores of every sample of every question, and print the usage."""
         sampler = self._sampler(models)
         try:
-            return sampler.readings(questions)
+            return sampler.sample_scores(questions)
         finally:
             if sampler.counts["sent"] or sampler.counts["stored"]:
                 sys.stderr.write(sampler.usage() + "\n")

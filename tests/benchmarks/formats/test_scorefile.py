@@ -36,7 +36,7 @@ def test_every_format_gives_the_same_scores(tmp_path: Path) -> None:
         "more.csv": "id,raw_output,score\ntoy_0,\"{\n\"\"a\"\": 1,\n}\",0.5\ntoy_1,\"=1+1\",-2\ntoy_2,,1e-3\n",
     }.items():
         file = read_text(tmp_path, content, name)
-        assert [problem for problem in file.problems if not problem.note] == [], name
+        assert [problem for problem in file.problems if not problem.is_remark] == [], name
         assert list(file.scores) == [("toy", ALL_QUALITIES)], name
         np.testing.assert_array_equal(file.scores["toy", ALL_QUALITIES], VALUES, name)
         content = (tmp_path / name).read_bytes()

@@ -18,7 +18,7 @@ torch = pytest.importorskip("torch")
 
 from benchmarks.corpora import corpora  # noqa: E402
 from harness.learning import train  # noqa: E402
-from harness.learning.train import Pace  # noqa: E402
+from harness.learning.train import TrainingProgress  # noqa: E402
 from metrics import registry  # noqa: E402
 from metrics.errors import MissingResource  # noqa: E402
 from metrics.metric import GROUP  # noqa: E402
@@ -187,10 +187,10 @@ def test_pace(monkeypatch: pytest.MonkeyPatch) -> None:
     """20 s of preparation, then a training run that resumes after step 9 and takes 2 steps in 4 s."""
     clock = [100.0]
     monkeypatch.setattr(time, "monotonic", lambda: clock[0])
-    pace = Pace("toy", 30, clock[0])
+    progress = TrainingProgress("toy", 30, clock[0])
     clock[0] += 20
-    assert pace.line() == "toy: preparing, 0:20 so far"
+    assert progress.line() == "toy: preparing, 0:20 so far"
     for step in (10, 11, 12):
-        pace.stepped(step)
+        progress.record_step(step)
         clock[0] += 2 * (step < 12)
-    assert pace.line() == "toy: step 12 of 30, 0.5 steps/s, at most 0:36 left"
+    assert progress.line() == "toy: step 12 of 30, 0.5 steps/s, at most 0:36 left"

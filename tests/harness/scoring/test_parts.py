@@ -169,7 +169,7 @@ def test_a_part_that_cost_three_workers_fails(store: ScoreStore) -> None:
 
 
 def test_parts_that_cannot_be_read_back_end_the_run(store: ScoreStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ScoreStore, "joined", lambda *_: None)
+    monkeypatch.setattr(ScoreStore, "join_parts", lambda *_: None)
     with pytest.raises(StoreError):
         run(store, pair("a"))
 

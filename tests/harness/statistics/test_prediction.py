@@ -34,7 +34,7 @@ def test_equals_ppi_python_without_shared_contexts() -> None:
         human, scores = drawn(rated, items, rng)
         order = rng.permutation(items)
         estimate = means(human[order], scores[order], np.zeros(items, dtype=np.int64), np.arange(items))
-        error = np.sqrt((estimate.parts**2).sum())
+        error = np.sqrt((estimate.contributions**2).sum())
         assert (estimate.values[0], error, estimate.weights[0]) == pytest.approx(ppi_python(human, scores), abs=1e-8)
 
 

@@ -148,12 +148,12 @@ def test_the_kth_reply_is_compared_with_the_others(folder: Path) -> None:
         ("very fine thanks", 1), ("i am fine thanks", 1), ("two tickets please", -1), ("it was red", -1)]
 
 
-@pytest.mark.parametrize(("name", "ways"), [
+@pytest.mark.parametrize(("name", "modes"), [
     ("rouge-l", "single max avg standard"), ("rouge-l[references=max]", "single max"),
     ("rouge-l[references=first]", "single"), ("delta-bleu", "standard"), ("length", "none"), ("cosine", "none"),
     ("cosine[against=references]", "single max avg standard")])
-def test_each_metric_is_scored_with_all_its_uses_of_references(name: str, ways: str) -> None:
-    assert [use.way for use in uses(registry.choose(name))] == ways.split()
+def test_each_metric_is_scored_with_all_its_uses_of_references(name: str, modes: str) -> None:
+    assert [use.mode for use in uses(registry.choose(name))] == modes.split()
 
 
 def test_changes_by_hand(words: Lexicon) -> None:
@@ -176,13 +176,13 @@ def test_changes_by_hand(words: Lexicon) -> None:
 
 
 def test_published_numbers_are_found() -> None:
-    def row(column: str, way: str = "none", training: str | None = None, label: str = "") -> Any:
-        return SimpleNamespace(column=column, way=way, training=training, label=label or column)
+    def row(column: str, mode: str = "none", negatives: str | None = None, label: str = "") -> Any:
+        return SimpleNamespace(column=column, mode=mode, negatives=negatives, label=label or column)
 
     for column, kind, statistic, value in (
         (row("rouge-l", "standard"), "random", "point-biserial", "0.37"),
         (row("bleu-1", "single"), "adversarial", "accuracy", None),
-        (row("deb", training="both"), "adversarial", "accuracy", "0.9265"),
+        (row("deb", negatives="both"), "adversarial", "accuracy", "0.9265"),
         (row("ruber-unreferenced", label="ruber[size=large]"), "random", "accuracy", "0.8236"),
     ):
         found = page.printed(column, kind, statistic)

@@ -90,7 +90,7 @@ def test_no_scores_if_every_request_is_refused_or_unreadable(home: Path) -> None
             for count in counts:
                 with pytest.raises(error, match=message):
                     judged(server, home, items(count), concurrency=2)
-            assert len(server.bodies) < 3 + sampling.ENOUGH + 4
+            assert len(server.bodies) < 3 + sampling.MAX_UNUSABLE + 4
 
 
 def test_unreadable_answers_in_a_row_stop_the_judge(home: Path) -> None:
@@ -98,7 +98,7 @@ def test_unreadable_answers_in_a_row_stop_the_judge(home: Path) -> None:
     with serving(lambda times: next(turn)) as server:
         with pytest.raises(Unreadable, match=r"cannot be read; the last was .As a language"):
             judged(server, home, items(99), concurrency=1, tries=1)
-        assert server.behaved == {"well": 2, "prose": 23 + sampling.ENOUGH}
+        assert server.behaved == {"well": 2, "prose": 23 + sampling.MAX_UNUSABLE}
     with serving(lambda times: "partial") as server:
         columns = judged(server, home, items(30), concurrency=1, tries=2)
         assert np.isfinite(columns["llm-eval-relevance"]).all()
