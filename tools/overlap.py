@@ -1,7 +1,7 @@
 """Make benchmarks/corpora/overlap.npz: the contexts of the public evaluation sets, as digests.
 
-Run as `python -m tools.overlap human_evaluation_data corpora`, with the organisers' folder and the folder of corpora;
-the same contexts give the same bytes.
+Run as `python -m tools.overlap human_evaluation_data corpora recent`, with the organisers' folder, the folder of
+corpora and the folder of the recent datasets' published files; the same contexts give the same bytes.
 """
 
 from __future__ import annotations
@@ -16,11 +16,16 @@ from benchmarks import registry
 from benchmarks.corpora import files, overlap
 from benchmarks.corpora.overlap import Contexts
 from benchmarks.formats import official
+from benchmarks.sources.fetch import convert
+from benchmarks.sources.rows import file_name
 from benchmarks.storage.files import write_atomically
 
+FROM_CORPORA = ("begin-", "deco")
+"""Recent datasets whose conversations come from dialogue corpora; of any other, a corpus has at most 1 %."""
 
-def public_contexts(release: Path, corpora: Path) -> Contexts:
-    """Return the contexts of the organisers' release and of DailyDialog++'s test part."""
+
+def public_contexts(release: Path, corpora: Path, recent: Path) -> Contexts:
+    """Return the contexts of the organisers' release, of DailyDialog++'s test part and of recent datasets."""
     contexts = Contexts()
     for name in registry.names():
         file = release / f"{name}_eval.json"
@@ -28,6 +33,10 @@ def public_contexts(release: Path, corpora: Path) -> Contexts:
             contexts.add(overlap.context_digests(official.parse(file, registry.card(name))))
     rows = files.read(corpora / "dailydialog_pp.jsonl.gz")
     contexts.add(overlap.digests(turn["text"] for turn in row["utterances"]) for row in rows if row["split"] == "test")
+    for name in registry.names("recent"):
+        card = registry.card(name)
+        if name.startswith(FROM_CORPORA) and (file := next(recent.rglob(file_name(card.sources[-1].url)), None)):
+            contexts.add(overlap.context_digests(convert(card.sources[-1].form, file, card)))
     return contexts
 
 
@@ -43,4 +52,4 @@ def save(contexts: Contexts, path: Path) -> None:
 
 
 if __name__ == "__main__":
-    save(public_contexts(Path(sys.argv[1]), Path(sys.argv[2])), Path(overlap.__file__).with_name(overlap.SHIPPED))
+    save(public_contexts(*map(Path, sys.argv[1:])), Path(overlap.__file__).with_name(overlap.SHIPPED))

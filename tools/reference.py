@@ -53,7 +53,7 @@ Code, pages, prompts and the bundled sample: Apache-2.0. [Datasets](reference/da
 | shipped data | origin | terms |
 | --- | --- | --- |
 | `benchmarks/sample/data` | written for this project | Apache-2.0 |
-| `benchmarks/corpora/overlap.npz` | digests of contexts of ten evaluation sets and DailyDialog++ | contains no text |
+| `benchmarks/corpora/overlap.npz` | digests of contexts of 17 evaluation sets | contains no text |
 | `metrics/text/keyword_counts.tsv.gz` | number of utterances in five corpora that contain a word | contains no text |
 | `metrics/text/wordnet.zip` | words and forms of WordNet 3.0 | its licence, in the file |
 | `harness/published/*.csv` | numbers published in the cited papers | facts |

@@ -4,8 +4,9 @@ A dialogue overlaps a context if it shares at least two of the context's utteran
 only one. Utterances with fewer than 12 letters and digits are ignored, as are case, punctuation and spaces; a
 conversation with only short utterances must match as a whole.
 
-`overlap.npz` holds the contexts of the ten public evaluation sets of the organisers' release and of the test part of
-DailyDialog++, as digests that reveal no text; `tools/overlap.py` makes it. Evaluation sets in the home are added.
+`overlap.npz` holds the contexts of the ten public evaluation sets of the organisers' release, of the test part of
+DailyDialog++ and of the recent datasets whose conversations come from corpora (BEGIN, DECO), as digests that reveal no
+text; `tools/overlap.py` makes it. Evaluation sets in the home are added.
 """
 
 from __future__ import annotations

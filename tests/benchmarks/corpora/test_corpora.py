@@ -159,7 +159,7 @@ def test_case_punctuation_and_order_do_not_hide_a_context(texts: list[str], data
 
 @pytest.mark.slow
 def test_the_shipped_contexts_match_the_real_data(real_data: Path, tmp_path: Path) -> None:
-    made = make_overlap.public_contexts(real_data / "human_evaluation_data", real_data / "corpora")
+    made = make_overlap.public_contexts(*(real_data / name for name in ("human_evaluation_data", "corpora", "recent")))
     assert made.known == overlap.shipped().known
     for name, contexts in (("made", made), ("shipped", overlap.shipped())):
         make_overlap.save(contexts, tmp_path / name)
@@ -169,7 +169,7 @@ def test_the_shipped_contexts_match_the_real_data(real_data: Path, tmp_path: Pat
 def test_contexts_come_from_the_release_and_dailydialogpp(tmp_path: Path) -> None:
     (tmp_path / "jsalt_eval.json").write_text(json.dumps([JUDGED]))
     write(tmp_path / "dailydialog_pp.jsonl.gz", row("a", *PRIVATE[1:], split="test"), row("b", "other", "texts"))
-    known = make_overlap.public_contexts(tmp_path, tmp_path).known
+    known = make_overlap.public_contexts(tmp_path, tmp_path, tmp_path).known
     assert known == {overlap.digests(PRIVATE[:1]), overlap.digests(PRIVATE[1:])}
 
 
