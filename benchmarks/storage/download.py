@@ -1,8 +1,9 @@
 """Download a file over http or https, resuming after a broken connection.
 
-Received bytes are stored in `.NAME.part`, next to a note of the server's ETag and length. The next attempt, or the next
-run, requests the rest if the file has not changed (RFC 9110: Range, If-Range). If the server sends the whole file or
-another length, the download starts afresh. Redirects to other protocols are not followed.
+Received bytes are stored in `.NAME.part`, next to a note of the file's length and its strong ETag or Last-Modified. The
+next attempt, or the next run, requests the rest if the file has not changed (RFC 9110: Range, If-Range). If the server
+sends the whole file or another length, or if neither validator nor sha256 can reveal a change, the download starts
+afresh. Redirects to other protocols are not followed.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ class RetryableError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class _Note:
-    """Validators of the file being downloaded, as the server sent them."""
+    """Strong validator and length of the file being downloaded, as the server sent them."""
 
     url: str
     tag: str = ""
@@ -53,7 +54,8 @@ def download(source_url: str, target: Path, sha256: str | None = None) -> Path:
     try:
         for attempt in range(1, ATTEMPTS + 1):
             try:
-                _attempt(source_url, part, note)
+                while not _attempt(source_url, part, note, checked=sha256 is not None):
+                    pass  # the server sent only part of the rest
                 break
             except RetryableError as error:
                 if attempt == ATTEMPTS:
@@ -91,29 +93,35 @@ def _forget(*paths: Path) -> None:
             path.unlink(missing_ok=True)
 
 
-def _attempt(url: str, part: Path, note: Path) -> None:
-    """Request the missing bytes and append them."""
+def _attempt(url: str, part: Path, note: Path, *, checked: bool) -> bool:
+    """Request the missing bytes and append them; return True if the file is complete."""
     try:
         known = _Note(**json.loads(note.read_bytes()))
     except (OSError, ValueError, TypeError):
         known = _Note("")
-    size = part.stat().st_size if known.url == url and part.exists() else 0
+    resumable = known.url == url and known.length > 0 and (known.tag or checked) and part.exists()
+    size = part.stat().st_size if resumable else 0
     if size and size == known.length:
-        return
+        return True
     headers = {"User-Agent": "dialogue-harness", "Accept-Encoding": "identity"}
     if size:
         headers["Range"] = f"bytes={size}-"
-        if known.tag and not known.tag.startswith("W/"):
+        if known.tag:
             headers["If-Range"] = known.tag
     with _opened(url, headers) as response:
         total, start = _extent(response)
-        new = _Note(url, response.headers.get("ETag") or "", total)
+        tags = (response.headers.get(name, "") for name in ("ETag", "Last-Modified"))
+        new = _Note(url, next((tag for tag in tags if tag and not tag.startswith("W/")), ""), total)
         if response.status_code == http.HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE or (
                 response.status_code == http.HTTPStatus.PARTIAL_CONTENT and (start != size or new != known)):
             _forget(part, note)
             raise RetryableError("the file changed while it was downloaded")
         note.write_text(json.dumps(asdict(new)), encoding="utf-8")
         _copy(response, part, start, total)
+    received = part.stat().st_size
+    if received == size < total:
+        raise RetryableError("the server sent no bytes")
+    return total in {-1, received}
 
 
 @contextlib.contextmanager

@@ -33,8 +33,8 @@ class Site(http.server.BaseHTTPRequestHandler):
     """A server with Range and If-Range that can misbehave; it records the Range header of every request."""
 
     url, location = "", ""
-    body, tag, ranges, length = BODY, '"one"', True, True
-    cut_at, cuts = 0, 0
+    body, tag, modified, ranges, length = BODY, '"one"', "", True, True
+    cut_at, cuts, most = 0, 0, len(BODY)
     status: ClassVar[list[int]] = []
     requested: ClassVar[list[str | None]] = []
 
@@ -42,16 +42,17 @@ class Site(http.server.BaseHTTPRequestHandler):
         site, wanted = type(self), self.headers.get("Range")
         site.requested.append(wanted)
         start = int(wanted[6:-1]) if wanted and site.ranges else 0
-        if self.headers.get("If-Range") not in {None, site.tag}:
+        if self.headers.get("If-Range") not in {None, site.tag, site.modified}:
             start = 0
         if site.status or start >= len(site.body) > 0:
             self.answer(site.status.pop(0) if site.status else 416, Location=site.location, Content_Length="0")
             return
-        self.answer(206 if start else 200, ETag=site.tag,
-                    Content_Range=f"bytes {start}-{len(site.body) - 1}/{len(site.body)}" if start else "",
-                    Content_Length=str(len(site.body) - start) if site.length else "")
+        end = min(start + site.most, len(site.body)) if start else len(site.body)
+        self.answer(206 if start else 200, ETag=site.tag, Last_Modified=site.modified,
+                    Content_Range=f"bytes {start}-{end - 1}/{len(site.body)}" if start else "",
+                    Content_Length=str(end - start) if site.length else "")
         site.cuts -= 1
-        self.wfile.write(site.body[start : start + site.cut_at if site.cuts >= 0 else None])
+        self.wfile.write(site.body[start : start + site.cut_at if site.cuts >= 0 else end])
 
     def answer(self, status: int, **headers: str | None) -> None:
         self.send_response(status)
@@ -103,9 +104,21 @@ def test_a_download_resumes_after_a_broken_connection(site: type[Site], tmp_path
         assert download(site.url, tmp_path / "file.bin", SHA256).read_bytes() == BODY
         assert site.requested == [None, "bytes=100000-", "bytes=200000-"]
         assert only(tmp_path) == ["file.bin"]
+    site.modified, site.cuts, site.requested = "Sun, 29 Nov 2026 00:00:00 GMT", 1, []
+    assert download(site.url, tmp_path / "file.bin", None).read_bytes() == BODY
+    assert site.requested == [None, "bytes=100000-"]
     site.ranges, site.cuts, site.requested = False, 1, []
     assert download(site.url, tmp_path / "file.bin", SHA256).read_bytes() == BODY, "200 is the whole file"
     assert site.requested == [None, "bytes=100000-"]
+
+
+def test_parts_are_requested_until_the_file_is_complete(site: type[Site], tmp_path: Path) -> None:
+    site.cut_at, site.cuts, site.most = 100_000, 1, 40_000
+    assert download(site.url, tmp_path / "file.bin", None).read_bytes() == BODY
+    assert site.requested == [None, *(f"bytes={start}-" for start in range(100_000, 300_000, 40_000))]
+    site.cuts, site.most = 1, 0
+    with pytest.raises(FetchError, match="the server sent no bytes"):
+        download(site.url, tmp_path / "file.bin", None)
 
 
 def test_a_later_run_resumes(site: type[Site], tmp_path: Path) -> None:
@@ -118,7 +131,7 @@ def test_a_later_run_resumes(site: type[Site], tmp_path: Path) -> None:
 
 
 def test_a_changed_file_or_address_starts_afresh(site: type[Site], tmp_path: Path) -> None:
-    for tag, body in (('"two"', BODY[::-1]), (None, BODY[::-1] + b"longer"), (None, BODY[:90_000])):
+    for tag, body in (('"two"', BODY[::-1]), (None, BODY[::-1] + b"longer"), (None, BODY[:90_000]), (None, BODY[::-1])):
         site.body, site.tag, site.cut_at, site.cuts = BODY, tag and '"one"', 20_000, 3
         with pytest.raises(FetchError):
             download(site.url, tmp_path / "file.bin", None)
