@@ -59,6 +59,9 @@ def save(dataset: Dataset, home: Path) -> None:
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise
+    for old in _score_files(home, name):
+        if old.name not in {f"{name}.{metric}.csv" for metric in dataset.scores}:
+            old.unlink(missing_ok=True)
     for metric, scores in dataset.scores.items():
         lines = ("dialogue_id,score", *(f"{item},{score!r}" for item, score in scores.items()), "")
         path = home / "scores" / f"{name}.{metric}.csv"
@@ -76,10 +79,15 @@ def remove(home: Path, name: str) -> None:
     root = home / "datasets"
     if not (root / f"{name}.json").exists():
         raise BadStore(f"{name} is not in {home}; `harness list datasets` shows what is")
-    for path in (root / f"{name}{CARD}", root / f"{name}.json", *(home / "scores").glob(f"{name}.*.csv")):
+    for path in (root / f"{name}{CARD}", root / f"{name}.json", *_score_files(home, name)):
         path.unlink(missing_ok=True)
     for folder in _folders(root, name):
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def _score_files(home: Path, name: str) -> list[Path]:
+    """Return the files of the scores published with a dataset."""
+    return list((home / "scores").glob(f"{name}.*.csv"))
 
 
 def _folders(root: Path, name: str) -> list[Path]:

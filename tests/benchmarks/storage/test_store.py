@@ -1,5 +1,6 @@
 """Datasets in the home: they are read back unchanged, written atomically, and damage is detected."""
 
+import dataclasses
 import json
 import os
 import signal
@@ -69,6 +70,13 @@ def test_saving_again_replaces_and_removes_old_folders(home: Path) -> None:
     store.save(SECOND, home)
     assert store.read(home, make_card()) == SECOND
     assert len(list((home / "datasets").glob("toy-*"))) == 1
+
+
+def test_saving_again_removes_published_scores_that_are_gone(home: Path) -> None:
+    for scores in ({"a": {"a": 1.0}, "b": {"a": 2.0}}, {"b": {"a": 3.0}}):
+        store.save(dataclasses.replace(FIRST, scores=scores), home)
+    (left,) = (home / "scores").iterdir()
+    assert (left.name, left.read_text()) == ("toy.b.csv", "dialogue_id,score\na,3.0\n")
 
 
 def test_damage_is_detected_and_repaired_by_saving_again(home: Path) -> None:
