@@ -58,8 +58,8 @@ def _alternating(texts: Iterable[str]) -> list[tuple[str, str, CorpusRow]]:
 def dailydialog(folder: Path) -> Iterator[CorpusRow]:
     """Read three archives of texts, acts and emotions in files with parallel lines."""
     for part, split in (("train", "train"), ("validation", "valid"), ("test", "test")):
-        texts, acts, emotions = (find(folder, f"dialogues_{kind}{part}.txt").read_text("utf-8").splitlines()
-                                 for kind in ("", "act_", "emotion_"))
+        files = (find(folder, f"dialogues_{kind}{part}.txt") for kind in ("", "act_", "emotion_"))
+        texts, acts, emotions = (file.read_text("utf-8").removesuffix("\n").split("\n") for file in files)
         for number, (text, act, emotion) in enumerate(zip(texts, acts, emotions, strict=True)):
             turns = _alternating(turn for turn in text.split("__eou__") if turn.strip())
             labels = [{"act": ACTS[int(turn_act)], "emotion": EMOTIONS[int(turn_emotion)]}

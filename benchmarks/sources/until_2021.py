@@ -145,7 +145,7 @@ def dstc6(path: Path, _: DatasetCard) -> Rows:
     keep their upstream names; the organisers' are S_00 to S_19.
     """
     file = find(path, "human_rating_scores.txt")
-    blocks = [block.splitlines() for block in re.split(r"\n\s*\n", file.read_text(encoding="utf-8").strip())]
+    blocks = [block.split("\n") for block in re.split(r"\n\s*\n", file.read_text(encoding="utf-8").strip())]
     columns = _references(path)
     if other := next((len(column) for column in columns if len(column) != len(blocks)), None):
         raise BadRecord(file.name, None, "", f"has {len(blocks)} dialogues, but a file of references has {other}")
@@ -180,7 +180,7 @@ def humod(path: Path, _: DatasetCard) -> Rows:
     language usage is recognised by part of its name.
     """
     file = find(path, "HUMOD_Dataset.TXT", "HUMOD*.[tT][xX][tT]")
-    header, *body = file.read_text(encoding="utf-8-sig", errors="replace").splitlines()
+    header, *body = file.read_text(encoding="utf-8-sig", errors="replace").split("\n")
     names = header.split("\t")
     plain = [re.sub(r"[^a-z]", "", name.casefold()) for name in names]
     columns: dict[str, int] = {}

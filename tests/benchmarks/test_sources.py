@@ -157,6 +157,17 @@ def test_dstc6(tmp_path: Path) -> None:
         convert(tmp_path, "dstc6")
 
 
+def test_only_line_feeds_separate_lines(tmp_path: Path) -> None:
+    text = "a\u2028b\u2029c\x85d\x0be\x0cf"
+    dump(tmp_path / "human_rating_scores.txt", f"### 1\nU: {text}\n### R\nS_1: [5] {text}\nS_21: [4] {text}\n")
+    table = f"Dialogue_ID\tDialogue_Context\tReply\tUser_Relevance\tUser_Reply\n1\t{text}\t{text}\t3\t{text}\n"
+    dump(tmp_path / "HUMOD_Dataset.TXT", table)
+    for name in ("dstc6", "humod"):
+        dataset = convert(tmp_path, name)
+        assert turns(dataset) == [(USER, text), (SYSTEM, text)]
+        assert references(dataset) == [text]
+
+
 def test_see(tmp_path: Path) -> None:
     """Dialogues between two people are left out."""
     scores = {quality.name: 3 for quality in registry.card("persona-see").qualities} | {"persona_guess": True}

@@ -223,7 +223,7 @@ def said(row: Any) -> list[tuple[str, str]]:
 def daily(files: dict[str, bytes]) -> None:
     for part in ("train", "validation", "test"):
         files[f"{part}.zip"] = archive({
-            f"{part}/dialogues_{part}.txt": f"Shall we ? __eou__ Let us {part} . __eou__\nHm . __eou__\n",
+            f"{part}/dialogues_{part}.txt": f"Shall we ? __eou__ Let us {part} . __eou__\nHm \x85 . __eou__\n",
             f"{part}/dialogues_act_{part}.txt": "2 4 \n1 1 \n", f"{part}/dialogues_emotion_{part}.txt": "0 4 \n0 0 \n"})
 
 
@@ -236,7 +236,7 @@ def test_dailydialog(files: dict[str, bytes], home: Path) -> None:
     assert said(rows[0]) == [("A", "Shall we ?"), ("B", "Let us train .")]
     assert rows[0]["utterances"][1] == {
         "speaker": "B", "text": "Let us train .", "act": "commissive", "emotion": "happiness"}
-    assert rows[1]["utterances"] == [{"speaker": "A", "text": "Hm ."}]
+    assert rows[1]["utterances"] == [{"speaker": "A", "text": "Hm \x85 ."}]
 
 
 def test_dailydialog_pp(files: dict[str, bytes], home: Path) -> None:
