@@ -41,7 +41,7 @@ class Release:
     """Contents of a release: datasets, translations, a copy of WordNet, and other JSON files."""
 
     datasets: tuple[ImportedDataset, ...]
-    more: tuple[Dataset, ...]
+    more: tuple[ImportedDataset, ...]
     wordnet: bytes | None
     ignored: tuple[str, ...]
 
@@ -59,7 +59,7 @@ def read(path: Path, required: bool = True) -> Release:
         wordnet = by_name.get(WORDNET)
         parsed |= _published(by_name, parsed)
         used = {file for file, _ in parsed.values()}
-        more = tuple(xdial.translations(files, registry.built_in()))
+        more = tuple(xdial.translations(by_name, registry.built_in()))
         if required and not (parsed or wordnet or more):
             expected = ", ".join(f"{name}_eval.json" for name in registry.names()[:3])
             raise BenchmarkError(f"{path}: contains neither a file of the organisers' release ({expected}, ...) nor a "
@@ -67,9 +67,8 @@ def read(path: Path, required: bool = True) -> Release:
         if wordnet:
             check_wordnet(wordnet, str(wordnet))
         return Release(
-            tuple(ImportedDataset(file.name, dataset, tuple(_remarks(dataset, file)))
-                  for file, dataset in parsed.values()),
-            more,
+            tuple(_imported(file, dataset) for file, dataset in parsed.values()),
+            tuple(_imported(file, dataset) for file, dataset in more),
             wordnet.read_bytes() if wordnet else None,
             tuple(str(file.relative_to(folder)) for file in files if file.suffix == ".json" and file not in used),
         )
@@ -95,6 +94,10 @@ def _opened(path: Path) -> Iterator[tuple[Path, Sequence[Path]]]:
             folder = Path(temporary) / "unpacked"
             unpack(path, folder)
             yield folder, walk(folder)
+
+
+def _imported(file: Path, dataset: Dataset) -> ImportedDataset:
+    return ImportedDataset(file.name, dataset, tuple(_remarks(dataset, file)))
 
 
 def _remarks(dataset: Dataset, file: Path) -> Iterator[str]:

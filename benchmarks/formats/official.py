@@ -222,16 +222,20 @@ def votes(record: Record, card: DatasetCard) -> Iterator[Rating]:
     for name in known:
         if name in annotations:
             values = annotations[name] if isinstance(annotations[name], list) else [annotations[name]]
-            yield Rating(record.id, name, tuple(_vote(record, name, value) for value in values if not is_none(value)))
+            try:
+                yield Rating(record.id, name, tuple(vote(value) for value in values if not is_none(value)))
+            except ValueError as error:
+                raise record.bad(f"annotations.{name}", str(error)) from error
 
 
-def _vote(record: Record, quality: str, value: Any) -> float:
-    vote = number(value)
-    if vote is None:
-        raise record.bad(f"annotations.{quality}", f"should contain numbers, not {value!r:.60}")
-    if not abs(vote) <= LARGEST:  # or NaN
-        raise record.bad(f"annotations.{quality}", f"contains {value!r:.60}, which is not a plausible vote")
-    return vote
+def vote(value: Any) -> float:
+    """Return a vote, quoted or not; raise ValueError if it is not a plausible number."""
+    parsed = number(value)
+    if parsed is None:
+        raise ValueError(f"should contain numbers, not {value!r:.60}")
+    if not abs(parsed) <= LARGEST:  # or NaN
+        raise ValueError(f"contains {value!r:.60}, which is not a plausible vote")
+    return parsed
 
 
 def is_none(value: Any) -> bool:

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from benchmarks.dataset import SYSTEM, Dataset, DatasetCard, Item, Rating, Utterance
 from benchmarks.errors import BadRecord
-from benchmarks.formats.official import alternating, lines, number
+from benchmarks.formats.official import alternating, lines, vote
 from benchmarks.sources.rows import expected_format
 from benchmarks.storage.archive import decompressed
 
@@ -32,39 +32,43 @@ LARGEST = 1 << 24
 """Maximum bytes of a decompressed file, four times the largest published one."""
 
 
-def translations(files: Sequence[Path], cards: dict[str, DatasetCard]) -> Iterator[Dataset]:
-    """Yield each dataset among the files in each language."""
-    for file in files:
-        name = file.name.removesuffix(".gz").removesuffix(".csv")
-        if name in RATED and ".csv" in file.name:
+def translations(files: Mapping[str, Path], cards: dict[str, DatasetCard]) -> Iterator[tuple[Path, Dataset]]:
+    """Yield each dataset among the files in each language, with its file."""
+    for name in RATED:
+        if file := files.get(f"{name}.csv") or files.get(f"{name}.csv.gz"):
             content = io.BytesIO(decompressed(file, limit=LARGEST))
             with expected_format(file.name):
                 rows = list(csv.DictReader(io.TextIOWrapper(content, encoding="utf-8", newline="")))
             for language in LANGUAGES if rows and "ratings" in rows[0] else ():
-                yield _dataset(file.name, rows, cards[name], language)
+                yield file, _dataset(file.name, rows, cards[name], language)
 
 
 def _dataset(file: str, rows: Sequence[dict[str, str]], original: DatasetCard, language: str) -> Dataset:
     code, quality = LANGUAGES[language], RATED[original.name]
     card = replace(original, name=f"{original.name}-{code}", title=f"{original.title}, in {language.capitalize()}",
                    split="more", language=code, sources=(), citation=f"{CITATION} {original.citation}",
-                   dialogues=original.dialogues or original.name, size=len(rows),
+                   dialogues=original.dialogues or original.name,
                    qualities=tuple(known for known in original.qualities if known.name == quality),
                    notes="Ratings are those of the English original; translations were not rated.")
     turn_level = card.level == "turn"
     fields = [f"{language}_ctx", f"{language}_res"] if turn_level else [f"{language}_dial"]
-    items, ratings = [], []
+    items: dict[str, Item] = {}
+    ratings = []
     for index, row in enumerate(rows):
         original_id = row.get("dialogue_id") or f"{original.name}_{index:05d}"
         name = f"{card.name}_{original_id.removeprefix(f'{original.name}_')}"  # so no score file matches both datasets
         if missing := next((field for field in fields if row.get(field) is None), None):
             raise BadRecord(file, name, missing, "is missing; expected the texts of each language")
-        if (rating := number(row["ratings"])) is None:
-            raise BadRecord(file, name, "ratings", f"should be a number, not {row['ratings']!r:.60}")
+        if name in items:
+            raise BadRecord(file, name, "dialogue_id", "occurs twice")
+        try:
+            rating = vote(row["ratings"])
+        except ValueError as error:
+            raise BadRecord(file, name, "ratings", str(error)) from error
         turns = lines(row[fields[0]])
         context = alternating(turns) if turn_level else tuple(
             Utterance(("first", "second")[turn % 2], text) for turn, text in enumerate(turns))
         response = Utterance(SYSTEM, row[fields[1]].strip()) if turn_level else None
-        items.append(Item(name, context, response, language=code))
+        items[name] = Item(name, context, response, language=code)
         ratings.append(Rating(name, quality, (rating,)))
-    return Dataset(card, tuple(items), tuple(ratings), "imported")
+    return Dataset(card, tuple(items.values()), tuple(ratings), "imported")

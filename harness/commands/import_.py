@@ -14,7 +14,7 @@ from benchmarks import registry, release
 from benchmarks.corpora import files
 from benchmarks.corpora.files import ImportedCorpus
 from benchmarks.errors import BadRecord, BenchmarkError
-from benchmarks.release import Release
+from benchmarks.release import ImportedDataset, Release
 from benchmarks.storage import resources, store
 from benchmarks.tables import sheet
 from harness import own
@@ -76,17 +76,21 @@ def _corpora(path: Path) -> tuple[list[ImportedCorpus], list[str]]:
 def _keep_release(read: Release, home: Path) -> None:
     for entry in read.datasets:
         store.save(entry.dataset, home)
-        remarks = f"  ({'; '.join(entry.remarks)})" if entry.remarks else ""
         items, ratings = len(entry.dataset.items), entry.dataset.rated
-        print(f"{entry.dataset.card.name:<18} {items:>6} items {ratings:>7} rated qualities{remarks}")
-    for dataset in read.more:
-        store.save_own(dataset, home)
-        print(f"{dataset.card.name:<22} {len(dataset.items):>6} items, {dataset.card.title}")
+        print(f"{entry.dataset.card.name:<18} {items:>6} items {ratings:>7} rated qualities{_remarks(entry)}")
+    for entry in read.more:
+        store.save_own(entry.dataset, home)
+        card, items = entry.dataset.card, len(entry.dataset.items)
+        print(f"{card.name:<22} {items:>6} items, {card.title}{_remarks(entry)}")
     if read.wordnet:
         resources.write(home, "wordnet", read.wordnet)
         print(f"wordnet            {len(read.wordnet):>6} bytes")
     for name in read.ignored:
         print(f"ignored, not a dataset of the collection: {name}")
+
+
+def _remarks(entry: ImportedDataset) -> str:
+    return f"  ({'; '.join(entry.remarks)})" if entry.remarks else ""
 
 
 def _keep_corpora(corpora: Sequence[ImportedCorpus], ignored: Sequence[str], home: Path) -> None:

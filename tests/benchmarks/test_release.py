@@ -123,12 +123,23 @@ def test_translations_are_datasets_with_the_votes_of_the_originals(tmp_path: Pat
     assert [turn.speaker for turn in talk.items[0].context] == ["first", "second"]
     assert composites.same_dialogues(zh.card) == ("fed-dial", "fed-turn", "fed-turn-zh")
     assert not {name for name in registry.names("dev") if name.endswith("-zh")}
-    (tables / "fed-turn.csv.gz").write_bytes(gzip.compress(content.replace("2.5", "good").encode()))
-    assert "fed-turn.csv.gz: record fed-turn-ar_00000, field 'ratings'" in invoke("import", tables, status=2).err
+    for good, bad, field in (("2.5", "good", "ratings"), ("2.5", "nan", "ratings"), ("2.5", "1e300", "ratings"),
+                             ("_00001", "_00000", "dialogue_id")):
+        (tables / "fed-turn.csv.gz").write_bytes(gzip.compress(content.replace(good, bad).encode()))
+        assert f"fed-turn.csv.gz: record fed-turn-ar_00000, field '{field}'" in invoke("import", tables, status=2).err
     (tables / "fed-turn.csv.gz").write_bytes(gzip.compress(bytes(4 << 20)))
     assert "fed-turn.csv.gz: unpacks to more than" in invoke("import", tables, status=2).err
     (tables / "fed-turn.csv.gz").write_bytes(b"x" * (2 << 20))
     assert "fed-turn.csv.gz: is not in the format expected" in invoke("import", tables, status=2).err
+
+
+def test_the_best_copy_of_a_translated_table_is_read_with_remarks(tmp_path: Path) -> None:
+    columns, turns = (",".join(texts) for texts in ([f"{name}_dial" for name in LANGUAGES], ["A"] * len(LANGUAGES)))
+    for folder, rating in ((tmp_path, 7), (tmp_path / "old", 3)):
+        folder.mkdir(exist_ok=True)
+        (folder / "fed-dial.csv").write_text(f"{columns},ratings\n{turns},{rating}\n")
+    assert [entry.remarks for entry in release.read(tmp_path).more] == [
+        ("1 rows, but the card expects 125", "1 vote outside the scale of the card")] * len(LANGUAGES)
 
 
 def test_the_real_release_has_ten_datasets_without_remarks(real_data: Path) -> None:
@@ -139,10 +150,11 @@ def test_real_translations_have_ids_texts_and_votes_of_the_originals(real_data: 
     """English texts are equal except for spaces, in the seven sets that share them with the organisers."""
     if not (real_data / "multilingual").is_dir():
         pytest.skip("no translations there")
-    made = {dataset.card.name: dataset for dataset in release.read(real_data / "multilingual").more}
+    more = release.read(real_data / "multilingual").more
+    assert [entry.remarks for entry in more] == [()] * 90
+    made = {entry.dataset.card.name: entry.dataset for entry in more}
     originals = {entry.dataset.card.name: entry.dataset
                  for entry in release.read(real_data / "human_evaluation_data").datasets}
-    assert len(made) == 90
     for name in xdial.RATED:
         english, original = made[f"{name}-en"], originals[name]
         assert [item.id.replace(f"{name}-en", name) for item in english.items] == [item.id for item in original.items]
