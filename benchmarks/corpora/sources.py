@@ -33,9 +33,9 @@ def fetch(name: str, home: Path) -> int:
         raise FetchError(f"corpus {name!r} cannot be fetched; {nearest(name, SOURCES)}")
     with expected_format(name), downloaded(home, f"corpus-{name}", SOURCES[name]) as folder:
         rows = [row for row in READERS[name](folder) if row["utterances"]]
-    if not rows:
-        raise BadRecord(name, None, "", "the files of the source contain no dialogues")
-    return corpus_files.write(corpus_files.corpus_path(name, home), rows)
+        if not rows:
+            raise BadRecord(name, None, "", "the files of the source contain no dialogues")
+        return corpus_files.write(corpus_files.corpus_path(name, home), rows)
 
 
 def _row(corpus: str, name: str, split: str, turns: Iterable[tuple[str, str, CorpusRow]], **labels: Any) -> CorpusRow:

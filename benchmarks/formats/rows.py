@@ -108,4 +108,4 @@ def is_encodable(value: Any) -> bool:
         return value.isascii() or not SURROGATE.search(value)
     if isinstance(value, dict):
         return all(is_encodable(key) and is_encodable(member) for key, member in value.items())
-    return not isinstance(value, list) or all(map(is_encodable, value))
+    return not isinstance(value, list | tuple) or all(map(is_encodable, value))

@@ -98,7 +98,7 @@ def dialogue_eval(path: Path, card: DatasetCard) -> Rows:
                          for side, speaker in (("user", USER), ("bot", SYSTEM))]
                 scores = {quality.name: entry["raw scores"][DIALOGUE_EVAL.get(quality.name, quality.name)]
                           for quality in card.qualities}
-                votes = {name: {record["WorkerId"]: float(score)} for name, score in scores.items()}
+                votes = {name: {record["WorkerId"]: score} for name, score in scores.items()}
                 yield RatedRow(turns, None, votes, system=entry["model"])
 
     return read_json(published(path, card), read)
@@ -184,7 +184,7 @@ def mtrag(path: Path, card: DatasetCard) -> Rows:
         yield RatedRow(
             [Utterance(USER if turn["speaker"] == "user" else SYSTEM, turn["text"]) for turn in task["input"]],
             record["model_response"],
-            {quality.name: {rater: float(vote["value"]) for rater, vote in measures[quality.name].items()}
+            {quality.name: {rater: vote["value"] for rater, vote in measures[quality.name].items()}
              for quality in card.qualities},
             [target["text"] for target in task["targets"]],
             [passages[context["document_id"]] for context in task["contexts"]], record["model_id"],

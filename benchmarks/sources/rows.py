@@ -6,7 +6,7 @@ import contextlib
 import csv
 import re
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias
 from urllib.parse import unquote, urlsplit
@@ -14,6 +14,7 @@ from urllib.parse import unquote, urlsplit
 from benchmarks.dataset import SYSTEM, Dataset, DatasetCard, Item, Rating, Reference, Utterance
 from benchmarks.errors import BadRecord
 from benchmarks.formats import official
+from benchmarks.formats.rows import is_encodable
 from benchmarks.storage.files import walk
 
 
@@ -76,7 +77,17 @@ def read_each(file: Path, records: Iterable[Any], read: Read) -> Rows:
     """Read each record with `read`; the error for an unexpected format names file and number."""
     for number, record in enumerate(records):
         with expected_format(file.name, number):
-            yield from read(record)
+            yield from map(_checked, read(record))
+
+
+def _checked(row: RatedRow) -> RatedRow:
+    """Return the row; raise ValueError if it contains an implausible vote or a lone surrogate."""
+    for votes in row.votes.values():
+        for vote in votes.values() if isinstance(votes, Mapping) else votes:
+            official.vote(vote)
+    if not is_encodable(asdict(row)):
+        raise ValueError("contains a lone surrogate, which is not valid text")
+    return row
 
 
 @contextlib.contextmanager

@@ -111,7 +111,7 @@ def gupta(path: Path, _: DatasetCard) -> Rows:
     """Gupta et al. (SIGDIAL 2019): a CSV of mean ratings; turns are joined by "||||", references by tabs."""
     def read(record: Any) -> Iterator[RatedRow]:
         yield RatedRow(alternating(record["context"].split("||||")), record["response"],
-                       {"overall": [float(record["human_average_rating"])]}, record["all_references"].split("\t"),
+                       {"overall": [record["human_average_rating"]]}, record["all_references"].split("\t"),
                        system=record["model"])
 
     return read_table(find(path, "mturk_rating_processed_output.csv"), read)
@@ -128,7 +128,8 @@ def see(path: Path, card: DatasetCard) -> Rows:
         if any(turn["speaker"] == "model" for turn in record["dialog"]):
             yield RatedRow([Utterance(SPEAKERS.get(turn["speaker"], turn["speaker"]), turn["text"])
                             for turn in record["dialog"]], None,
-                           {quality.name: [record["evaluation_results"][quality.name]] for quality in card.qualities},
+                           {quality.name: [float(record["evaluation_results"][quality.name])]
+                            for quality in card.qualities},
                            system=record["model_name"])
 
     first = find(path, "*.jsonl")

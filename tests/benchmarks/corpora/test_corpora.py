@@ -311,6 +311,7 @@ def test_files_in_another_format_leave_nothing_behind(files: dict[str, bytes], h
     for content, problem in [
         (b"[1, 2]", "not in the format expected"), (b"{", "is not JSON"), (b"{}", "contain no dialogues"),
         (b'{"t": {"content": [{"agent": "agent_1"}]}}', "format expected of this source (KeyError: 'message'"),
+        (rb'{"t": {"content": [{"agent": "agent_1", "message": "\ud800"}]}}', "surrogates not allowed"),
     ]:
         files.update({f"{split}.json": content for split in TOPICAL})
         with refused(BadRecord, problem):
