@@ -15,9 +15,11 @@ import math
 import zipfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TextIO, TypeAlias
+from typing import TypeAlias
 
 from benchmarks.errors import BadArchive
+from benchmarks.formats.rows import LINE
+from benchmarks.storage.archive import FLOOR, GROWTH, UNREADABLE
 from benchmarks.storage.files import write_atomically
 
 CONCEPTNET = "conceptnet"
@@ -50,7 +52,7 @@ def check_wordnet(file: Path, source: str) -> None:
         with zipfile.ZipFile(file) as archive:
             broken = archive.testzip()
             archive.getinfo("wordnet/data.noun")
-    except (zipfile.BadZipFile, KeyError, RuntimeError, NotImplementedError, EOFError) as error:
+    except (KeyError, *UNREADABLE) as error:
         raise BadArchive(f"{source}: is not a zip of WordNet ({' '.join(str(error).split())})") from error
     if broken:
         raise BadArchive(f"{source}: its member {broken} is damaged")
@@ -66,22 +68,27 @@ def edge_files(path: Path) -> list[Path]:
 
 def _begins_with_edge(file: Path) -> bool:
     try:
-        with _opened(file) as lines:
-            return _edge(next(lines, "")) is not None
-    except (OSError, EOFError, UnicodeDecodeError):
+        return _edge(next(_lines(file), "")) is not None
+    except (OSError, *UNREADABLE):
         return False
 
 
-def _opened(file: Path) -> TextIO:
-    return gzip.open(file, "rt", encoding="utf-8") if file.suffix == ".gz" else file.open(encoding="utf-8")
+def _lines(file: Path) -> Iterator[str]:
+    """Yield the lines of a text file, gzipped or not; a line longer than LINE in pieces."""
+    limit = max(FLOOR, GROWTH * file.stat().st_size)
+    with gzip.open(file, "rt", encoding="utf-8") if file.suffix == ".gz" else file.open(encoding="utf-8") as stream:
+        while line := stream.readline(LINE):
+            limit -= len(line)
+            if limit < 0:
+                raise ValueError("decompresses to too many bytes for a file of its size")
+            yield line
 
 
 def read_edges(file: Path) -> Iterator[Edge]:
     """Yield the edges between English terms; other lines are skipped, since common edge lists contain some."""
     try:
-        with _opened(file) as lines:
-            yield from (edge for edge in map(_edge, lines) if edge is not None and edge[0] and edge[2])
-    except (OSError, EOFError, UnicodeDecodeError) as error:
+        yield from (edge for edge in map(_edge, _lines(file)) if edge is not None and edge[0] and edge[2])
+    except (OSError, *UNREADABLE) as error:
         raise BadArchive(f"{file}: cannot be read as assertions: {error}") from error
 
 

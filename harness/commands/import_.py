@@ -53,11 +53,11 @@ def run(args: argparse.Namespace) -> int:
                                  f"table of ratings: {error}") from error
         print(f"stored in {args.home}; next: `harness run --dataset {dataset.card.name}`")
         return 0
-    _keep_release(read, args.home)
-    _keep_corpora(corpora, not_corpora, args.home)
     if edges:
         names = ", ".join(file.name for file in edges)
         print(f"{resources.CONCEPTNET:<22} {resources.keep_edges(edges, args.home):>6} edges of {names}")
+    _keep_release(read, args.home)
+    _keep_corpora(corpora, not_corpora, args.home)
     command = ("run --all" if read.datasets else "run --split more" if read.more else "train" if corpora else "")
     print(f"stored in {args.home}{f'; next: `harness {command}`' if command else ''}")
     return 0

@@ -8,6 +8,7 @@ import io
 import json
 import re
 import threading
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import ClassVar
@@ -262,8 +263,11 @@ def test_the_next_source_is_tried(site: type[Site], tmp_path: Path) -> None:
 def test_wordnet_is_stored_in_the_layout_of_nltk(site: type[Site], tmp_path: Path,
                                                  monkeypatch: pytest.MonkeyPatch) -> None:
     good = archive({"wordnet/data.noun": "  1 This is WordNet\n"})
+    deflated = archive({"wordnet/data.noun": "1 2 3 4 5 6 7 8 9 " * 99}, "zip", zipfile.ZIP_DEFLATED)
+    deflated = deflated.replace(deflated[47:56], b"\xff" * 9)
     monkeypatch.setitem(module.RESOURCES, "wordnet", Source(site.url))
-    for site.body in (b"<html>", archive({"other/data.noun": "x"}), good[:-30], good.replace(b"This", b"That")):
+    for site.body in (b"<html>", archive({"other/data.noun": "x"}), good[:-30], good.replace(b"This", b"That"),
+                      deflated):
         with refused(BadArchive, site.url):
             fetch_resource("wordnet", tmp_path)
         assert only(tmp_path) == []

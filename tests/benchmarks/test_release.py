@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import tracemalloc
 import zipfile
 from pathlib import Path
 
@@ -41,6 +42,24 @@ def test_edges_in_both_formats_are_merged(tmp_path: Path, home: Path, invoke: In
     assert resources.edge_files(tmp_path / "x.tsv.gz") == []
     with pytest.raises(BadArchive, match=r"x\.tsv\.gz: cannot be read as assertions"):
         list(resources.read_edges(tmp_path / "x.tsv.gz"))
+
+
+def test_damaged_and_inflated_edges_are_refused(tmp_path: Path, home: Path, invoke: Invoke) -> None:
+    write(tmp_path, "dailydialog-gupta_eval.json", "x")
+    file = tmp_path / "edges.tsv.gz"
+    edges = gzip.compress("".join(f"cat{number}\tIsA\tpet\t1\n" for number in range(9999)).encode())
+    file.write_bytes(edges[:-999] + bytes(range(256)) + edges[-743:])
+    assert "edges.tsv.gz: cannot be read as assertions" in invoke("import", tmp_path, status=2).err
+    assert not (home / "datasets").exists()
+    file.write_bytes(edges[:12] + bytes(range(256)))
+    assert resources.edge_files(tmp_path) == []
+    file.write_bytes(gzip.compress(LINES.encode() + bytes(8 << 20)))
+    assert "decompresses to too many bytes" in invoke("import", tmp_path, status=2).err
+    file.write_bytes(gzip.compress(bytes(64 << 20)))
+    tracemalloc.start()
+    assert resources.edge_files(tmp_path) == []
+    assert tracemalloc.get_traced_memory()[1] < 8 << 20
+    tracemalloc.stop()
 
 
 def test_the_english_part_of_conceptnet_is_fetched(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
