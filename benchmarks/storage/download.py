@@ -142,7 +142,9 @@ def _opened(url: str, headers: Mapping[str, str]) -> Iterator[httpx2.Response]:
     except (httpx2.ConnectError, httpx2.ConnectTimeout) as error:
         if "SSL" in str(error):
             raise FetchError(f"{url}: no secure connection: {_reason(error)}") from error
-        raise Offline(f"{urlsplit(url).hostname} cannot be reached: {_reason(error)}") from error
+        target = error.request.url
+        kind = Offline if target == httpx2.URL(url) else FetchError  # a server that redirects has answered
+        raise kind(f"{target.host} cannot be reached: {_reason(error)}") from error
     except (httpx2.TransportError, httpx2.TooManyRedirects) as error:
         raise RetryableError(f"the connection failed ({_reason(error)})") from error
 

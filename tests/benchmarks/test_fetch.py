@@ -207,6 +207,12 @@ def test_without_a_network_the_error_says_what_to_do(tmp_path: Path, monkeypatch
     assert only(tmp_path) == []
 
 
+def test_an_unreachable_target_of_a_redirect_is_named(site: type[Site], tmp_path: Path) -> None:
+    site.status, site.location = [302], NOWHERE
+    with refused(FetchError, "dstc6: all sources failed (no-such-host.invalid cannot be reached"):
+        fetch(with_sources("dstc6", Source(site.url, form="dstc6")), tmp_path)
+
+
 def test_the_mirror_is_read_from_its_folder_or_its_archive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from huggingface_hub.errors import EntryNotFoundError
 
