@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from benchmarks.errors import BadArchive
-from benchmarks.formats.rows import LINE
+from benchmarks.formats.rows import MAX_LINE
 from benchmarks.storage.archive import FLOOR, GROWTH, UNREADABLE
 from benchmarks.storage.files import write_atomically
 
@@ -74,10 +74,10 @@ def _begins_with_edge(file: Path) -> bool:
 
 
 def _lines(file: Path) -> Iterator[str]:
-    """Yield the lines of a text file, gzipped or not; a line longer than LINE in pieces."""
+    """Yield the lines of a text file, gzipped or not; a line longer than MAX_LINE in pieces."""
     limit = max(FLOOR, GROWTH * file.stat().st_size)
     with gzip.open(file, "rt", encoding="utf-8") if file.suffix == ".gz" else file.open(encoding="utf-8") as stream:
-        while line := stream.readline(LINE):
+        while line := stream.readline(MAX_LINE):
             limit -= len(line)
             if limit < 0:
                 raise ValueError("decompresses to too many bytes for a file of its size")

@@ -259,7 +259,7 @@ def test_scores_for_a_quality_are_used_for_that_quality(tmp_path: Path) -> None:
 
 
 def test_a_broken_score_file_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(CannotScore, match="no scores for its items"):
+    with pytest.raises(CannotScore, match="no scores for the items"):
         score.score(registry.choose(written(tmp_path, "other_0,1", "toy_1,")).metric, DATASET, SERVICE)
     for rows, why in (
         (("toy_0,x",), "line 2: toy_0: its score 'x' is not a number"),
