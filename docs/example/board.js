@@ -7,7 +7,7 @@
 "use strict";
 
 document.addEventListener("DOMContentLoaded", () => {
-  const { three } = Compare;
+  const { fixed, three } = Compare;
   const table = document.querySelector("table.ranked");
   if (!table) return;
   const form = document.querySelector("form.ask");
@@ -70,6 +70,11 @@ document.addEventListener("DOMContentLoaded", () => {
   const statistic = () => (choice.stat === "corrected" ? `Spearman, corrected for rater noise${coverage()}`
     : capitalised(choice.stat || Numbers.statistics[0]));
 
+  /* Change the text of an element only if it differs, so that screen readers do not repeat it. */
+  function write(element, text, content = text) {
+    if (element.textContent !== text) element.replaceChildren(content);
+  }
+
   /* The answer */
 
   function drawSentence(question, shown, ranks) {
@@ -86,23 +91,24 @@ document.addEventListener("DOMContentLoaded", () => {
     const untested = best === undefined ? ""
       : `For this selection${coverage()}, there are no intervals and the lead is not tested.`;
     const name = box.querySelector(".best");
-    const about = box.querySelector(".about") ?? name.parentElement.appendChild(make("span", { className: "about" }));
-    box.querySelector(".asked").textContent = `For ${question.subject}, ${limits}:${verdict ? ` ${verdict}` : ""}`;
+    if (!box.querySelector(".about")) name.after(" ", make("span", { className: "about" }));
+    write(box.querySelector(".asked"), `For ${question.subject}, ${limits}:${verdict ? ` ${verdict}` : ""}`);
     const complete = ranks.includes(null) ? " with values on all targets" : "";
     const missing = ranks.some(Boolean) ? `no metric${complete} meets these restrictions`
       : "every metric has a missing value";
     const none = Ranking.targets(question, choice).length ? missing : "no dataset is left";
-    name.replaceChildren(best === undefined ? none : link(best));
-    about.textContent = answer && answer.about ? ` (${answer.about})` : "";
-    box.querySelector(".evidence").textContent = answer ? answer.evidence : untested;
-    box.querySelector(".people").textContent = Ranking.ofRun(choice) ? question.people : "";
+    if (best === undefined) write(name, none);
+    else write(name, columns[best].label, link(best));
+    write(box.querySelector(".about"), answer && answer.about ? `(${answer.about})` : "");
+    write(box.querySelector(".evidence"), answer ? answer.evidence : untested);
+    write(box.querySelector(".people"), Ranking.ofRun(choice) ? question.people : "");
   }
 
   /* The plot */
 
   const BANDS = { length: "length of the reply", random: "random numbers", rater: "one rater against the others",
     limit: "limit from rater noise" };
-  const ROWS = 12;
+  const ROWS = 10;
 
   function svg(tag, attributes, ...children) {
     const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
@@ -116,7 +122,7 @@ document.addEventListener("DOMContentLoaded", () => {
      zero length. */
   function drawPicture(question, shown, ranks) {
     const first = shown.slice(0, ROWS);
-    const valueOf = (column) => ranks[column][3].toFixed(2);
+    const valueOf = (column) => fixed(ranks[column][3], 2);
     const marks = Object.keys(BANDS).filter((kind) => Ranking.ofRun(choice) && question.marks[kind]);
     const described = first.map((column) => `${columns[column].label} ${valueOf(column)}`).join("; ");
     const intervals = Ranking.ofRun(choice) ? " with 95 % intervals" : "";
@@ -145,7 +151,7 @@ document.addEventListener("DOMContentLoaded", () => {
       svg("svg", { class: "dots-plot", viewBox: `0 0 1000 ${10 * first.length}`, preserveAspectRatio: "none", role: "img",
         "aria-label": text }, ...marks.map(band), ...first.flatMap(dot)),
       make("ol", { className: "values", ariaHidden: "true" },
-        ...first.map((column) => make("li", {}, valueOf(column).replace("-", "−")))),
+        ...first.map((column) => make("li", {}, valueOf(column)))),
       make("div", { className: "ticks", ariaHidden: "true" },
         ...ticks.map((tick) => make("span", {}, String(tick).replace("-", "−")))),
       make("figcaption", {}, make("span", {}, `The best${intervals && `,${intervals}`}.`),
@@ -231,9 +237,12 @@ document.addEventListener("DOMContentLoaded", () => {
     if (cellOf[key] !== undefined) {
       Tables.sort(table, cellOf[key], direction === "ascending" ? direction : "descending");
     }
+    const allowed = lines.filter(({ column }) => Ranking.isAllowed(choice, column));
+    const found = allowed.filter(({ row }) => !row.hidden);
+    write(controls.count, find ? `${found.length} of ${allowed.length} rows` : "");
     const opened = lines.find(({ column, row }) => choice.open === columns[column].label && !row.hidden);
     if (opened) opened.row.after(details(question, shown, opened.column));
-    table.caption.firstElementChild.textContent = `${statistic()}, with human ratings: ${question.title}`;
+    table.caption.querySelector("span").textContent = `${statistic()}, with human ratings: ${question.title}`;
     const hidden = !choice.ratings
       && Ranking.ranks(question, choice).some((ranked, column) => ranked && columns[column].fitted);
     table.caption.querySelector(".data").textContent =
@@ -307,7 +316,9 @@ document.addEventListener("DOMContentLoaded", () => {
     controls.sync();
     const [first, second] = [choice.one, choice.other].map((name) => columns.findIndex(({ label }) => label === name));
     const both = first >= 0 && second >= 0 && first !== second;
+    const sorted = compared.querySelector("[aria-sort]");
     compared.replaceChildren(...(both ? Compare.view(question, choice, first, second) : []));
+    if (both && sorted) Tables.sort(compared.querySelector("table"), sorted.cellIndex, sorted.getAttribute("aria-sort"));
   }
 
   /* Controls */
@@ -360,16 +371,17 @@ document.addEventListener("DOMContentLoaded", () => {
     const find = make("input", { type: "search", placeholder: "metric, family", autocomplete: "off" });
     find.addEventListener("input", () => change({ find: find.value }, true));
     form.replaceChildren(...questions.map(([label]) => label));
+    const count = make("span", { className: "count", role: "status" });
     const panel = make("div", { className: "panel", role: "group", ariaLabel: "Board" }, score[0],
       make("label", { className: "field" }, make("span", {}, "Find"), find),
       make("details", { className: "menu" }, make("summary", {}, "Datasets"), make("fieldset", {},
         make("legend", { className: "unseen" }, "Datasets"), ...boxes.map(([label]) => label))),
-      ...pair.map(([label]) => label), button("Copy link", copyLink), button("Reset", () => change(DEFAULTS)));
+      ...pair.map(([label]) => label), button("Copy link", copyLink), button("Reset", () => change(DEFAULTS)), count);
     function sync(typed = true) {
       for (const [, show] of [...questions, score, ...pair, ...boxes]) show();
       if (!typed || find !== document.activeElement) find.value = choice.find;
     }
-    return { panel, sync };
+    return { panel, count, sync };
   }
 
   for (const { row, column } of lines) {

@@ -7,10 +7,12 @@ const Compare = (() => {
 
   const testName = (test) => TESTS[test] ?? test;
 
-  /* Format a value with three decimals and a true minus sign. */
-  function three(value) {
-    return value === null ? "–" : value.toFixed(3).replace("-", "−").replace("−0.000", "0.000");
+  /* Format a number with a true minus sign, but none before zero. */
+  function fixed(value, decimals) {
+    return value.toFixed(decimals).replace(/^-(?=0\.0*$)/, "").replace("-", "−");
   }
+
+  const three = (value) => (value === null ? "–" : fixed(value, 3));
 
   /* Return the result of a test of two columns on a target. */
   function outcome(test, target, first, second) {
@@ -62,7 +64,7 @@ const Compare = (() => {
       ["number", names[1]], ["number", "Difference"],
       ...Object.keys(Numbers.tests).map((test) => ["words", `Better by ${testName(test)}`])];
     const table = make("table", {},
-      make("caption", {}, make("span", {}, `${names.join(" and ")}, Spearman: ${question.title}`)),
+      make("caption", {}, make("div", {}, make("span", {}, `${names.join(" and ")}, Spearman: ${question.title}`))),
       make("thead", {}, make("tr", {},
         ...headings.map(([className, text]) => make("th", { scope: "col", className }, text)))),
       make("tbody", {}, ...targetsOf(question, choice).map((target) => row(target, first, second))));
@@ -71,5 +73,5 @@ const Compare = (() => {
       make("div", { className: "scroll", role: "group", tabIndex: 0, ariaLabel: "Comparison" }, table)];
   }
 
-  return { view, sentence, three };
+  return { view, sentence, fixed, three };
 })();

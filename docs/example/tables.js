@@ -69,13 +69,14 @@ const Tables = (() => {
     const head = columns.flatMap(([heading], index) =>
       [main(heading), ...(hasSmall[index] ? [`${main(heading)} (below)`] : [])]);
     const lines = rows.map((row) => columns.flatMap(([, column], index) =>
-      [main(row.cells[column]).replace("−", "-"), ...(hasSmall[index] ? [small(row.cells[column])] : [])]));
+      [main(row.cells[column]), ...(hasSmall[index] ? [small(row.cells[column])] : [])]
+        .map((text) => text.replaceAll("−", "-"))));
     return [head, ...lines].map((cells) => cells.map(quoted).join(",")).join("\n") + "\n";
   }
 
   function download(table) {
     const href = URL.createObjectURL(new Blob([csv(table)], { type: "text/csv" }));
-    make("a", { href, download: `${table.caption?.firstElementChild?.id ?? "table"}.csv` }).click();
+    make("a", { href, download: `${table.caption?.querySelector("span").id || "table"}.csv` }).click();
     URL.revokeObjectURL(href);
   }
 
@@ -92,7 +93,7 @@ const Tables = (() => {
     const title = "Download this table as shown";
     const button = make("button", { type: "button", className: "csv", title }, "CSV");
     button.addEventListener("click", () => download(table));
-    table.caption?.firstElementChild.after(button);
+    table.caption?.firstElementChild.append(button);
   }
 
   /* Add a search field above a long table that hides rows without the entered text. */
@@ -114,7 +115,7 @@ const Tables = (() => {
 
   document.addEventListener("DOMContentLoaded", () => {
     for (const table of document.querySelectorAll("main table")) {
-      equip(table);
+      if (!table.matches(".ranked")) equip(table); // board.js equips the board
       addFilter(table);
     }
   });
