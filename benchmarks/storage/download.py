@@ -111,16 +111,18 @@ def _attempt(url: str, part: Path, note: Path, *, checked: bool) -> bool:
     with _opened(url, headers) as response:
         total, start = _extent(response)
         tags = (response.headers.get(name, "") for name in ("ETag", "Last-Modified"))
-        new = _Note(url, next((tag for tag in tags if tag and not tag.startswith("W/")), ""), total)
+        partial = response.status_code == http.HTTPStatus.PARTIAL_CONTENT  # it may lack Last-Modified
+        tag = next((tag for tag in tags if tag and not tag.startswith("W/")), known.tag if partial else "")
+        new = _Note(url, tag, total)
         if response.status_code == http.HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE or (
-                response.status_code == http.HTTPStatus.PARTIAL_CONTENT and (start != size or new != known)):
+                partial and (start != size or new != known)):
             _forget(part, note)
             raise RetryableError("the file changed while it was downloaded")
         note.write_text(json.dumps(asdict(new)), encoding="utf-8")
         _copy(response, part, start, total)
     received = part.stat().st_size
-    if received == size < total:
-        raise RetryableError("the server sent no bytes")
+    if received != total >= 0 and not (partial and size < received < total):
+        raise RetryableError(f"the server sent {received} of {total} bytes")
     return total in {-1, received}
 
 

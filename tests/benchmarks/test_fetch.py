@@ -49,7 +49,7 @@ class Site(http.server.BaseHTTPRequestHandler):
             self.answer(site.status.pop(0) if site.status else 416, Location=site.location, Content_Length="0")
             return
         end = min(start + site.most, len(site.body)) if start else len(site.body)
-        self.answer(206 if start else 200, ETag=site.tag, Last_Modified=site.modified,
+        self.answer(206 if start else 200, ETag=site.tag, Last_Modified="" if start else site.modified,
                     Content_Range=f"bytes {start}-{end - 1}/{len(site.body)}" if start else "",
                     Content_Length=str(end - start) if site.length else "")
         site.cuts -= 1
@@ -118,7 +118,19 @@ def test_parts_are_requested_until_the_file_is_complete(site: type[Site], tmp_pa
     assert download(site.url, tmp_path / "file.bin", None).read_bytes() == BODY
     assert site.requested == [None, *(f"bytes={start}-" for start in range(100_000, 300_000, 40_000))]
     site.cuts, site.most = 1, 0
-    with pytest.raises(FetchError, match="the server sent no bytes"):
+    with pytest.raises(FetchError, match="the server sent 100000 of 300000 bytes"):
+        download(site.url, tmp_path / "file.bin", None)
+
+
+@pytest.mark.parametrize("text", [b"3\r\nabc\r\n", b"7\r\nabcdefg\r\n"])
+def test_a_contradicted_length_is_no_endless_download(site: type[Site], tmp_path: Path, text: bytes) -> None:
+    def answer(self: Site) -> None:
+        site.requested.append(None)
+        self.answer(200 if len(site.requested) < 9 else 404, Content_Length="5", Transfer_Encoding="chunked")
+        self.wfile.write(text + b"0\r\n\r\n")
+
+    site.do_GET = answer  # type: ignore[method-assign]
+    with pytest.raises(FetchError, match=f"the server sent {len(text) - 5} of 5 bytes; gave up after 3"):
         download(site.url, tmp_path / "file.bin", None)
 
 
