@@ -16,6 +16,7 @@ PROMPT = "system prompt"
 """Speaker of a system prompt, which is not a turn of the dialogue."""
 PREFIX = re.compile(rf"^\s*({'|'.join(sorted(SPEAKERS, key=len, reverse=True))})\s*[:：]\s*",
                   re.IGNORECASE | re.MULTILINE)
+LINE = re.compile(r"[\r\n]")
 SPOKEN = re.compile(r"\s*([^:：]{1,30})[:：](?!//)\s*(.*)")
 """A line of a dialogue with the name of its speaker."""
 TIME = re.compile(r"^\s*\[?\d{1,2}:\d\d(:\d\d)?(\s*[ap]m)?\]?\s*-?\s+(?=\D)", re.IGNORECASE | re.MULTILINE)
@@ -39,7 +40,7 @@ def turns(cell: Any, *, single: bool = False, last: str = USER) -> tuple[Utteran
     if single:
         return alternating([_in_line(_unescaped(text))], last)
     return (spoken(text, "turn" if last == USER else "dialogue")
-            or alternating(map(_in_line, _unescaped(text).splitlines()), last))
+            or alternating(map(_in_line, LINE.split(_unescaped(text))), last))
 
 
 def spoken(text: str, level: str) -> tuple[Utterance, ...]:
@@ -49,7 +50,7 @@ def spoken(text: str, level: str) -> tuple[Utterance, ...]:
         _, *pieces = PREFIX.split(text)
         said_by = list(zip(pieces[::2], pieces[1::2], strict=True))
     else:
-        named = [SPOKEN.fullmatch(line) for line in text.splitlines() if line.strip()]
+        named = [SPOKEN.fullmatch(line) for line in LINE.split(text) if line.strip()]
         if level == "turn" or not all(named):
             return ()
         said_by = [(line[1], line[2]) for line in named if line]

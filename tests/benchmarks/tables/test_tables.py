@@ -420,6 +420,7 @@ def test_references_of_several_rows_are_joined(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("cell", "turns"), [
     ("Hi\nYo\nTea?", [(USER, "Hi"), (SYSTEM, "Yo"), (USER, "Tea?")]),
+    ("Hi\u2028there\r\nYo\x85you\rTea?", [(USER, "Hi there"), (SYSTEM, "Yo you"), (USER, "Tea?")]),
     ("User: Hi\nthere\nAssistant: Yo", [(USER, "Hi there"), (SYSTEM, "Yo")]),
     ('[{"role": "assistant", "content": "Yo"}]', [(SYSTEM, "Yo")]),
     ([{"from": "human", "value": "Hi"}, {"from": "gpt", "value": "Yo"}], [(USER, "Hi"), (SYSTEM, "Yo")]),
