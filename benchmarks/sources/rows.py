@@ -81,8 +81,11 @@ def read_each(file: Path, records: Iterable[Any], read: Read) -> Rows:
 
 
 def _checked(row: RatedRow) -> RatedRow:
-    """Return the row; raise ValueError if it contains an implausible vote or a lone surrogate."""
+    """Return the row; raise ValueError or TypeError if it contains an implausible vote or a lone surrogate."""
+    votes: Any
     for votes in row.votes.values():
+        if isinstance(votes, str):
+            raise TypeError(f"should be a list of votes, not {votes!r:.60}")
         for vote in votes.values() if isinstance(votes, Mapping) else votes:
             official.vote(vote)
     if not is_encodable(asdict(row)):

@@ -212,7 +212,7 @@ def test_a_source_with_a_missing_or_malformed_file_is_refused(tmp_path: Path) ->
 
 def test_implausible_votes_and_lone_surrogates_are_refused(tmp_path: Path) -> None:
     row = {"Dataset": "convai2", "DialogModel": "m", "Context": "one", "Response": "two", "HumanScores": "[2, 5]"}
-    bad = [{"HumanScores": votes} for votes in ("[NaN, 2]", "[-Infinity]", "[true]", '["good"]', "[1e7]")]
+    bad = [{"HumanScores": votes} for votes in ("[NaN, 2]", "[-Infinity]", "[true]", '["good"]', "[1e7]", '"25"')]
     for change in (*bad, {"Response": "t\ud800"}, {"Context": "\udfff"}):
         dump(tmp_path / "human_judgement.json", [row, row | change])
         with pytest.raises(BadRecord, match=r"human_judgement\.json: record 1: .*(vote|number|surrogate)"):
