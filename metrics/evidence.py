@@ -153,9 +153,10 @@ def find(name: str, inputs: Mapping[str, Signature], home: Path) -> Evidence:
     """Return the evidence for inputs (name to signature); raise MissingResource if no file has them all.
 
     Files with fewer changed inputs are preferred, then the user's files to shipped ones, then files named after the
-    composite.
+    composite, then newer ones.
     """
-    user = sorted((home / "calibrations").glob("*.json"), key=lambda path: (not path.name.startswith(f"{name}-"), path))
+    user = sorted((home / "calibrations").glob("*.json"), key=lambda path: (
+        not path.name.startswith(f"{name}-"), -path.stat().st_mtime, path))
     shipped = sorted(SHIPPED.rglob(FILE), key=lambda path: (path.relative_to(SHIPPED).parts[0] != name, path))
     complete = [evidence for path in (*user, *shipped) if set(inputs) <= set((evidence := read(path)).inputs)]
     best = min(complete, key=lambda evidence: len(changed_inputs(evidence, inputs)), default=None)

@@ -79,10 +79,9 @@ def process_state(trial: Trial) -> str:
     with contextlib.chdir("."):
         trial.metric.score(score.read_items(trial.metric, dataset), trial.models)
         after = _process_state()
-    if changed := sorted(name for name in before | after if before.get(name) != after.get(name)):
-        broken = before.keys() & changed  # libraries add variables when they are imported
-        raise (Broken if broken else Note)(f"changes {', '.join(changed[:3])}, which other metrics in this process "
-                                           "share; restore it before `score` returns")
+    if changed := sorted(name for name in before if before[name] != after.get(name)):  # imports add variables
+        raise Broken(f"changes {', '.join(changed[:3])}, which other metrics in this process share; restore it before "
+                     "`score` returns")
     return "working directory, environment and default type are as before"
 
 

@@ -85,9 +85,9 @@ def _leased(files: Files, holder: str, waiting: Callable[[str], None]) -> Iterat
         with repeated(renew, RENEWED):
             yield
     finally:
-        if held := _read(files, LEASE) == lease.decode():
+        if (last := _read(files, LEASE)) == lease.decode():
             files.remove(LEASE)
-    if not held:
+    if last not in (None, lease.decode()):
         raise StoreError(f"{files.root}: another run took over this store while this run was suspended; scores are "
                          "kept; run the same command again")
 

@@ -13,6 +13,7 @@ import datetime
 import difflib
 import math
 import sys
+import threading
 import time
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
@@ -69,7 +70,9 @@ def score_part(metric: Metric, dataset: Dataset, models: Models) -> Scores:
     models.requested.clear()
     models.memory.start_metric()
     excluded, start = COUNTERS.excluded, time.perf_counter()
-    with contextlib.redirect_stdout(sys.stderr), contextlib.chdir("."):  # keep a metric's output out of the command's
+    in_main = threading.current_thread() is threading.main_thread()  # the directory belongs to all threads
+    folder = contextlib.chdir(".") if in_main else contextlib.nullcontext()
+    with contextlib.redirect_stdout(sys.stderr), folder:  # keep a metric's output out of the command's
         columns = checked(metric.card.name, metric.card.columns, items, metric.score(items, models))
     seconds = time.perf_counter() - start
     standalone = max(0.0, seconds - (COUNTERS.excluded - excluded))

@@ -20,7 +20,7 @@ import re
 import sys
 import tempfile
 import traceback
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -35,6 +35,8 @@ PACKAGES = ("benchmarks", "metrics", "harness", "leaderboard")
 """This project's packages, which no plug-in may replace."""
 
 _IMPORTED: dict[tuple[Path, str], type[Metric]] = {}
+_MODULES: dict[Path, set[str]] = {}
+"""Modules that the last import of a metric's folder loaded from its files."""
 
 
 def metric_class(name: str) -> type[Metric]:
@@ -96,11 +98,16 @@ def _in_folder(shown: str, folder: Path) -> type[Metric]:
                                    if root != folder or path.suffix == ".py")}  # a project may contain results
     digest = _digest(root, paths)
     if (folder, digest) not in _IMPORTED:
-        _forget(shown, top, folder, paths)
-        with _guarded(shown, root), tempfile.TemporaryDirectory() as empty, mock.patch.multiple(
-                sys, path=[str(root), *sys.path], dont_write_bytecode=True, pycache_prefix=empty):
-            importlib.invalidate_caches()
-            module = importlib.import_module(module_name)
+        _forget(shown, top, folder)
+        before = set(sys.modules)
+        try:
+            with _guarded(shown, root), tempfile.TemporaryDirectory() as empty, mock.patch.multiple(
+                    sys, path=[str(root), *sys.path], dont_write_bytecode=True, pycache_prefix=empty):
+                importlib.invalidate_caches()
+                module = importlib.import_module(module_name)
+        finally:
+            _MODULES[folder] = {name for name in sys.modules.keys() - before if name.partition(".")[0] not in PACKAGES
+                                and Path(getattr(sys.modules[name], "__file__", None) or "/") in paths}
         kind = getattr(module, attribute, None)
         if kind is None:
             raise BrokenPlugin(f"{shown}: {module_name} has no {attribute!r}, the entry point in pyproject.toml")
@@ -113,7 +120,7 @@ def _in_folder(shown: str, folder: Path) -> type[Metric]:
 
 
 def sign(kind: type[Metric], module: str) -> None:
-    """Sign an installed package's metric with the package's digest, as if it were loaded from its folder."""
+    """Sign an installed package's metric with the digest of its module or package, without modules beside it."""
     top = module.partition(".")[0]
     path = Path(getattr(sys.modules.get(top), "__file__", None) or "")
     if path.suffix == ".py" and top not in PACKAGES:
@@ -135,16 +142,14 @@ def _digest(root: Path, paths: Iterable[Path]) -> str:
     return digest.hexdigest()
 
 
-def _forget(shown: str, top: str, folder: Path, paths: Collection[Path]) -> None:
-    """Remove earlier imports of these files; raise BrokenPlugin if another module has the name."""
+def _forget(shown: str, top: str, folder: Path) -> None:
+    """Remove earlier imports of a metric's modules; raise BrokenPlugin if another module has the name."""
     module = sys.modules.get(top)
     file = Path(getattr(module, "__file__", None) or "/").resolve()
     if top in PACKAGES or top in sys.stdlib_module_names or (module is not None and not file.is_relative_to(folder)):
         raise BrokenPlugin(f"{shown}: its module {top!r} has the name of another module; rename it")
-    tops = {top} | {name.partition(".")[0] for name, module in sys.modules.items()
-                    if Path(getattr(module, "__file__", None) or "/") in paths}
-    for name in [name for name in sys.modules if name.partition(".")[0] in tops]:
-        del sys.modules[name]
+    for name in {name for name in sys.modules if name.partition(".")[0] == top} | _MODULES.pop(folder, set()):
+        sys.modules.pop(name, None)
 
 
 def _checked(where: str, kind: Any) -> type[Metric]:

@@ -155,10 +155,11 @@ def entry_point(folder: Path) -> tuple[str, str]:
 
 
 def files_of(folder: Path, skipped: Collection[str] = SKIPPED) -> Iterator[Path]:
-    """Yield the files below a folder, also through links, except those in hidden and `skipped` folders and venvs."""
+    """Yield the files below a folder, also through links, except hidden and `skipped` folders and environments."""
     read = set[str]()
     for root, folders, names in os.walk(folder, followlinks=True):
-        new = (real := os.path.realpath(root)) not in read and "pyvenv.cfg" not in names  # a link may lead back
+        environment = "pyvenv.cfg" in names or "conda-meta" in folders
+        new = (real := os.path.realpath(root)) not in read and not environment  # a link may lead back
         read.add(real)
         folders[:] = sorted(name for name in folders if new and not (
             name in skipped or name.startswith(".") or name.endswith(".egg-info")))

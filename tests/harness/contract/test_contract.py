@@ -148,9 +148,9 @@ def test_a_changed_default_type_or_environment_is_found(home: Path, monkeypatch:
     finally:
         torch.set_default_dtype(torch.float32)
     assert (finding.state, "variable ODD, torch's default type" in finding.text) == ("BROKEN", True)
-    monkeypatch.delenv("ODD")
+    monkeypatch.delenv("ODD")  # libraries add variables when they are imported
     finding = check("process state", made(lambda items: os.environ.setdefault("ODD", "1") and greets(items)), home)
-    assert (finding.state, "variable ODD, which" in finding.text) == ("note", True)
+    assert finding.state == "ok"
 
 
 def cannot(item: Item) -> float:

@@ -4,6 +4,7 @@ import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 import pytest
@@ -162,6 +163,16 @@ def test_changes_beside_a_module_and_behind_links_are_noticed(below: str, tmp_pa
         assert scored(folder, home) == [2 * times * more, 0]
         signed.add(str(signature(registry.choose(folder).metric, Models(home))))
     assert len(signed) == 3
+
+
+def test_modules_that_others_imported_from_the_folder_stay(tmp_path: Path, home: Path,
+                                                           monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = package(tmp_path / "it", text=source(), below="")
+    own = ModuleType("imported_by_the_caller")
+    own.__file__ = str(file(tmp_path / "it", "", "imported_by_the_caller.py"))
+    monkeypatch.setitem(sys.modules, own.__name__, own)
+    assert scored(folder, home) == [2, 0]
+    assert sys.modules[own.__name__] is own
 
 
 def test_two_metrics_of_one_name_are_refused(tmp_path: Path, invoke: Invoke) -> None:
