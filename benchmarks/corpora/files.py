@@ -166,9 +166,9 @@ def _dialogue(where: str, row: dict[str, Any]) -> dict[str, Any]:
 
 
 def _check_labels(where: str, row: Mapping[str, Any]) -> None:
-    for field, (hint, words) in LABELS.items():
+    for field, (hint, description) in LABELS.items():
         try:
             if field in row:
                 value_of(hint, row[field], field)
         except Refused as error:
-            raise BadRecord(where, None, field, f"should be {words}") from error
+            raise BadRecord(where, None, field, f"should be {description}") from error

@@ -29,7 +29,7 @@ def words(column: str) -> list[str]:
 
 
 def dimensions(qualities: Sequence[str], dataset: str) -> list[str]:
-    """Return the dimensions of a user's qualities by name; the first of several takes a common dimension."""
+    """Return the dimensions of a user's qualities; a common dimension goes to the first quality with such a name."""
     common = [DIMENSIONS.get(spelled(quality), "") for quality in qualities]
     return [f"{quality} of {dataset}" if dimension in ("", *common[:index]) else dimension
             for index, (quality, dimension) in enumerate(zip(qualities, common, strict=True))]

@@ -189,7 +189,7 @@ def preference(weights: Array, scores: Vector, trait: Vector, ratings: Vector, s
 
 
 def reliability(weights: Array, ratings: Vector, squares: Vector, votes: Vector) -> Vector:
-    """Return the share of the variance of mean ratings that is not due to disagreement on an item.
+    """Return the reliability of mean ratings: the share of their variance not due to disagreement on an item.
 
     The variance of votes on an item is estimated from the items with several votes; without any, the result is NaN.
     """

@@ -36,7 +36,7 @@ LOOP = ("steps", "epochs", "rate", "warmup", "decay", "every", "patience", "sche
 """Settings that apply to every network."""
 POSITIVE = {"steps", "every", "patience", "accumulate", "batch", "length"}
 SHARES = {"warmup", "masked", "dropout", "token_dropout"}
-"""Settings of at least 1, and of at most 1; others are at least 0."""
+"""Settings that must be at least 1, and settings that must be at most 1; all others must be at least 0."""
 Schedule: TypeAlias = Literal["linear", "constant", "halved"]
 
 
@@ -93,7 +93,7 @@ class Recipe:
         return dataclasses.replace(self, **self.parts[part]) if part else self
 
     def over(self, rows: int) -> Recipe:
-        """Return the recipe with its epochs converted to steps, or for `halved` the reverse, for so many examples."""
+        """Return the recipe with epochs converted to steps, or for `halved` steps to epochs, for `rows` examples."""
         halved, batch = self.schedule == "halved", (self.batch or BATCH) * self.accumulate
         if not rows and (self.epochs or halved):
             setting = f"epochs={self.epochs:g}" if self.epochs else "schedule=halved"
@@ -143,7 +143,6 @@ class Recipe:
                 name: parsed, **({"epochs": 0.0} if name == "steps" else {})}
             recipe = dataclasses.replace(recipe, **changes)
         return recipe
-
 
     def _check(self, name: str, value: Any, kind: type) -> None:
         """Raise BadOption if a value is not one of the setting's choices, or out of range."""
