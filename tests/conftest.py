@@ -98,7 +98,6 @@ def refused(kind: type[Exception] | tuple[type[Exception], ...], *words: object)
 
 @pytest.fixture(scope="session")
 def real_data() -> Path:
-    """Return the folder with real judgements, corpora and resources; skip without it."""
     folder = Path(os.environ.get("HARNESS_REAL_DATA") or ROOT.parent / "shared" / "data")
     if not (folder / "human_evaluation_data").is_dir():
         pytest.skip(f"no real data under {folder}")
@@ -122,14 +121,12 @@ def tiny_encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def tiny_bytes(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the folder of a tiny RoBERTa over bytes."""
     pytest.importorskip("torch")
     return tiny.byte_encoder(tmp_path_factory.mktemp("models") / "tiny-bytes")
 
 
 @pytest.fixture(scope="session")
 def shared_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder that all workers share."""
     folder = tmp_path_factory.getbasetemp()
     return folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder
 
@@ -153,7 +150,6 @@ def tiny_lm(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def suite_run(shared_folder: Path) -> suite.SuiteRun:
-    """Return a finished run of a few metrics on a few datasets, read-only and shared by all workers."""
     return suite.at(shared_folder / "suite-run")
 
 
@@ -168,7 +164,6 @@ def make_card(name: str = "toy", level: str = "turn", **more: object) -> Dataset
 
 def make_item(name: str, response: str | None, *references: str, context: tuple[str, ...] = ("hello there",),
               language: str = "en") -> Item:
-    """Return an item whose context alternates up to the user's last turn."""
     turns = [Utterance(USER if back % 2 == 0 else SYSTEM, text) for back, text in enumerate(reversed(context))]
     return Item(name, tuple(turns[::-1]), None if response is None else Utterance(SYSTEM, response),
                 tuple(Reference(text) for text in references), system="bot", language=language)

@@ -11,8 +11,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import ClassVar
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
-HERE = {"tiny", "toy", "pickled", "breaking-off"}
-"""The repositories, all with the same files."""
+HERE = {"tiny", "toy", "pickled", "breaking-off"}  # the repositories, all with the same files
 
 
 class Hub(BaseHTTPRequestHandler):

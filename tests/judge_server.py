@@ -110,8 +110,8 @@ class Handler(BaseHTTPRequestHandler):
         return {name: expected(user, name) for name in named}
 
     def _well(self, body: dict[str, Any]) -> None:
-        found = self._scores(body)
-        text = json.dumps(found) if found else f"{expected(body['messages'][-1]['content'], '', 1, 5):g}"
+        scores = self._scores(body)
+        text = json.dumps(scores) if scores else f"{expected(body['messages'][-1]['content'], '', 1, 5):g}"
         if self.server.echo:
             text += " " + json.dumps(dict(self.headers))
         self._send(self._json(text))
@@ -144,16 +144,16 @@ class Handler(BaseHTTPRequestHandler):
         self._send(self._json("As a language model I would rather not say.", finish="length"))
 
     def _status(self, body: dict[str, Any], status: str, *after: str) -> None:
-        told = {"Retry_After": after[0]} if after else {}
+        headers = {"Retry_After": after[0]} if after else {}
         words = json.dumps({"error": {"message": f"no {self.headers.get('Authorization')} {status}"}})
-        self._send(words.encode(), int(status), **told)
+        self._send(words.encode(), int(status), **headers)
 
     def _hidden(self, body: dict[str, Any], status: str, form: str) -> None:
         """Answer with an error that repeats the key, also with JSON escapes."""
         words = f"no {self.headers['Authorization'].removeprefix('Bearer ')}!"
-        said: Any = {"object": {"error": {"message": words}}, "list": [{"error": words}], "name": {words: 1}}.get(form)
+        error: Any = {"object": {"error": {"message": words}}, "list": [{"error": words}], "name": {words: 1}}.get(form)
         escaped = '{"error": "' + "".join(f"\\u{ord(sign):04x}" for sign in words) + '"}'
-        self._send((json.dumps(said) if said else escaped if form == "escaped" else words).encode(), int(status))
+        self._send((json.dumps(error) if error else escaped if form == "escaped" else words).encode(), int(status))
 
     def _redirect(self, body: dict[str, Any], where: str) -> None:
         self._send(b"", 307, Location=where)

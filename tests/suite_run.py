@@ -40,7 +40,6 @@ def once(folder: Path, make: Callable[[Path], None]) -> Path:
 
 
 def at(folder: Path) -> SuiteRun:
-    """Return the run in a folder, which is made if it is not there."""
     once(folder, _make)
     return SuiteRun(folder / "home", folder / "out", files.read(folder / "out" / "report"))
 

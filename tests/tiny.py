@@ -95,24 +95,14 @@ def gguf(file: Path, architecture: str = "llama", template: str = CHAT, length: 
     signs = sorted(pre_tokenizers.ByteLevel.alphabet())
     pieces = ["<|endoftext|>", "<|im_start|>", "<|im_end|>", *signs, "Ye", "Yes", "No"]
     writer = GGUFWriter(file, architecture)
-    writer.add_context_length(length)
-    writer.add_embedding_length(width)
-    writer.add_block_count(layers)
-    writer.add_feed_forward_length(inner)
-    writer.add_head_count(heads)
-    writer.add_head_count_kv(heads)
-    writer.add_layer_norm_rms_eps(1e-5)
-    writer.add_rope_freq_base(10_000.0)
-    writer.add_vocab_size(len(pieces))
-    writer.add_tokenizer_model("gpt2")
-    writer.add_tokenizer_pre("smollm")
-    writer.add_token_list(pieces)
-    writer.add_token_types([3, 3, 3, *[1] * (len(pieces) - 3)])
-    writer.add_token_merges(["Y e", "Ye s", "N o"])
-    writer.add_bos_token_id(1)
-    writer.add_eos_token_id(2)
-    if template:
-        writer.add_chat_template(template)
+    settings = {
+        "context_length": length, "embedding_length": width, "block_count": layers, "feed_forward_length": inner,
+        "head_count": heads, "head_count_kv": heads, "layer_norm_rms_eps": 1e-5, "rope_freq_base": 10_000.0,
+        "vocab_size": len(pieces), "tokenizer_model": "gpt2", "tokenizer_pre": "smollm", "token_list": pieces,
+        "token_types": [3, 3, 3, *[1] * (len(pieces) - 3)], "token_merges": ["Y e", "Ye s", "N o"],
+        "bos_token_id": 1, "eos_token_id": 2, **({"chat_template": template} if template else {})}
+    for name, value in settings.items():
+        getattr(writer, f"add_{name}")(value)
     random = np.random.default_rng(0)
 
     def add(name: str, *shape: int) -> None:

@@ -28,7 +28,7 @@ THINGS = ("tea", "a good reply", "the rain", "hello there", "what is not", "you 
 
 def corpus() -> Corpus:
     """Return dialogues that keep to one topic, with all labels that objectives use."""
-    found = []
+    dialogues = []
     for number in range(160):
         thing, other = THINGS[number % 8], f"{chr(97 + number // 26 % 26)} {chr(97 + number % 26)}"
         turns = tuple(Utterance("AB"[turn % 2], f"{start} {thing} {other}") for turn, start in enumerate(
@@ -42,16 +42,17 @@ def corpus() -> Corpus:
             del labels["positive_responses"]
         elif number % 3 == 1:
             labels["rated_responses"] = [[f"it is {thing} {other}", 5.0], [f"{thing} {thing} {other}", 1.5]]
-        found.append(Dialogue(f"toy-{number}", "toy", "train", turns, labels))
-    return Corpus(CorpusCard("toy", "Toy", ("train",), "CC0-1.0", "Nobody 2020"), "0" * 64, tuple(found), {})
+        dialogues.append(Dialogue(f"toy-{number}", "toy", "train", turns, labels))
+    return Corpus(CorpusCard("toy", "Toy", ("train",), "CC0-1.0", "Nobody 2020"), "0" * 64, tuple(dialogues), {})
 
 
 def corpus_file(folder: Path, inference: bool = False) -> Path:
     """Store the toy corpus as a file, with questions among its turns, and optionally pairs labelled by inference."""
     rows = [{"utterances": [{"speaker": turn.speaker, "text": turn.text + "?" * (place % 2),
-                             "emotion": one.labels["utterances"][place % 4]["emotion"]}
-                            for place, turn in enumerate((*one.utterances, one.utterances[0]))],
-             **{key: value for key, value in one.labels.items() if key != "utterances"}} for one in corpus().dialogues]
+                             "emotion": dialogue.labels["utterances"][place % 4]["emotion"]}
+                            for place, turn in enumerate((*dialogue.utterances, dialogue.utterances[0]))],
+             **{key: value for key, value in dialogue.labels.items() if key != "utterances"}}
+            for dialogue in corpus().dialogues]
     rows += [{"label": ("entailment", "neutral", "contradiction")[number % 3],
               "utterances": [{"speaker": "A", "text": f"i like {number}"}, {"speaker": "B", "text": f"so {number}"}]}
              for number in range(90 * inference)]
@@ -63,7 +64,6 @@ def corpus_file(folder: Path, inference: bool = False) -> Path:
 
 def by_paper(requested: str, folder: Path, encoder: str | Path, *settings: str, inference: bool = False,
              ) -> tuple[Models, Any]:
-    """Train a metric by the recipe `paper` with the command; return the metric and its models."""
     name, _, options = requested.rstrip("]").partition("[")
     read = ["--encoder", str(encoder), "--corpus", str(corpus_file(folder, inference)), "--home", str(folder),
             "--device", "cpu"]

@@ -72,7 +72,6 @@ def main() -> None:
 
 
 def block(design: str, items: int, draws: int, truth: dict[str, float], number: int) -> Counter[tuple[str, bool]]:
-    """Count the results of each check over a block of repetitions."""
     key = (100 + list(DESIGNS).index(design), items, number)
     rng = np.random.default_rng(np.random.SeedSequence(SEED, spawn_key=key))
     counts = Counter[tuple[str, bool]]()
@@ -101,6 +100,12 @@ def normal(per_context: int, items: int, rng: np.random.Generator) -> Any:
     return (contexts + rng.normal(size=items)) / math.sqrt(2)
 
 
+def perm_both(human: Any, scores: Any, context: Any, draws: int, rng: np.random.Generator,
+              statistic: str = "spearman") -> bool | None:
+    parts = swapped(TargetScores("", human, scores, context), int(rng.integers(2**32)), draws, statistic)
+    return significant(all_pairs([parts], np.ones(1)).p[0, 1])
+
+
 def two_metrics(design: tuple[int, int], items: int, rng: np.random.Generator) -> tuple[Panel, Panel]:
     human, (first, second), context = simulated(design, items, 2, rng)
     system = np.zeros(items, dtype=np.int64)
@@ -120,18 +125,16 @@ def one_dataset(first: Panel, second: Panel, truth: dict[str, float], draws: int
         robust = all_pairs_by_context(first.human, scores, first.context, name)
         yield f"{name}, test: Williams by context", significant(robust.p[0, 1])
     for (by, context), name in itertools.product(contexts.items(), RESAMPLED):
-        parts = swapped(TargetScores("", first.human, scores, context), int(rng.integers(2**32)), draws, name)
-        yield f"{name}, test: PERM-BOTH by {by}", significant(all_pairs([parts], np.ones(1)).p[0, 1])
-        permuted = all_pairs_by_permutation(replace(first, context=context), scores, name, draws, rng=rng)
+        rows = replace(first, context=context)
+        yield f"{name}, test: PERM-BOTH by {by}", perm_both(first.human, scores, context, draws, rng, name)
+        permuted = all_pairs_by_permutation(rows, scores, name, draws, rng=rng)
         yield f"{name}, test: PERM-BOTH on standardised scores by {by}", significant(permuted.p[0, 1])
-        paired = paired_bootstrap(replace(first, context=context), scores, name, rng, draws)
+        paired = paired_bootstrap(rows, scores, name, rng, draws)
         yield f"{name}, test: paired bootstrap by {by}", significant(paired.p[0, 1])
-        interval = bootstrap(replace(first, context=context), name, rng, draws)
-        yield f"{name}, interval: BCa by {by}", covers(*interval, truth[name])
+        yield f"{name}, interval: BCa by {by}", covers(*bootstrap(rows, name, rng, draws), truth[name])
 
 
 def pooled(board: Sequence[tuple[Panel, Panel]], draws: int, rng: np.random.Generator) -> Checks:
-    """Check the test of the mean difference over all datasets, and the interval on one dataset and on all."""
     seed = int(rng.integers(2**32))
     parts = [swapped(TargetScores(str(number), first.human, np.stack([first.metric, second.metric]), first.context),
                      seed, draws) for number, (first, second) in enumerate(board)]
@@ -164,15 +167,13 @@ def power(design: tuple[int, int], items: int, draws: int, rng: np.random.Genera
     for name, other in (("twice the noise", noisier), ("skewed", np.where(second < 1, 0, np.exp(second))),
                         ("twice the noise, exponential", np.exp(2 * noisier)),
                         ("equal, exponential", np.exp(2 * third))):
-        scores, seed = np.stack([first, other]), int(rng.integers(2**32))
-        parts = swapped(TargetScores("", human, scores, context), seed, draws)
-        yield f"spearman, {name}: PERM-BOTH", significant(all_pairs([parts], np.ones(1)).p[0, 1])
-        permuted = all_pairs_by_permutation(people(human, context), scores, "spearman", draws, rng=rng)
-        yield f"spearman, {name}: PERM-BOTH on standardised scores", significant(permuted.p[0, 1])
-        robust = all_pairs_by_context(human, scores, context, "spearman")
-        yield f"spearman, {name}: Williams by context", significant(robust.p[0, 1])
-        paired = paired_bootstrap(people(human, context), scores, "spearman", rng, draws)
-        yield f"spearman, {name}: paired bootstrap", significant(paired.p[0, 1])
+        scores, rows = np.stack([first, other]), people(human, context)
+        yield f"spearman, {name}: PERM-BOTH", perm_both(human, scores, context, draws, rng)
+        for test, tests in (("PERM-BOTH on standardised scores", all_pairs_by_permutation(
+                                rows, scores, "spearman", draws, rng=rng)),
+                            ("Williams by context", all_pairs_by_context(human, scores, context, "spearman")),
+                            ("paired bootstrap", paired_bootstrap(rows, scores, "spearman", rng, draws))):
+            yield f"spearman, {name}: {test}", significant(tests.p[0, 1])
 
 
 def significant(p: Any) -> bool | None:

@@ -28,8 +28,7 @@ from benchmarks.storage import store
 from harness.scoring.progress import LOG
 from tools import DATA, ROOT, show
 
-RUNS = 3
-"""Number of times that repeatable commands are run; the fastest run counts."""
+RUNS = 3  # number of times that repeatable commands are run; the fastest run counts
 METRICS = ("length", "distinct", "repetition", "context-overlap", "random")
 WORDS = ("again", "also", "always", "blue", "book", "early", "friend", "garden", "happy", "house", "later", "maybe",
          "music", "never", "often", "paper", "quiet", "rain", "river", "school", "slowly", "story", "sunday", "table",
@@ -73,7 +72,6 @@ def memory(process: psutil.Process) -> float:
 
 
 def first_session(folder: Path, real: bool) -> Iterator[dict[str, Any]]:
-    """Measure every command of a user's first session."""
     (exclaims,) = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
     plugin, out = folder / "exclaims.py", str(folder / "sample")
     plugin.write_text(exclaims)
@@ -103,7 +101,6 @@ def first_session(folder: Path, real: bool) -> Iterator[dict[str, Any]]:
 
 
 def enlarged_run(folder: Path, items: int) -> dict[str, Any]:
-    """Enlarge the sample, and measure a run on it and the size of its files."""
     home, out = folder / "home", folder / "results"
     process = multiprocessing.get_context("spawn").Process(target=enlarge, args=(home, items))
     process.start()
@@ -124,7 +121,6 @@ def mebibytes(*paths: Path) -> float:
 
 
 def enlarge(home: Path, items: int) -> None:
-    """Store the sample's datasets, enlarged by the same factor to `items` items in total."""
     samples = [registry.sample(card) for card in registry.cards().values()]
     total, end = sum(len(dataset.items) for dataset in samples), 0
     for dataset in samples:
@@ -156,7 +152,6 @@ def rated(rating: Rating, copy: int, card: DatasetCard) -> Rating:
 
 
 def reworded(turn: Utterance, copy: int) -> Utterance:
-    """Replace one word, except in the first copy."""
     words = turn.text.split()
     if not copy or not words:
         return turn

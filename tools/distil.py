@@ -40,21 +40,14 @@ from metrics.training.examples import exchanges, labelled_contexts, pick
 SOURCES = ("dailydialog", "empatheticdialogues", "personachat", "topical_chat", "wizard_of_wikipedia", "dailydialog_pp",
            "self_dialogue")
 CONTEXTS = 1_400
-TURNS, WORDS = 6, 120
-"""Maximum utterances and words of a context."""
+TURNS, WORDS = 6, 120  # maximum utterances and words of a context
 SAMPLED = {"do_sample": True, "temperature": 0.9, "top_k": 50, "max_new_tokens": 32}
-PROMPT_TURNS = 3
-"""Number of utterances in the prompt of SmolLM2."""
-BATCH = 40
-"""Number of contexts that are labelled at a time."""
-RANDOM = 2
-"""Position of the random reply, which is too easy to learn from."""
-PENALTY = 30.0
-"""Penalty of the ridge regression."""
-JUDGE = 1
-"""Position of the judge among the panel's inputs."""
-NUMBERS = 5
-"""Number of inputs that are not vectors."""
+PROMPT_TURNS = 3  # number of utterances in the prompt of SmolLM2
+BATCH = 40  # number of contexts that are labelled at a time
+RANDOM = 2  # position of the random reply, which is too easy to learn from
+PENALTY = 30.0  # penalty of the ridge regression
+JUDGE = 1  # position of the judge among the panel's inputs
+NUMBERS = 5  # number of inputs that are not vectors
 SIZES, DRAWS, FOLD = (125, 250, 500, 1_000, CONTEXTS), 3, 8
 """Numbers of contexts to learn from, draws of each, and the share of the contexts held out: one in FOLD."""
 Row = dict[str, Any]
@@ -88,7 +81,7 @@ def label(rows: Sequence[Row], done: int, file: Path, home: Path) -> None:
     members = [row.chosen.requested for row in Panel().made_of()]
     with tempfile.TemporaryDirectory() as folder:
         small_lm.expand(Models(home).checkpoint(small_lm.NAME), Path(folder))
-        writers = [Writer(small_lm.DISPLAY_NAME, folder, turns_before, 1),
+        writers = [Writer(small_lm.DISPLAY_NAME, folder, lambda turns: small_lm.END.join([*turns, ""]), 1),
                    Writer("smollm2", str(home / "models" / "smollm2-135m"), script, 2)]
     for start in range(done, len(rows), BATCH):
         began = time.monotonic()
@@ -216,13 +209,8 @@ def truncated(text: str, rng: np.random.Generator) -> str:
 
 
 def script(turns: Sequence[str]) -> str:
-    """Return the last turns as a script with speaker labels, ending with the label of the next speaker."""
     lines = [f"{'AB'[index % 2]}: {text}" for index, text in enumerate(reversed(turns[-PROMPT_TURNS:]), 1)]
     return "\n".join([*reversed(lines), "A:"])
-
-
-def turns_before(turns: Sequence[str]) -> str:
-    return small_lm.END.join([*turns, ""])
 
 
 class Writer:

@@ -38,10 +38,7 @@ from tools import DATA
 SIZES = {"cuda": 8192, "cpu": 2048}
 TRAINED = (("deb", "pretrain"), ("grade[nodes=,tagger=lists]", "paper"), ("mme-rm", "paper"))
 """Metrics, or parts of them, and their recipes that train from tokens."""
-EVERY = 20
-"""Number of steps between validations."""
-
-Step = Callable[[], dict[str, Any]]
+EVERY = 20  # number of steps between validations
 
 
 @dataclass
@@ -53,21 +50,17 @@ class Work:
     sets: list[Dataset]
     done: dict[str, dict[str, Any]] = field(default_factory=dict)
 
-    def synchronise(self) -> None:
+    def seconds(self, function: Callable[[], Any]) -> float:
         import torch
 
-        if self.models.machine.kind == "cuda":
-            torch.cuda.synchronize()
-
-    def seconds(self, function: Callable[[], Any]) -> float:
         start = time.perf_counter()
         function()
-        self.synchronise()
+        if self.models.machine.kind == "cuda":
+            torch.cuda.synchronize()
         return time.perf_counter() - start
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Run the steps; return 1 if one failed."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--minutes", type=float, default=20.0)
     parser.add_argument("--out", type=Path, default=Path("results/gpu"))
@@ -121,7 +114,7 @@ def device(work: Work) -> str:
     return f"{name}, {work.models.machine.precision}"
 
 
-def steps(work: Work) -> Iterator[tuple[str, Step]]:
+def steps(work: Work) -> Iterator[tuple[str, Callable[[], dict[str, Any]]]]:
     options = work.options
     yield "matrix rate", partial(matrix_rate, work)
     yield f"encoder {options.encoder}", partial(encoder, work)
@@ -151,7 +144,6 @@ def matrix_rate(work: Work) -> dict[str, Any]:
 
 
 def encoder(work: Work) -> dict[str, Any]:
-    """Encode the distinct utterances of all datasets."""
     texts = list(dict.fromkeys(turn.text for dataset in work.sets for item in dataset.items[:work.options.limit]
                                for turn in item.utterances))
     model = work.models.encoder()

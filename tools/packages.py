@@ -41,8 +41,7 @@ HOME = Path(os.environ.get("HARNESS_HOME") or DATA / "no-home")
 LEXICAL = ("bleu", "chrf", "delta-bleu", "distinct", "meteor", "rouge-l")
 
 Rows = Iterator[dict[str, Any]]
-Prepare = Callable[[], Callable[[], Any]]
-"""Prepare a run, and return the function to be timed."""
+Prepare = Callable[[], Callable[[], Any]]  # prepare a run, and return the function to be timed
 
 
 def main() -> None:
@@ -59,7 +58,6 @@ def main() -> None:
 
 
 def race(repeat: int, **sides: Prepare) -> tuple[dict[str, float], dict[str, Any]]:
-    """Return the fastest time and the values of each side."""
     seconds, values = dict.fromkeys(sides, float("inf")), {}
     for turn in range(repeat):
         for side in list(sides)[::-1 if turn % 2 else 1]:
@@ -83,7 +81,6 @@ def compared(case: str, count: int, repeat: int, package: Prepare, ours: Prepare
 
 
 def dstc7(limit: int | None) -> list[Item]:
-    """Return the items of DSTC7 that have a response and references."""
     real = DATA / "side" / "dstc7-partial.json"
     path = real if real.is_file() else ROOT / "benchmarks" / "sample" / "data" / "dstc7_eval.json"
     items = []
@@ -162,8 +159,7 @@ def clear_caches(models: Models) -> None:
         meteor.remembered(wordnet.path, wordnet.digest).synonyms.cache_clear()
 
 
-def fresh() -> Models:
-    """Return models with empty caches, and the bundled encoder warmed up."""
+def fresh() -> Models:  # with empty caches, and the bundled encoder warmed up
     models = Models(DATA / "no-home")
     models.encoder().sentences(["warm"])
     return models

@@ -19,8 +19,8 @@ from harness.scoring.score import needs
 from metrics import registry as metrics
 from metrics.metric import MetricCard
 from metrics.models import checkpoint
+from tools import ROOT
 
-ROOT = Path(__file__).resolve().parents[1]
 FOLDER = ROOT / "docs" / "reference"
 HEAD = "<!-- Written by `python -m tools.reference`; do not edit. -->\n\n"
 COMMON_FLAGS = {"-h", "--home"}
@@ -70,7 +70,6 @@ research. With `harness train` you can train weights on corpora that you are all
 
 
 def pages() -> dict[str, str]:
-    """Return each page by its file name."""
     writers = {"commands.md": commands, "metrics.md": metric_pages, "datasets.md": dataset_table, "results.md": results,
             "../licences.md": licences}
     return {name: HEAD + "\n".join(page()).rstrip() + "\n" for name, page in writers.items()}
@@ -102,7 +101,6 @@ def commands() -> Iterator[str]:
 
 
 def command(name: str, parser: argparse.ArgumentParser, texts: list[str], of_run: set[str]) -> Iterator[str]:
-    """Yield a command and its subcommands."""
     yield from (f"## {name}", "")
     yield from (text + "\n" for text in texts if text)
     flags = [action for action in parser._actions if not COMMON_FLAGS & set(action.option_strings)
@@ -139,12 +137,8 @@ def metric_pages() -> Iterator[str]:
     for name in metrics.names():
         families[metrics.card(name).family].append(name)
     for family, names in families.items():
-        yield from (f"## {family.capitalize()}", "")
-        yield from ("| metric | columns | takes | options |", "| --- | --- | --- | --- |")
-        yield from map(metric_row, names)
-        yield ""
-        yield from map(remarks, names)
-        yield ""
+        yield from (f"## {family.capitalize()}", "", "| metric | columns | takes | options |",
+                    "| --- | --- | --- | --- |", *map(metric_row, names), "", *map(remarks, names), "")
 
 
 def metric_row(name: str) -> str:

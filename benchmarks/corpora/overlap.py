@@ -6,7 +6,7 @@ conversation with only short utterances must match as a whole.
 
 `overlap.npz` holds the contexts of the ten public evaluation sets of the organisers' release, of the test part of
 DailyDialog++ and of the recent datasets whose conversations come from corpora (BEGIN, DECO), as digests that reveal no
-text; `tools/overlap.py` makes it. Evaluation sets in the home are added.
+text; `tools/shipped.py` makes it. Evaluation sets in the home are added.
 """
 
 from __future__ import annotations

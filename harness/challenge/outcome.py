@@ -32,9 +32,9 @@ from harness.scoring.store import ScoreStore
 from harness.statistics import pooled, rank_intervals
 from harness.statistics.bootstrap import resampled_by_context
 from harness.statistics.estimates import at_level
-from harness.statistics.influence import INFLUENCE
 from harness.statistics.panel import Array, Vector, number_of_contexts
 from harness.statistics.rank_intervals import Drawn, Rank, rank
+from harness.statistics.ranks import INFLUENCE
 from harness.statistics.significance import Better, cluster_numbers
 from harness.statistics.williams import PairTests, all_pairs_by_formula
 from metrics import registry

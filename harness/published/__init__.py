@@ -19,8 +19,7 @@ NAMES = ("dstc10", "mmecrs", "dynaeval", "deb", "yeh2021", "finedeval", "dstc11"
 TEST_SETS = ("jsalt", "esl", "ncm", "dstc10-topical", "dstc10-persona")
 """The test datasets of DSTC10 Track 5, with eleven qualities in all."""
 
-PRINTED = "printed"
-"""Name of the ranking by the published averages, next to the rankings under the rules."""
+PRINTED = "printed"  # name of the ranking by the published averages, next to the rankings under the rules
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,9 +14,9 @@ from harness.results.rows import ColumnKey
 from harness.run.compare import generator
 from harness.run.correlate import TargetData
 from harness.statistics.panel import Array, Codes, by_known_rows, folds, undefined
+from harness.statistics.prediction import worth
 from harness.statistics.reliability import SINGLE
 from harness.statistics.replacement import LEAST, HeldOut, on_scale, replacement
-from harness.statistics.worth import worth
 
 MIN_CONTEXTS = 30
 """Minimum number of contexts for an accurate t test."""

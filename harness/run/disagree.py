@@ -9,7 +9,7 @@ import numpy as np
 from harness.results.decision_rows import Disagreement, VoteCount
 from harness.run.correlate import TargetData
 from harness.run.intervals import STATISTIC
-from harness.statistics.disagreement import by_third, divergences, parts, spread
+from harness.statistics.reliability import by_third, divergences, parts, spread
 
 FIFTHS, MAX_VALUES = 5, 7
 """Number of score bins, and the maximum number of distinct votes that are not binned."""

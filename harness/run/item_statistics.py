@@ -18,11 +18,10 @@ from harness.run import compare, correlate
 from harness.run.compare import compared, contributions, generator
 from harness.run.correlate import TargetData
 from harness.statistics import wmt25
-from harness.statistics.bootstrap import bootstrap, paired_bootstrap
+from harness.statistics.bootstrap import QUICK, bootstrap, paired_bootstrap
 from harness.statistics.estimates import at_level, full_name
 from harness.statistics.panel import Array, Statistic
 from harness.statistics.permutation import all_pairs_by_permutation
-from harness.statistics.resampled import QUICK
 from harness.statistics.williams import FORMULAS, all_pairs_by_context, all_pairs_by_formula
 
 ANALYTIC = ("spearman", "pearson", "kendall")

@@ -1,12 +1,10 @@
-"""Statistics, one method per module. The names of flags and their choices are here, since they need no numpy."""
+"""Statistics. The names of flags and their choices are here, since they need no numpy."""
 
 STATISTIC_NAMES = ("spearman", "pearson", "kendall", "kendall-c", "point-biserial", "roc-auc",
                    "pairwise-accuracy", "soft-pairwise-accuracy", "pairwise-difference-pearson", "partial")
 """The rows of `estimates.STATISTICS`; `kendall` is tau-b, and the flags take kendall-b too."""
 
-LEVEL_NAMES = ("items", "within-contexts", "within-systems", "over-systems")
-"""The rows of `panel.LEVELS`."""
-
+LEVEL_NAMES = ("items", "within-contexts", "within-systems", "over-systems")  # the rows of `panel.LEVELS`
 TEST_NAMES = ("perm-both", "perm-both-scores", "williams", "williams-contexts", "steiger", "meng", "bootstrap")
 """Tests of two dependent correlations, in `pooled`, `permutation`, `williams` and `bootstrap`."""
 

@@ -20,18 +20,14 @@ import numpy as np
 from harness.statistics.panel import Array, Codes, Mask, Vector
 from harness.statistics.ranks import ranks
 
-MIN_CONTEXTS = 5
-"""The fewest contexts from which an interval is estimated."""
+MIN_CONTEXTS = 5  # the fewest contexts from which an interval is estimated
 FEW, CONSTANT, UNRELIABLE = "too few contexts", "scores do not vary", "reliability of ratings unknown or too low"
 Rule: TypeAlias = Literal["at least", "at most", "within", "proved above"]
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """A statistic with its 95 % interval and the limit that it should satisfy.
-
-    `note` says why a statistic has no interval.
-    """
+    """A statistic with its 95 % interval, or the reason for having none in `note`, and its limit."""
 
     name: str
     value: float
@@ -144,7 +140,6 @@ def mean(weights: Array, x: Vector) -> Vector:
 
 
 def correlation(weights: Array, x: Vector, y: Vector) -> Vector:
-    """Return Pearson's r."""
     x, y = x - x.mean(), y - y.mean()
     covariance = mean(weights, x * y) - mean(weights, x) * mean(weights, y)
     return np.asarray(covariance / np.sqrt(variance(weights, x) * variance(weights, y)), dtype=float)
@@ -176,9 +171,9 @@ def preference(weights: Array, scores: Vector, trait: Vector, ratings: Vector, s
                votes: Vector) -> Vector:
     """Return by how many standard deviations scores rise per unit of a trait, at equal quality.
 
-    This is the coefficient of the trait in a regression of the scores on it and on the quality that the ratings measure
-    with an error, corrected for this error by their reliability (Fuller 1987, 2.2). Without the correction, a fair
-    judge seems to favour every trait of good replies.
+    This is the coefficient of the trait in a regression of the scores on it and on quality, corrected for the error of
+    the ratings by their reliability (Fuller 1987, 2.2). Without the correction, a fair judge seems to favour every
+    trait of good replies.
     """
     score_rating_r, score_trait_r, rating_trait_r = (
         correlation(weights, *two) for two in ((scores, ratings), (scores, trait), (ratings, trait)))
@@ -198,10 +193,7 @@ def reliability(weights: Array, ratings: Vector, squares: Vector, votes: Vector)
 
 
 def kappa(weights: Array, scores: Vector, ratings: Vector, squares: Vector) -> Vector:
-    """Return Cohen's κ with quadratic weights between scores and single votes: 1 − E(s − v)² / E(s − v′)².
-
-    v is a vote on the item, v′ a vote on any item. For numbers on a scale it is Lin's concordance.
-    """
+    """Return Cohen's κ with quadratic weights, 1 − E(s − v)² / E(s − v′)², v a vote on the item, v′ on any item."""
     common = mean(weights, scores * scores) + mean(weights, squares)
     observed = common - 2 * mean(weights, scores * ratings)
     return 1 - observed / (common - 2 * mean(weights, scores) * mean(weights, ratings))

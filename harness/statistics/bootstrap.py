@@ -11,33 +11,46 @@ Contexts are drawn with all their rows, since rows of a context are dependent; a
 Contexts of a conversation are drawn together. Coverage is good from about 30 contexts on. Beyond MOST units
 the jackknife leaves out blocks of them, which estimates the same acceleration. Resamples on which the statistic does
 not exist are left out; if most are, there is neither interval nor p.
+
+Two statistics are computed for many metrics and resamples at once, without sorting each resample. A resample is a row
+of counts w, how often it has each item: (B, n) for B resamples. N = Σ w.
+
+    Pearson     the five sums of h, x, h², x², h x, each one matrix product for all metrics
+    Spearman    items are sorted once; in a resample the mid-rank of a run of equal scores is a running sum of w up to
+                it, less half of the run's t = Σ w; and V = (N³ - Σ t³)/12 is N times the variance of the ranks with
+                ties. Doubled ranks are integers, so their sums and products are exact. The ranks of a metric are reused
+                for all qualities
 """
 
 from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
+from typing import TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 import scipy
 
-from harness.statistics.panel import Array, Codes, Panel, Statistic, Vector
-from harness.statistics.resampled import correlator
+from harness.statistics.panel import Array, Codes, Panel, Statistic, Vector, by_known_rows
+from harness.statistics.ranks import standardised
 from harness.statistics.williams import PairTests, shared_rows
 
-MOST = 1000
-EQUAL = 1e-10
-"""Values this close count as equal, since the order of rows changes the rounding."""
+MOST = 1000  # largest number of blocks of the jackknife
+EQUAL = 1e-10  # values this close count as equal, since the order of rows changes the rounding
+CELLS = 1 << 17  # resamples × rows per batch, small enough for the CPU's cache
+EXACT = 150_000  # up to this number of items, sums of products of ranks are below 2^53 and thus exact in floats
 
-CELLS = 1 << 17
-"""Resamples × rows per batch, small enough for the CPU's cache."""
+Counts: TypeAlias = npt.NDArray[np.int32]
+Correlate: TypeAlias = Callable[[Array], Array]
+"""A function from counts (B, n) to correlations (B, qualities, metrics); NaN where undefined."""
 
 
 def bootstrap(rows: Panel, statistic: str | Statistic, rng: np.random.Generator, draws: int = 1000,
               ) -> tuple[float, float]:
-    """Return the 95 % BCa interval of a statistic by resampling contexts; fast if it is named in `resampled.QUICK`.
+    """Return the 95 % BCa interval of a statistic, which is fast if it is named in QUICK.
 
     NaN for a single context, or if the statistic does not exist on the panel or on most resamples.
     """
@@ -51,7 +64,9 @@ def bootstrap(rows: Panel, statistic: str | Statistic, rng: np.random.Generator,
         return math.nan, math.nan
     resampled = values(rng.integers(size, size=size) for _ in range(draws))
     known = resampled[np.isfinite(resampled)]
-    return bca(value, known, values(_jackknife(size))) if 2 * len(known) >= draws else (math.nan, math.nan)
+    block = np.arange(size) % min(size, MOST)
+    left_out = (np.flatnonzero(block != number) for number in range(min(size, MOST)))
+    return bca(value, known, values(left_out)) if 2 * len(known) >= draws else (math.nan, math.nan)
 
 
 def paired_bootstrap(people: Panel, scores: Array, statistic: str | Statistic, rng: np.random.Generator,
@@ -94,32 +109,22 @@ def two_sided(differences: Vector) -> float:
 
 
 def bca(value: float, draws: Vector, left_out: Vector) -> tuple[float, float]:
-    """Return the 95 % BCa interval; NaN where every resample lies on one side of the value."""
+    """Return the 95 % BCa interval, given the jackknife values; NaN where every resample lies on one side."""
     below = (np.count_nonzero(draws < value - EQUAL) + np.count_nonzero(draws <= value + EQUAL)) / (2 * len(draws))
     if below in (0, 1):
         return math.nan, math.nan
     bias, ends = scipy.special.ndtri(below), scipy.special.ndtri([0.025, 0.975])
-    moved = bias + (bias + ends) / (1 - acceleration(left_out) * (bias + ends))
+    known = left_out[np.isfinite(left_out)]
+    d = known.mean() - known if known.size else known
+    spread = float((d**2).sum())
+    acceleration = (d**3).sum() / (6 * spread**1.5) if spread > 0 else 0.0
+    moved = bias + (bias + ends) / (1 - acceleration * (bias + ends))
     low, high = np.quantile(draws, scipy.special.ndtr(moved))
     return float(low), float(high)
 
 
-def acceleration(left_out: Vector) -> float:
-    """Return the acceleration a from the jackknife values; 0 if they are all the same."""
-    known = left_out[np.isfinite(left_out)]
-    d = known.mean() - known if known.size else known
-    spread = float((d**2).sum())
-    return float((d**3).sum() / (6 * spread**1.5)) if spread > 0 else 0.0
-
-
 def _units(rows: Panel) -> tuple[Codes, int]:
     return rows.units, int(rows.units.max(initial=-1)) + 1
-
-
-def _jackknife(size: int) -> Iterator[Codes]:
-    """Yield all units except one, or except one block of every MOST-th unit."""
-    block = np.arange(size) % min(size, MOST)
-    return (np.flatnonzero(block != number) for number in range(min(size, MOST)))
 
 
 def _values(rows: Panel, scores: Array, statistic: str | Statistic, samples: Iterable[Codes], units: Codes) -> Array:
@@ -144,3 +149,90 @@ def _clusters(rows: Panel, units: Codes, samples: Iterable[Codes]) -> Iterator[t
         copies = np.repeat(np.arange(len(sample)), sizes[sample])
         contexts = copies * (rows.context.max(initial=0) + 1) + rows.context[indices]
         yield dataclasses.replace(rows.take(indices), context=contexts), indices
+
+
+def correlator(human: Array, scores: Array, statistic: str) -> Correlate:
+    """Return a function that correlates scores (metrics, n) with ratings (qualities, n) on resamples."""
+    parts = [(qualities[:, None], metrics, rows, QUICK[statistic](human[qualities][:, rows], scores[metrics][:, rows]))
+             for rated, qualities in by_known_rows(np.isfinite(human))
+             for rows, metrics in by_known_rows(np.isfinite(scores) & rated) if rows.sum() >= 3]
+
+    def correlate(counts: Array) -> Array:
+        values = np.full((len(counts), len(human), len(scores)), np.nan)
+        for qualities, metrics, rows, part in parts:
+            values[:, qualities, metrics] = part(counts if rows.all() else np.ascontiguousarray(counts[:, rows]))
+        return values
+
+    return correlate
+
+
+def _pearson(human: Array, scores: Array) -> Correlate:
+    z = standardised(scores)
+    sums = [[np.ascontiguousarray(part.T) for part in (h, z, h**2, z**2, h * z)]
+            for h in (standardised(row[None]) for row in human)]
+
+    def correlate(counts: Array) -> Array:
+        total, values = counts.sum(axis=1)[:, None], []
+        for parts in sums:
+            with np.errstate(invalid="ignore"):
+                mean_h, mean_z, square_h, square_z, both = (counts @ part / total for part in parts)
+            spread = _above(square_h - mean_h**2, 1e-12) * _above(square_z - mean_z**2, 1e-12)
+            values.append((both - mean_h * mean_z) / np.sqrt(spread))
+        return np.stack(values, axis=1)
+
+    return correlate
+
+
+def _spearman(human: Array, scores: Array) -> Correlate:
+    ratings, metrics = [_Sorted(row) for row in human], [_Sorted(row) for row in scores]
+
+    def correlate(counts: Array) -> Array:
+        dtype = np.float64 if counts.shape[1] <= EXACT else np.int64
+        integers, total = counts.astype(np.int32), counts.sum(axis=1)[:, None]
+        untied = _cubes(integers)
+        rated = [row.ranks(integers, untied) for row in ratings]
+        weighted = np.stack([counts * (doubled - total) for doubled, _ in rated], axis=1).astype(dtype)
+        spreads = np.stack([spread for _, spread in rated], axis=1)
+        values = np.empty((len(counts), len(ratings), len(metrics)))
+        for index, metric in enumerate(metrics):
+            doubled, spread = metric.ranks(integers, untied)
+            top = (weighted @ doubled.astype(dtype)[:, :, None])[:, :, 0] / 4
+            values[:, :, index] = top / np.sqrt(_above(spreads * spread[:, None]))
+        return values
+
+    return correlate
+
+
+class _Sorted:
+    """The order of values, the end of each run of equal values in it, and the run of each value."""
+
+    def __init__(self, values: Vector) -> None:
+        self.order = np.argsort(values, kind="stable")
+        ends = np.append(values[self.order][1:] != values[self.order][:-1], True)
+        self.ends, self.run = np.flatnonzero(ends), np.empty(len(values), dtype=np.int64)
+        self.run[self.order] = np.cumsum(ends) - ends
+
+    def ranks(self, counts: Counts, untied: Codes) -> tuple[Counts, Vector]:
+        """Return twice the mid-rank, less 1, of each item (B, n), and V of each resample; `untied` is Σ w³."""
+        sizes = np.take(counts, self.order, axis=1)
+        ends = np.cumsum(sizes, axis=1, dtype=np.int32)
+        if len(self.ends) < len(self.order):
+            ends = np.take(ends, self.ends, axis=1)
+            sizes = np.diff(ends, axis=1, prepend=np.int32(0))
+            untied = _cubes(sizes)
+        spread: Vector = (ends[:, -1].astype(np.int64) ** 3 - untied) / 12
+        return np.take(2 * ends - sizes, self.run, axis=1), spread
+
+
+def _cubes(sizes: Counts) -> Codes:
+    """Return the sum of the cubes of each row."""
+    wide = sizes.astype(np.int64)
+    return np.asarray(np.einsum("ij,ij,ij->i", wide, wide, wide))
+
+
+def _above(spread: Array, least: float = 0.0) -> Array:
+    return np.where(spread > least, spread, np.nan)
+
+
+QUICK: dict[str, Callable[[Array, Array], Correlate]] = {"spearman": _spearman, "pearson": _pearson}
+"""Statistics with a fast computation on resamples."""

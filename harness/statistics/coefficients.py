@@ -39,10 +39,8 @@ from harness.statistics.ranks import ranks, standardised
 
 Variant: TypeAlias = Literal["b", "c"]
 
-EXPLAINED = 1e-12
-"""Share of a side's variance that the control must leave unexplained for a partial correlation."""
-EXACT = 9
-"""Largest number of rows for which p of rho is exact, with ties too; it has 362,880 orders."""
+EXPLAINED = 1e-12  # share of a side's variance that the control must leave unexplained for a partial correlation
+EXACT = 9  # largest number of rows for which p of rho is exact, with ties too; it has 362,880 orders
 
 
 def pearson(panel: Panel) -> float:
@@ -54,7 +52,7 @@ def spearman(panel: Panel) -> float:
 
 
 def kendall(panel: Panel, variant: Variant = "b") -> float:
-    """Return Kendall's tau-b, or Stuart's tau-c for scales of different length, such as 5 ratings and any score."""
+    """Return Kendall's tau-b, or Stuart's tau-c for scales of different lengths."""
     return math.nan if undefined(panel) else float(_kendall(panel.human.tobytes(), panel.metric.tobytes(), variant)[0])
 
 
@@ -73,7 +71,6 @@ def pearsons(human: Array, metrics: Array) -> Vector:
 
 
 def spearmans(human: Array, metrics: Array) -> Vector:
-    """Return Spearman's rho of each row, as `pearsons` does."""
     return _of_rows(human, metrics, lambda x, y: product_moments(ranks(x), ranks(y)))
 
 
@@ -105,7 +102,6 @@ def point_biserial(panel: Panel) -> float:
 
 
 def not_binary(panel: Panel) -> str:
-    """Return the reason why there is no point-biserial correlation, or an empty string."""
     distinct = len(np.unique(panel.human))
     return undefined(panel) or ("" if distinct == 2 else f"the ratings have {distinct} values, not two")
 
@@ -121,11 +117,6 @@ def pairwise_difference_pearson(panel: Panel) -> float:
     h, m = (np.where(np.abs(side) > EXPLAINED, side, 0.0) for side in sides)
     length = math.sqrt(sizes[context] @ h**2) * math.sqrt(sizes[context] @ m**2)
     return float(np.clip(sizes[context] @ (h * m) / length, -1.0, 1.0)) if length else math.nan
-
-
-def no_difference(panel: Panel) -> str:
-    """Return the reason why there is no correlation of differences."""
-    return undefined(panel) or "ratings or scores do not differ within any context"
 
 
 def roc_auc(panel: Panel) -> float:
@@ -156,14 +147,11 @@ def partial(panel: Panel) -> float:
 
 
 def no_partial(panel: Panel) -> str:
-    """Return the reason why there is no partial correlation, or an empty string."""
-    if undefined(panel):
-        return undefined(panel)
     if panel.control is None:
-        return "no control is given"
-    if panel.n < 4:
-        return f"{panel.n} rows are too few for a control"
-    return "every value of the control is the same" if np.ptp(panel.control) == 0 else ""
+        return undefined(panel) or "no control is given"
+    return undefined(panel) or (
+        f"{panel.n} rows are too few for a control" if panel.n < 4 else
+        "every value of the control is the same" if np.ptp(panel.control) == 0 else "")
 
 
 def with_control_held(both: float, human: float, metric: float) -> float:
@@ -183,7 +171,7 @@ def pearson_p(r: float, panel: Panel) -> float:
 def spearman_p(rho: float, panel: Panel) -> float:
     """Return the share of all orders of the rows whose rho is as far from 0; above EXACT rows, p by Student's t."""
     if panel.n > EXACT:
-        return _student_p(rho, panel.n - 2)
+        return student_p(rho, panel.n - 2)
     human, metric = (ranks(side) - (panel.n + 1) / 2 for side in (panel.human, panel.metric))
     return float(np.mean(_by_chance(np.sort(human).tobytes(), np.sort(metric).tobytes()) >= abs(human @ metric)))
 
@@ -194,11 +182,7 @@ def _by_chance(human: bytes, metric: bytes) -> Vector:
     return np.abs(np.array(list(itertools.permutations(np.frombuffer(human)))) @ np.frombuffer(metric))
 
 
-def partial_p(rho: float, panel: Panel) -> float:
-    return _student_p(rho, panel.n - 3)
-
-
-def _student_p(rho: float, freedom: int) -> float:
+def student_p(rho: float, freedom: int) -> float:
     """Return p of t = rho sqrt(f / (1 - rho^2)) with f degrees of freedom."""
     if abs(rho) >= 1:
         return 0.0

@@ -31,8 +31,7 @@ from harness.statistics.panel import LEVELS, Panel, Statistic, undefined
 
 ITEMS = "items"
 
-Variance: TypeAlias = Callable[[float, int], float]
-"""The variance of artanh(value) at n rows."""
+Variance: TypeAlias = Callable[[float, int], float]  # the variance of artanh(value) at n rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,17 +72,17 @@ STATISTICS: dict[str, NamedStatistic] = {
     "point-biserial": NamedStatistic(coefficients.point_biserial, coefficients.pearson_p, lambda r, n: 1 / (n - 3),
                                      coefficients.not_binary),
     "roc-auc": NamedStatistic(coefficients.roc_auc, coefficients.roc_auc_p),
-    "pairwise-accuracy": NamedStatistic(pairwise.pairwise_accuracy, why_not=pairwise.why_not,
+    "pairwise-accuracy": NamedStatistic(lambda panel: pairwise.calibrated(panel).value, why_not=pairwise.why_not,
                                         threshold=pairwise.threshold),
     "soft-pairwise-accuracy": NamedStatistic(pairwise.soft_pairwise_accuracy, why_not=pairwise.why_not_soft),
-    "pairwise-difference-pearson": NamedStatistic(coefficients.pairwise_difference_pearson,
-                                                  why_not=coefficients.no_difference),
-    "partial": NamedStatistic(coefficients.partial, coefficients.partial_p, lambda rho, n: (1 + rho**2 / 2) / (n - 4),
-                              coefficients.no_partial),
+    "pairwise-difference-pearson": NamedStatistic(
+        coefficients.pairwise_difference_pearson,
+        why_not=lambda panel: undefined(panel) or "ratings or scores do not differ within any context"),
+    "partial": NamedStatistic(coefficients.partial, lambda rho, panel: coefficients.student_p(rho, panel.n - 3),
+                              lambda rho, n: (1 + rho**2 / 2) / (n - 4), coefficients.no_partial),
 }
 
-DEFAULT = ("spearman", "pearson", "kendall")
-"""Statistics that every run computes."""
+DEFAULT = ("spearman", "pearson", "kendall")  # statistics that every run computes
 
 
 def fisher(value: float, n: int, variance: Variance) -> tuple[float, float]:
@@ -97,12 +96,11 @@ def fisher(value: float, n: int, variance: Variance) -> tuple[float, float]:
 
 
 def full_name(statistic: str, level: str) -> str:
-    """Return the name of a statistic at a level in the results: `spearman`, `spearman within-contexts`."""
+    """Return the name in the results: `spearman`, `spearman within-contexts`."""
     return statistic if level == ITEMS else f"{statistic} {level}"
 
 
 def at_level(statistic: str, level: str) -> Statistic:
-    """Return a function that averages the statistic over the parts of a panel in which it is defined."""
     return lambda panel: _value(STATISTICS[statistic], LEVELS[level](panel))[0]
 
 

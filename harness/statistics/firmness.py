@@ -2,7 +2,7 @@
 
     datasets   exact: a rival leads if its differences from the leader sum to more than 0 over the remaining datasets,
                so those that favour the leader most go first
-    contexts   in the order of their first-order contribution to the lead over a rival (influence.py)
+    contexts   in the order of their first-order contribution to the lead over a rival (ranks.py)
     votes      in the order of their effect on the lead to first order: a vote moves the mean rating of its item, and
                with it the ranks of the item and of the items that it passes
 
@@ -21,14 +21,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from harness.statistics.coefficients import where_known
-from harness.statistics.influence import of_spearman
 from harness.statistics.panel import Array, Codes, Vector, rounded
 from harness.statistics.rank_intervals import TargetScores
-from harness.statistics.ranks import ranks
+from harness.statistics.ranks import of_spearman, ranks
 
 MAX_RIVALS = 3
-EQUAL = 1e-12
-"""Means closer than this count as equal."""
+EQUAL = 1e-12  # means closer than this count as equal
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +38,7 @@ class Removal:
 
 
 def datasets_to_remove(contributions: Array, rivals: Sequence[int]) -> Removal | None:
-    """Return the fewest datasets to remove; `contributions` to the means (datasets, columns), the leader first."""
+    """Return the fewest datasets to remove; `contributions` (datasets, columns) to the means, the leader first."""
     leads = contributions[:, :1] - contributions[:, rivals]
     order = np.argsort(-leads, axis=0, kind="stable")
     rest = (leads.sum(axis=0) - np.cumsum(np.take_along_axis(leads, order, axis=0), axis=0))[:-1]

@@ -41,16 +41,13 @@ import numpy as np
 
 from harness.statistics.panel import Array, Codes, Panel, Vector, centred, undefined
 
-ALL_AT_ONCE = 2000
-"""Largest number of rows whose pairs are all kept in memory."""
+ALL_AT_ONCE = 2000  # largest number of rows whose pairs are all kept in memory
 
 MANTISSA, OCTAVES = 14, 40
 """A bin of differences is one step of the leading 14 bits of a double, down to 2^-40 of the largest score."""
 
 DRAWS = 1000
-ROUNDING = 1e-12
-"""Sums of the same numbers in another order differ by less than this share of their absolute sum."""
-
+ROUNDING = 1e-12  # sums of the same numbers in another order differ by less than this share of their absolute sum
 BINS = ((OCTAVES + 1) << MANTISSA) + 1
 
 Steps: TypeAlias = tuple[Vector, Any]
@@ -59,15 +56,10 @@ Steps: TypeAlias = tuple[Vector, Any]
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """The best pairwise accuracy, and the smallest threshold that reaches it."""
+    """The best pairwise accuracy, and the smallest threshold that reaches it; NaN below two rows."""
 
     value: float
     epsilon: float
-
-
-def pairwise_accuracy(panel: Panel) -> float:
-    """Return the accuracy over pairs with calibrated ties; NaN below two rows."""
-    return calibrated(panel).value
 
 
 def why_not(panel: Panel) -> str:
@@ -91,7 +83,6 @@ def threshold(groups: Sequence[Panel]) -> float:
 
 
 def calibrated(panel: Panel) -> Calibration:
-    """Return the best accuracy over all thresholds."""
     if why_not(panel):
         return Calibration(math.nan, math.nan)
     exponent = int(np.frexp(np.abs(panel.metric).max())[1])  # scores at most 1, by a power of two: exact
@@ -169,7 +160,7 @@ def soft_pairwise_accuracy(panel: Panel) -> float:
 
 
 def soft_pairwise_accuracies(panel: Panel, scores: Array) -> Vector:
-    """Return the soft pairwise accuracy of every metric, scores (metrics, rows), on the rows of a panel."""
+    """Return the soft pairwise accuracy of every metric, scores (metrics, rows)."""
     p = np.array(list(_p_values(panel, np.vstack([panel.human, scores]))))
     return np.asarray(1 - np.abs(p[:, 1:] - p[:, :1]).mean(axis=0))
 
@@ -196,7 +187,8 @@ def _p_values(panel: Panel, values: Array) -> Iterator[Vector]:
             chance += rng.permuted(np.tile(weights, (DRAWS, 1)), axis=1) @ part
             observed += weights @ part
             size += np.abs(part).sum(axis=0)
-        yield _shares(chance, observed, size)
+        beyond = chance - observed
+        yield np.where(np.abs(beyond) <= ROUNDING * size, 0.5, beyond > 0).mean(axis=0)
 
 
 def strata(panel: Panel) -> Iterator[tuple[Codes, list[tuple[Codes, Vector]]]]:
@@ -214,10 +206,3 @@ def strata(panel: Panel) -> Iterator[tuple[Codes, list[tuple[Codes, Vector]]]]:
         pairs = items[once][np.argsort(where[once], kind="stable")].reshape(-1, 2).T
         others = [stratum == number for number in np.unique(stratum[~once])]
         yield pairs, [(items[other], 2 * (first[other] - first[other].mean())) for other in others]
-
-
-def _shares(chance: Array, observed: Vector, size: Vector) -> Vector:
-    """Return the share of permutations above the observed value, ties counting half."""
-    beyond = chance - observed
-    equal = np.abs(beyond) <= ROUNDING * size
-    return np.asarray(np.where(equal, 0.5, beyond > 0).mean(axis=0))

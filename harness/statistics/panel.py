@@ -1,7 +1,7 @@
-"""Panels, the ratings and scores of one metric on the same items, row by row; and their parts at each level.
+"""Panels, the ratings and scores of one metric on the same items, and their parts at each level.
 
-The statistic at a level is the mean over the parts in which it exists. The terms of Deutsch, Foster & Freitag (2023)
-are no grouping, group-by-item, group-by-system, and system level.
+The statistic at a level is the mean over the parts in which it exists. Deutsch, Foster & Freitag (2023) call the levels
+no grouping, group-by-item, group-by-system, and system level.
 
     items              one part, the panel itself
     within-contexts    a part per context, with equal weight; differences between contexts do not count
@@ -23,11 +23,9 @@ Array: TypeAlias = npt.NDArray[np.float64]
 Vector: TypeAlias = npt.NDArray[np.float64]
 Mask: TypeAlias = npt.NDArray[np.bool_]
 Pairs: TypeAlias = npt.NDArray[np.int64]
-Codes: TypeAlias = npt.NDArray[np.int64]
-"""The group of each row, as numbers from 0."""
+Codes: TypeAlias = npt.NDArray[np.int64]  # the group of each row, as numbers from 0
 
-COARSE = 9
-"""Decimals of the means of systems; fewer than those of the mean ratings that they average, so that equal ones tie."""
+COARSE = 9  # decimals of the means of systems, fewer than those of the averaged ratings, so that equal means tie
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +117,7 @@ def rounded(means: Array, values: Array | float = 1.0, decimals: int = 12) -> Ar
 
 
 def number_of_contexts(rated: Iterable[tuple[str, Mask]]) -> int:
-    """Count the contexts with a rating on some target, from the dataset of each target and a mask of its contexts."""
+    """Count the contexts with a rating, given the dataset of each target and a mask of its rated contexts."""
     masks: dict[str, Mask] = {}
     for dataset, mask in rated:
         masks[dataset] = mask | masks.get(dataset, mask)
@@ -140,7 +138,7 @@ def system_means(panel: Panel) -> Panel:
     _, first, system, sizes = np.unique(panel.system, return_index=True, return_inverse=True, return_counts=True)
 
     def means(side: Vector) -> Vector:
-        low = side.min(initial=np.inf)  # subtracted so that the means of a constant are equal
+        low = side.min(initial=np.inf)  # subtracted to make the means of a constant equal
         above = side - low
         return np.asarray(low + rounded(np.bincount(system, above, len(sizes)) / sizes, above, COARSE))
 

@@ -18,8 +18,7 @@ order. Pearson's and Spearman's correlations are computed for many draws at once
 from __future__ import annotations
 
 import dataclasses
-import functools
-from typing import TypeAlias
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -30,19 +29,10 @@ from harness.statistics.panel import Array, Codes, Pairs, Panel, Statistic, Vect
 from harness.statistics.ranks import standardised
 from harness.statistics.williams import PairTests, shared_rows
 
-Bits: TypeAlias = npt.NDArray[np.uint8]
-
-TOLERANCE = 1e-10
-"""Differences of correlations this close count as equal."""
-
-FINEST = 2.0**40
-"""Standardised scores are rounded to steps of 1/FINEST, so that values of two scales can tie."""
-
-CELLS = 1 << 15
-"""Rows × draws per block, small enough for the CPU's cache."""
-
-FEW = 10
-"""With fewer draws as extreme as the observed difference, p is too coarse to be adjusted over many pairs."""
+TOLERANCE = 1e-10  # differences of correlations this close count as equal
+FINEST = 2.0**40  # standardised scores are rounded to steps of 1/FINEST, so that values of two scales can tie
+CELLS = 1 << 15  # rows × draws per block, small enough for the CPU's cache
+FEW = 10  # with fewer draws as extreme as the observed difference, p is too coarse to be adjusted over many pairs
 
 
 def all_pairs_by_permutation(people: Panel, scores: Array, statistic: str | Statistic = "spearman", draws: int = 1000,
@@ -60,10 +50,8 @@ def all_pairs_by_permutation(people: Panel, scores: Array, statistic: str | Stat
         if rows.sum() < 3:
             continue
         panel, z, unit = people.take(rows), np.rint(standardised(scores[used][:, rows]) * FINEST) / FINEST, groups[rows]
-        if isinstance(statistic, str):
-            values = functools.partial(OF_ROWS[statistic], panel.human)
-        else:
-            values = functools.partial(_of_rows, statistic, panel)
+        values = partial(OF_ROWS[statistic], panel.human) if isinstance(statistic, str) else partial(
+            _of_rows, statistic, panel)
         observed, square = np.subtract(*values(z)[positions.T]), np.zeros(len(pairs))
         counts = np.zeros((2, len(pairs)), dtype=np.int64)
         for start in range(0, draws, block := max(1, CELLS // len(unit))):
@@ -104,7 +92,7 @@ def below_draws(tests: PairTests, draws: int) -> Array:
         return np.where(tests.p * (draws + 1) <= FEW, np.maximum(np.fmin(tests.p, normal), tests.least), tests.p)
 
 
-def mask_bits(groups: int, draws: int, rng: np.random.Generator) -> Bits:
+def mask_bits(groups: int, draws: int, rng: np.random.Generator) -> npt.NDArray[np.uint8]:
     """Draw a bit for each draw and group (draws, groups/8): 1 keeps the scores of its rows, 0 swaps them."""
     return rng.integers(0, 256, size=(draws, -(-groups // 8)), dtype=np.uint8)
 

@@ -7,7 +7,7 @@
           share of the rated items (Bell & McCaffrey 2002); the interval is D -+ t se, with (sum v)^2 / sum (v^2 / f)
           degrees of freedom (Welch 1947, Satterthwaite 1946), f = 1 / sum s^2 - 1, at least 1
 
-A context contributes its influence on a correlation (influence.py), Spearman's of the ranks or Pearson's of the
+A context contributes its influence on a correlation (ranks.py), Spearman's of the ranks or Pearson's of the
 standardised values, plus the correlation times its share of the rows; contributions add up to the correlation. So a
 draw needs one sum per metric, which serves all its pairs. Swapping the ranks themselves, with new means and variances
 of both mixtures (permutation.py), gives nearly the same p. Draws depend only on the seed and the dataset: the test of a
@@ -29,16 +29,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 import scipy
 
-from harness.statistics.influence import INFLUENCE
 from harness.statistics.panel import Array, Codes, Mask, Vector, by_known_rows, number_of_contexts
 from harness.statistics.permutation import TOLERANCE, below_draws, extreme, mask_bits, put
 from harness.statistics.rank_intervals import TargetScores
+from harness.statistics.ranks import INFLUENCE
 from harness.statistics.significance import Better, benjamini_hochberg, over_pairs
 from harness.statistics.williams import PairTests
 
 ALPHA = 0.05
-MIN_CONTEXTS = 6
-"""Number of contexts below which the two-sided p is never below ALPHA."""
+MIN_CONTEXTS = 6  # number of contexts below which the two-sided p is never below ALPHA
 TOO_FEW = "no lead can be established on so few contexts"
 DRAWS = 1000
 
@@ -54,7 +53,6 @@ class Difference:
 
     @property
     def established(self) -> bool:
-        """Return True if the difference is significant at 5 %."""
         return self.p < ALPHA
 
     @property
@@ -91,8 +89,8 @@ class Swapped:
 
 def generator(seed: int, dataset: str, quality: str) -> np.random.Generator:
     """Return a generator for a target, independent of other targets."""
-    digest_of_target = hashlib.sha256(f"{dataset}\0{quality}".encode()).digest()[:8]
-    return np.random.default_rng([seed, int.from_bytes(digest_of_target, "big")])
+    digest = hashlib.sha256(f"{dataset}\0{quality}".encode()).digest()
+    return np.random.default_rng([seed, int.from_bytes(digest[:8], "big")])
 
 
 def weights(datasets: Sequence[str], rule: str) -> Vector:
@@ -106,7 +104,7 @@ def swapped(target: TargetScores, seed: int, draws: int = DRAWS, statistic: str 
     units = target.contexts
     signs = 2.0 * np.unpackbits(mask_bits(units, draws, generator(seed, target.dataset, "")), axis=1)[:, :units].T - 1
     values, influence, share = by_context(target, "ranks" if statistic == "spearman" else statistic)
-    size = int(target.rated.sum())
+    size = target.rated.sum()
     correction = math.sqrt(size / (size - 1)) if size > 1 else 1.0  # centred sums underestimate the variance
     drawn = correction * ((influence + values[:, None] * share) @ signs)
     return Swapped(target.dataset, values, influence, share, drawn, target.rated)
@@ -127,7 +125,6 @@ def all_pairs(parts: Sequence[Swapped], weight: Vector, *, one_sided: bool = Fal
 
 
 def adjusted(tests: PairTests, draws: int) -> Array:
-    """Return p adjusted over all pairs."""
     return over_pairs(below_draws(tests, draws), benjamini_hochberg)
 
 

@@ -5,7 +5,7 @@
     detectable  the difference with a power of 80 %;  needed: the fewest contexts in which a difference has it
     raters      reliability of the mean of s times as many votes: R' = s R / (1 + (s - 1) R) (Spearman 1910, Brown 1910)
 
-The difference is that of two columns' correlations with people (parts: influence.py) or of two systems' mean ratings
+The difference is that of two columns' correlations with people (parts: ranks.py) or of two systems' mean ratings
 (parts: prediction.py, without scores). With another number of raters
 
     columns     r becomes r √(R' / R); V becomes (V_rows + (V - V_rows) R' / R) g' / g, V_rows by single items, since
@@ -28,28 +28,26 @@ from dataclasses import dataclass, replace
 import numpy as np
 import scipy
 
-from harness.statistics.influence import of_spearman
 from harness.statistics.panel import Array, Codes, Vector, sums
 from harness.statistics.pooled import MIN_CONTEXTS
 from harness.statistics.prediction import means
+from harness.statistics.ranks import of_spearman
 from harness.statistics.reliability import PeopleAgreement, stepped_up
 from harness.statistics.williams import correlation_matrix
 
 ALPHA, POWER = 0.05, 0.8
-MOST = 1_000_000
-"""Contexts beyond which a difference counts as undetectable."""
+MOST = 1_000_000  # contexts beyond which a difference counts as undetectable
 SURE = 30
 """Non-centrality above which the power is taken as 1; there, and earlier in the lower tail, scipy may return NaN."""
 
 SPREAD = 1.7
 """Variance of a difference of correlations, times the number of items: the median over real ratings is 1.77."""
-LARGE = 0.5
-"""A difference of correlations that is larger than those between most metrics."""
+LARGE = 0.5  # a difference of correlations that is larger than those between most metrics
 
 
 @dataclass(frozen=True, slots=True)
 class Contrast:
-    """A difference of two values and its V, `spread`; also V_rows for correlations, the raters' part of V for means."""
+    """A difference of two values and its V, `spread`; for correlations also V_rows, for means the raters' part of V."""
 
     difference: float
     spread: float
@@ -100,7 +98,6 @@ class Contrast:
         return counts[first] if size and first < len(counts) else math.inf
 
     def detectable(self, contexts: int) -> float:
-        """Return the difference that is significant with a power of 80 %, infinite on too few contexts."""
         return detectable(self.spread, contexts, self.least)
 
 

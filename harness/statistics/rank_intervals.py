@@ -22,23 +22,19 @@ from typing import TypeVar
 import numpy as np
 
 from harness.statistics import significance
+from harness.statistics.bootstrap import Correlate, correlator
 from harness.statistics.panel import Array, Codes, Mask, Vector
 from harness.statistics.ranks import lowest_ranks
-from harness.statistics.resampled import Correlate, correlator
 
 Name = TypeVar("Name", bound=Hashable)
 
 LEVEL = 0.95
-BLOCK = 1 << 17
-"""Draws × items per block, small enough for the CPU's cache."""
+BLOCK = 1 << 17  # draws × items per block, small enough for the CPU's cache
 
 
 @dataclass(frozen=True, slots=True)
 class TargetScores:
-    """Ratings (n,), scores (metrics, n), NaN if missing, and contexts of a dataset's items on one quality.
-
-    Whole contexts are drawn, or swapped, together.
-    """
+    """Ratings (n,), scores (metrics, n), NaN if missing, and contexts of a dataset's items on one quality."""
 
     dataset: str
     human: Vector
@@ -59,10 +55,7 @@ class TargetScores:
 
 @dataclass(frozen=True, slots=True)
 class Rank:
-    """A rank (1 is the best, None without a value); with draws also its interval, letters and cluster.
-
-    Metrics that share one of their `letters` are not significantly different; clusters are numbered from 1.
-    """
+    """A rank (1 is the best, None without a value); with draws also its interval, letters and cluster (from 1)."""
 
     value: float
     rank: int | None
@@ -84,7 +77,10 @@ def rank(values: Mapping[Name, float], drawn: Array | None = None, better: signi
     if drawn is None:
         return {name: Rank(value, rank) for (name, value), rank in zip(values.items(), ranks, strict=True)}
     ranks_drawn = _ranks(drawn)
-    low, high = np.where(np.isnan(table), np.nan, _quantiles(ranks_drawn)).tolist()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # a column without a rank in any draw
+        ends = np.nanquantile(ranks_drawn, ((1 - LEVEL) / 2, (1 + LEVEL) / 2), axis=0, method="inverted_cdf")
+    low, high = np.where(np.isnan(table), np.nan, ends).tolist()
     better = ahead(ranks_drawn) if better is None else better
     columns = zip(values.values(), ranks, low, high, significance.letters(table, better),
                   significance.cluster_numbers(table, better, clusters), strict=True)
@@ -145,9 +141,9 @@ def ahead(ranks: Array, share: float = (1 + LEVEL) / 2) -> significance.Better:
 
 
 def resampled(group: Sequence[TargetScores], draws: int, rng: np.random.Generator) -> Array:
-    """Return the Spearman correlations on resamples of a dataset's contexts with a rating: (draws, targets, metrics).
+    """Return Spearman correlations on resamples of a dataset's contexts with a rating: (draws, targets, metrics).
 
-    The numbers do not depend on the number of threads.
+    They do not depend on the number of threads.
     """
     rows = np.any([np.isfinite(target.human) for target in group], axis=0)
     context = np.unique(group[0].context[rows], return_inverse=True)[1].ravel()
@@ -178,9 +174,3 @@ def _ranks(values: Array) -> Array:
     """Rank each row, 1 being the highest value; ties share the best rank, NaN stays NaN."""
     return np.where(np.isnan(values), np.nan, lowest_ranks(-np.round(values, 12)))
 
-
-def _quantiles(ranks: Array) -> Array:
-    """Return the bounds of each column's interval (2, metrics); NaN for a column without ranks."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)
-        return np.asarray(np.nanquantile(ranks, ((1 - LEVEL) / 2, (1 + LEVEL) / 2), axis=0, method="inverted_cdf"))

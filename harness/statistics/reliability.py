@@ -10,24 +10,32 @@
 Higher is better throughout. All assume that raters err independently. Where raters are unknown, votes are held out and
 split at random within each item, which assumes that raters are interchangeable. Items with one vote are left out; the
 result is NaN with that reason if no items remain.
+
+Agreement of columns with people where raters disagree:
+
+    spread       standard deviation of the votes on an item, for two or more votes
+    thirds       items up to the first tercile of the spread, up to the second, and above; equal spreads stay together
+    divergence   Jensen-Shannon divergence in bits, 0 to 1, between (1 - s, s) and (1 - q, q); s is the score, q the
+                 share of votes for the higher of the two values of a quality; mean over items. It takes scores as
+                 probabilities of the higher value, and exists if all of them are from 0 to 1
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import numpy as np
+import scipy
 
-from harness.statistics.panel import Array, Vector, rounded
+from harness.statistics.coefficients import where_known
+from harness.statistics.panel import Array, Codes, Vector, rounded
 from harness.statistics.ranks import ranks
 
 SINGLE = "no item has more than one vote"
-
-CELLS = 1 << 20
-"""Draws × items for which the statistic is computed at once."""
+CELLS = 1 << 20  # draws × items for which the statistic is computed at once
 
 OfRows: TypeAlias = Callable[[Array, Array], Vector]
 """A statistic of two sides (draws, items), row by row; NaN where it does not exist."""
@@ -82,9 +90,8 @@ def leave_one_rater_out(table: Array, statistic: OfRows) -> PeopleAgreement:
     values = np.array([statistic(means[None, items], votes[None, items])[0]
                        for means, votes, items in zip(others, table, shared, strict=True) if items.sum() >= 3])
     values = values[np.isfinite(values)]
-    if not values.size:
-        return PeopleAgreement(math.nan, int((counts > 1).sum()), "no rater shares three items with others")
-    return PeopleAgreement(float(values.mean()), int((counts > 1).sum()))
+    value, note = (values.mean(), "") if values.size else (math.nan, "no rater shares three items with others")
+    return PeopleAgreement(float(value), int((counts > 1).sum()), note)
 
 
 def split_half(votes: Array, statistic: OfRows, rng: np.random.Generator, draws: int = 100) -> PeopleAgreement:
@@ -112,7 +119,7 @@ def stepped_up(half: PeopleAgreement, times: float) -> PeopleAgreement:
     denominator = 1 + (times - 1) * half.value
     if denominator <= 0:
         return PeopleAgreement(math.nan, half.items, f"halves disagree (r = {half.value:.2f})")
-    return PeopleAgreement(times * half.value / denominator, half.items)
+    return replace(half, value=times * half.value / denominator)
 
 
 def alpha(votes: Array, scale: str = "interval") -> PeopleAgreement:
@@ -136,10 +143,7 @@ def alpha(votes: Array, scale: str = "interval") -> PeopleAgreement:
 
 
 def disattenuated(value: float, reliability: float) -> float:
-    """Return r / sqrt(reliability), the correlation with error-free ratings, which may exceed 1 by chance.
-
-    `reliability` is the reliability of the mean of all votes (see `split_half`); the result is NaN if it is 0 or less.
-    """
+    """Return r with error-free ratings, given the reliability of the mean of all votes; NaN if that is 0 or less."""
     return value / math.sqrt(reliability) if reliability > 0 else math.nan
 
 
@@ -153,6 +157,45 @@ def _mean(draw: Callable[[], tuple[Vector, Vector]], statistic: OfRows, draws: i
         values.append(statistic(*map(np.array, sides)))
     known = np.concatenate(values)
     known = known[np.isfinite(known)]
-    if not known.size:
-        return PeopleAgreement(math.nan, items, "votes are too few or all the same")
-    return PeopleAgreement(float(known.mean()), items)
+    value, note = (known.mean(), "") if known.size else (math.nan, "votes are too few or all the same")
+    return PeopleAgreement(float(value), items, note)
+
+
+def spread(votes: Array) -> Vector:
+    """Return the standard deviation of the votes (votes, items) on each item; NaN below two votes."""
+    deviations = np.ma.masked_invalid(votes).std(axis=0).filled(math.nan).round(12)
+    return np.where(np.isfinite(votes).sum(axis=0) > 1, deviations, math.nan)
+
+
+def parts(values: Vector, number: int) -> Codes:
+    """Divide values into parts of about equal size, numbered from 0; equal values share a part, NaN has -1."""
+    known = np.sort(values[np.isfinite(values)])
+    ends = [known[math.ceil(len(known) * part / number) - 1] for part in range(1, number)] if len(known) else []
+    return np.where(np.isfinite(values), np.searchsorted(ends, values), -1)
+
+
+def by_third(human: Vector, scores: Array, spreads: Vector) -> Array:
+    """Return Spearman's rho of each column on each third of the spread (columns, thirds)."""
+    third = parts(spreads, 3)
+    return np.column_stack([where_known(np.where(third == number, human, np.nan), scores) for number in range(3)])
+
+
+def divergences(votes: Array, scores: Array) -> Vector:
+    """Return the mean divergence of each column; NaN for votes of more than two values, or scores beyond 0 and 1."""
+    values = np.full(len(scores), math.nan)
+    levels = np.unique(votes[np.isfinite(votes)])
+    if len(levels) != 2:
+        return values
+    counts = np.isfinite(votes).sum(axis=0)
+    share = (votes == levels[1]).sum(axis=0) / np.maximum(counts, 1)
+    for column, row in enumerate(scores):
+        rows = np.isfinite(row) & (counts > 0)
+        if rows.any() and row[rows].min() >= 0 and row[rows].max() <= 1:
+            s, q = row[rows], share[rows]
+            values[column] = np.mean(_entropy((s + q) / 2) - (_entropy(s) + _entropy(q)) / 2)
+    return values
+
+
+def _entropy(p: Vector) -> Vector:
+    """Return the entropy of (1 - p, p) in bits."""
+    return np.asarray((scipy.special.entr(p) + scipy.special.entr(1 - p)) / math.log(2))

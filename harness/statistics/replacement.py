@@ -28,10 +28,8 @@ from harness.statistics.panel import Array, Codes, Mask, Vector, sums
 from harness.statistics.significance import benjamini_yekutieli
 
 ALPHA = 0.05
-LEAST = 10
-"""Minimum number of items of a compared rater; votes of all raters count among the others'."""
-VALUES = 21
-"""Maximum number of values of a scale; a finer scale is represented by quantiles of its votes."""
+LEAST = 10  # minimum number of items of a compared rater; votes of all raters count among the others'
+VALUES = 21  # maximum number of values of a scale; a finer scale is represented by quantiles of its votes
 TOLERANCE = 1e-9
 
 
@@ -69,10 +67,7 @@ class HeldOut:
 
     @classmethod
     def of(cls, votes: Array, units: Codes, *, exchangeable: bool = False) -> HeldOut:
-        """Make the table from votes (raters, items), NaN if missing, and the context of each item.
-
-        If votes are `exchangeable`, raters are unknown, and all votes count as those of one rater.
-        """
+        """Make the table from votes (raters, items), NaN if missing, and contexts; one rater if `exchangeable`."""
         known = np.isfinite(votes)
         counts, totals = known.sum(axis=0), np.where(known, votes, 0).sum(axis=0)
         known &= counts > 1
@@ -129,9 +124,9 @@ def replacement(votes: HeldOut, values: Array, epsilon: float = 0.1) -> Replacem
 
 
 def steps(gains: Array, scores: Array) -> Codes:
-    """Return for each row of scores (columns, items) their nondecreasing function with the highest sum of gains.
+    """Return the index of each item's value by the nondecreasing function of scores with the highest sum of gains.
 
-    `gains` (values, items) is the gain of giving an item a value; the result has the index of each item's value.
+    `scores` is (columns, items); `gains` (values, items) is the gain of giving an item a value.
     """
     order = np.argsort(scores, axis=1, kind="stable")
     ordered = np.take_along_axis(scores, order, axis=1)

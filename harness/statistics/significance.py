@@ -1,4 +1,4 @@
-"""Multiple comparisons: adjusted p-values, clusters of metrics, and letters.
+"""Multiple comparisons: adjusted p-values, clusters of metrics, and letters. Tests of two accuracies.
 
 With p(1) <= ... <= p(k) the p-values that exist (NaN stays NaN and does not count):
 
@@ -11,35 +11,46 @@ significantly better than every metric below. By the rule of WMT's metrics task,
 member of the current one is significantly better; a later member may then tie with one above. Letters are a compact
 letter display (Piepho 2004): two metrics share a letter if and only if they are not significantly different. The
 letters are a greedy cover by cliques from the best metric on (Gramm et al. 2007), which is not always the smallest.
+
+Two accuracies on the same items are compared by McNemar's test (1947) of the b items that only the first metric gets
+right and the c items that only the second does. Under the null hypothesis b is binomial with b + c trials and
+probability 1/2. For MANY or more discordant items, (|b - c| - 1)² / (b + c), with Edwards' continuity correction
+(1948), is chi-squared with 1 degree of freedom. On different items, or if only the counts are known, the chi-squared
+test of the table of right and wrong, as Sai et al. (2020) report it for DEB, is
+
+    N (ad - bc)² / ((a+b)(c+d)(a+c)(b+d)),    1 degree of freedom.
+
+It assumes independent samples and has less power on the same items.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
+from dataclasses import dataclass
 from string import ascii_letters
 from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+import scipy
 
 from harness.statistics.panel import Array, Vector
 
-Better: TypeAlias = npt.NDArray[np.bool_]
-"""[i, j] is True if metric i is significantly better than metric j."""
+MANY = 25
+
+Better: TypeAlias = npt.NDArray[np.bool_]  # [i, j] is True if metric i is significantly better than metric j
 
 
 def holm(p: npt.ArrayLike) -> Array:
-    """Adjust p-values by Holm's step-down method."""
     return _adjusted(p, lambda ordered, rank: np.maximum.accumulate((len(ordered) + 1 - rank) * ordered))
 
 
 def benjamini_hochberg(p: npt.ArrayLike) -> Array:
-    """Adjust p-values by the step-up method of Benjamini and Hochberg."""
     return _adjusted(p, lambda ordered, rank: np.minimum.accumulate((len(ordered) / rank * ordered)[::-1])[::-1])
 
 
 def benjamini_yekutieli(p: npt.ArrayLike) -> Array:
-    """Adjust p-values by the step-up method of Benjamini and Yekutieli, which allows any dependence."""
     return _adjusted(p, lambda ordered, rank: (1 / rank).sum() * np.minimum.accumulate(
         (len(ordered) / rank * ordered)[::-1])[::-1])
 
@@ -74,7 +85,7 @@ def cluster_numbers(values: Vector, better: Better, rule: str) -> tuple[int, ...
 
 
 def letters(values: Vector, better: Better) -> tuple[str, ...]:
-    """Return the letters of each metric, beginning with `a` for the best; empty without a value."""
+    """Return the letters of each metric, `a` for the best; empty without a value."""
     order = _ranking(values)
     similar = ~(better | better.T)[np.ix_(order, order)]
     covered = np.zeros_like(similar)
@@ -91,7 +102,7 @@ def letters(values: Vector, better: Better) -> tuple[str, ...]:
 
 
 def _clique(row: int, other: int, similar: Better) -> npt.NDArray[np.int64]:
-    """Extend two metrics to a clique: from the best on, add each metric that is similar to all members."""
+    """Extend two metrics to a clique by each metric, from the best on, that is similar to all members."""
     members, possible = {row, other}, similar[row] & similar[other]
     for metric in np.flatnonzero(possible):
         if possible[metric]:
@@ -112,3 +123,43 @@ def _adjusted(p: npt.ArrayLike, step: Callable[[Array, Array], Array]) -> Array:
     if len(order):
         flat[order] = np.minimum(step(flat[order], np.arange(1.0, len(order) + 1)), 1)
     return flat.reshape(adjusted.shape)
+
+
+@dataclass(frozen=True, slots=True)
+class AccuracyTest:
+    """Two accuracies, 0 to 1, and a two-sided test of their difference; NaN without items."""
+
+    first: float = math.nan
+    second: float = math.nan
+    statistic: float = math.nan
+    p: float = math.nan
+    method: str = "none"
+
+
+def mcnemar(first: npt.ArrayLike, second: npt.ArrayLike) -> AccuracyTest:
+    """Test two metrics on the same items: 1 where right, 0 where wrong, NaN where not judged."""
+    a, b = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
+    judged = np.isfinite(a) & np.isfinite(b)
+    a, b = a[judged], b[judged]
+    if not len(a):
+        return AccuracyTest()
+    only_first, only_second = int((a > b).sum()), int((b > a).sum())
+    discordant = only_first + only_second
+    if discordant < MANY:
+        statistic = float(min(only_first, only_second))
+        p, method = min(1.0, 2 * scipy.special.bdtr(statistic, discordant, 0.5)), "McNemar, exact binomial"
+    else:
+        statistic = max(abs(only_first - only_second) - 1, 0) ** 2 / discordant
+        p, method = scipy.special.chdtrc(1, statistic), "McNemar, chi-squared with continuity correction"
+    return AccuracyTest(float(a.mean()), float(b.mean()), statistic, float(p), method)
+
+
+def chi_squared(right: int, total: int, other_right: int, other_total: int) -> AccuracyTest:
+    """Test two accuracies from independent items."""
+    first, second = right / total if total else math.nan, other_right / other_total if other_total else math.nan
+    if not total or not other_total:
+        return AccuracyTest(first, second, method="chi-squared")
+    difference = right * (other_total - other_right) - other_right * (total - right)
+    product = total * other_total * (right + other_right) * (total + other_total - right - other_right)
+    statistic = (total + other_total) * difference**2 / product if product else 0.0
+    return AccuracyTest(first, second, statistic, float(scipy.special.chdtrc(1, statistic)), "chi-squared")

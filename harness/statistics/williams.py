@@ -20,14 +20,12 @@ import numpy as np
 import numpy.typing as npt
 import scipy
 
-from harness.statistics.influence import INFLUENCE
 from harness.statistics.panel import Array, Codes, Mask, Pairs, Vector, by_known_rows, sums
-from harness.statistics.ranks import ranks, standardised
+from harness.statistics.ranks import INFLUENCE, ranks, standardised
 
 Formula: TypeAlias = Callable[[npt.ArrayLike, npt.ArrayLike, npt.ArrayLike, npt.ArrayLike], tuple[Array, Array]]
 
-SAME = 1e-12
-"""Metrics whose correlation is this close to 1 count as identical."""
+SAME = 1e-12  # metrics whose correlation is this close to 1 count as identical
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -84,10 +82,7 @@ def steiger(r12: npt.ArrayLike, r13: npt.ArrayLike, r23: npt.ArrayLike, n: npt.A
 
 
 def meng(r12: npt.ArrayLike, r13: npt.ArrayLike, r23: npt.ArrayLike, n: npt.ArrayLike) -> tuple[Array, Array]:
-    """Return Z and its p.
-
-    Z = (z12 - z13) √((n-3) / (2 (1-r23) h)), h = (1 - f r̄²)/(1-r̄²), f = min(1, (1-r23)/(2-2r̄²)).
-    """
+    """Return Z = (z12 - z13) √((n-3) / (2 (1-r23) h)) and its p; h = (1 - f r̄²)/(1-r̄²), f = min(1, (1-r23)/(2-2r̄²))."""
     a, b, c, rows = _floats(r12, r13, r23, n)
     square = (a**2 + b**2) / 2
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -120,7 +115,7 @@ def all_pairs_by_formula(human: Vector, scores: Array, statistic: str = "pearson
 def all_pairs_by_context(human: Vector, scores: Array, context: Codes, statistic: str = "pearson") -> PairTests:
     """Test the same difference with a variance from whole contexts, whose rows may depend on each other.
 
-    With d the influence of a context on r12 - r13 (influence.py), over the m contexts:
+    With d the influence of a context on r12 - r13 (ranks.py), over the m contexts:
     t = (r12 - r13) / √(m/(m-1) Σ d²) with m-1 degrees of freedom.
     """
     tests = PairTests.empty(len(scores))
@@ -129,10 +124,8 @@ def all_pairs_by_context(human: Vector, scores: Array, context: Codes, statistic
             continue
         r, influence = INFLUENCE[statistic](scores[used][:, rows], human[rows])
         by_context = sums(influence, np.unique(context[rows], return_inverse=True)[1])
-        first, second = positions.T
-        m = by_context.shape[1]
+        m, delta = by_context.shape[1], np.subtract(*r[positions.T])
         square = np.array([np.square(by_context[a] - by_context[b]).sum() for a, b in positions])
-        delta = r[first] - r[second]
         with np.errstate(invalid="ignore", divide="ignore"):
             t = delta / np.sqrt(square * m / (m - 1)) if m > 1 else np.full(len(delta), np.nan)
         t = np.where(square <= SAME**2, np.where(np.isnan(delta), np.nan, 0.0), t)

@@ -29,8 +29,7 @@ from harness.statistics import pairwise
 from harness.statistics.panel import Array, Codes, Panel, Vector, by_known_rows, centred
 
 ALPHA = 0.05
-TOLERANCE = 1e-6
-"""Differences in single precision that are this close count as equal."""
+TOLERANCE = 1e-6  # differences in single precision that are this close count as equal
 KINDS = SOFT, TIES = "soft", "ties"
 Table = npt.NDArray[np.float32]
 

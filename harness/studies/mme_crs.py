@@ -37,7 +37,6 @@ COLUMNS = tuple(dict.fromkeys(column for systems in TABLES.values() for column i
 
 
 def study(request: StudyRequest) -> Findings:
-    """Score each system of the tables on the chosen turn-level datasets."""
     turns = tuple(card.name for card in request.plan.cards if card.level == "turn")
     metrics = tuple(column.replace("-single", "") for column in COLUMNS)
     settings = dataclasses.replace(request.settings, metric=metrics, dataset=turns)

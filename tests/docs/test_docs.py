@@ -23,7 +23,7 @@ from metrics.models.service import Models
 from metrics.registry import choose
 from metrics.training import trainables
 from tests.conftest import ROOT, make_item
-from tools import notebook, reference
+from tools import reference, shipped
 
 PAGES = sorted([*ROOT.glob("*.md"), *(path for path in (ROOT / "docs").rglob("*.md") if "example" not in path.parts)])
 
@@ -119,12 +119,12 @@ def test_reference_is_current_and_short() -> None:
 
 def test_notebook_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("pandas")
-    cells = json.loads(notebook.NOTEBOOK.read_text())["cells"]
+    cells = json.loads(shipped.NOTEBOOK.read_text())["cells"]
     assert len({cell["id"] for cell in cells}) == len(cells)
     monkeypatch.chdir(tmp_path)
     names: dict[str, Any] = {}
     for cell in (cell for cell in cells if cell["cell_type"] == "code"):
-        value = notebook.value_of("".join(cell["source"]), names)
+        value = shipped.value_of("".join(cell["source"]), names)
         outputs = [output["data"] for output in cell["outputs"]]
         assert ["text/html" in data for data in outputs] == ([] if value is None else [hasattr(value, "_repr_html_")])
         if isinstance(value, bool | np.bool_):

@@ -17,7 +17,6 @@ PACKAGES = ("benchmarks", "harness", "metrics", "tests")
 
 
 def main(argv: Sequence[str]) -> None:
-    """Fuzz one reader in this process, until libFuzzer exits."""
     import atheris
 
     with atheris.instrument_imports(include=list(PACKAGES)):

@@ -101,10 +101,6 @@ def _organisers() -> dict[str, list[bytes]]:
             (("turn", [turn, marked]), ("dialogue", [dialogue, other]), ("contest", contest))}
 
 
-def _read_organisers(path: Path, form: str) -> None:
-    _check_dataset(official.parse(path, CARDS[form]))
-
-
 def _check_dataset(dataset: Dataset) -> None:
     for item in dataset.items:
         json.dumps(asdict(item), ensure_ascii=False).encode()  # writing fails for half a surrogate pair
@@ -269,9 +265,9 @@ def _read_answers(folder: Path, content: bytes) -> None:
 
 
 READERS: dict[str, FileReader] = {reader.name: reader for reader in (
-    FileReader("organisers", _organisers, _read_organisers, "toy.json", (
-        "dialogue_id context response annotations reference fact model model_name dialog dialogue speaker text "
-        "win_ratio overall Natural N/A NaN Infinity null true 1e999 \\ud800 System: User: toy_0")),
+    FileReader("organisers", _organisers, lambda path, form: _check_dataset(official.parse(path, CARDS[form])),
+               "toy.json", "dialogue_id context response annotations reference fact model model_name dialog dialogue "
+               "speaker text win_ratio overall Natural N/A NaN Infinity null true 1e999 \\ud800 System: User: toy_0"),
     FileReader("scores", _scores, _read_scores, "scores{}", (
         'dialogue_id id score toy_0 toy_1|overall |Natural annotations. nan inf 1e999 null true " \\n \\t ; \\u0000')),
     FileReader("ratings", _ratings, _read_ratings, "ratings{}", (

@@ -55,7 +55,8 @@ def test_every_step_runs_without_datasets_and_is_not_done_twice(home: Path, tmp_
                               check=False)
 
     over = measured("--minutes", "0")
-    assert (over.returncode, over.stdout) == (0, "time is over before matrix rate; the same command goes on\n"), over
+    assert (over.returncode, over.stdout) == (
+        0, "time is up before matrix rate; run the same command again to resume\n"), over
     done = measured()
     assert done.returncode == 0, done.stdout + done.stderr
     lines = [json.loads(line) for line in (tmp_path / "out" / "steps.jsonl").read_text().splitlines()]

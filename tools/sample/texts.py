@@ -49,12 +49,10 @@ class Long:
 
 
 def short_conversations() -> tuple[Short, ...]:
-    """Return every short conversation, in the order of the files."""
     return tuple(_short(block) for kind in SHORT for block in _blocks(kind))
 
 
 def long_conversations(kind: str) -> tuple[Long, ...]:
-    """Return the long conversations of one kind, in the order of its file."""
     talks = []
     for _, *block in _blocks(kind):
         (slip,) = (index for index, (marker, _) in enumerate(block) if marker == "!")
@@ -99,7 +97,6 @@ def pick(texts: Sequence[str], rng: np.random.Generator) -> str:
 
 
 def reply(construction: str, talk: Short, talks: Sequence[Short], rng: np.random.Generator) -> str:
-    """Return the reply of a construction's system in a conversation."""
     match construction:
         case "fitting":
             return talk.replies[0]

@@ -18,10 +18,9 @@ import numpy as np
 import numpy.typing as npt
 
 from benchmarks.corpora.dailydialogpp import Kind
-from harness.statistics.accuracy import chi_squared, mcnemar
 from harness.statistics.estimates import Estimate, estimate
 from harness.statistics.panel import Vector, panel
-from harness.statistics.significance import over_pairs
+from harness.statistics.significance import chi_squared, holm, mcnemar, over_pairs
 from harness.statistics.williams import all_pairs_by_formula
 from harness.studies.dailydialogpp.replies import Replies
 
@@ -75,7 +74,6 @@ def classified(scores: Vector, threshold: float) -> Vector:
 
 
 def confusion(scores: Vector, replies: Replies, negatives: Kind, threshold: float) -> Confusion:
-    """Return the confusion matrix of the relevant replies and one kind of irrelevant ones."""
     rows = _rows(replies, negatives)
     scores, relevant = scores[rows], replies.kinds[rows] == "positive"
     answers = classified(scores, threshold)
@@ -92,24 +90,20 @@ def _rows(replies: Replies, negatives: Kind) -> Flags:
 def compare_pairs(scores: Sequence[Vector], thresholds: Sequence[float], replies: Replies, negatives: Kind,
                   ) -> list[dict[str, Any]]:
     """Compare each pair of columns on the same replies by three tests, two of them adjusted over all pairs (Holm)."""
-    if len(scores) < 2:
-        return []
     rows = _rows(replies, negatives)
     relevant = (replies.kinds[rows] == "positive").astype(np.float64)
     table = np.stack(scores)[:, rows]
     correct = [np.where(np.isfinite(column), classified(column, value) == relevant, np.nan)
                for column, value in zip(table, thresholds, strict=True)]
     counts = [(int(np.nansum(column)), int(np.isfinite(column).sum())) for column in correct]
-    paired = {(i, j): mcnemar(correct[i], correct[j]) for i, j in itertools.combinations(range(len(table)), 2)}
-    p = np.full((len(table), len(table)), np.nan)
-    for (i, j), test in paired.items():
-        p[i, j] = p[j, i] = test.p
-    holm, williams = over_pairs(p), all_pairs_by_formula(relevant, table)
+    pairs = list(itertools.combinations(range(len(table)), 2))
+    paired, independent = ([mcnemar(correct[i], correct[j]) for i, j in pairs],
+                           [chi_squared(*counts[i], *counts[j]) for i, j in pairs])
+    williams, p_holm = all_pairs_by_formula(relevant, table), holm([test.p for test in paired])
     adjusted = over_pairs(williams.p)
-    independent = {(i, j): chi_squared(*counts[i], *counts[j]) for i, j in paired}
     return [{"first": i, "second": j, "accuracy": test.first, "accuracy_second": test.second,
              "mcnemar": test.statistic, "mcnemar_method": test.method, "mcnemar_p": test.p,
-             "mcnemar_p_holm": float(holm[i, j]), "chi_squared": independent[i, j].statistic,
-             "chi_squared_p": independent[i, j].p, "r_difference": float(williams.delta[i, j]),
-             "williams_t": float(williams.value[i, j]), "williams_p": float(williams.p[i, j]),
-             "williams_p_holm": float(adjusted[i, j])} for (i, j), test in paired.items()]
+             "mcnemar_p_holm": float(p), "chi_squared": squared.statistic, "chi_squared_p": squared.p,
+             "r_difference": float(williams.delta[i, j]), "williams_t": float(williams.value[i, j]),
+             "williams_p": float(williams.p[i, j]), "williams_p_holm": float(adjusted[i, j])}
+            for (i, j), test, squared, p in zip(pairs, paired, independent, p_holm, strict=True)]

@@ -22,8 +22,7 @@ from harness.scoring.scorer import Scorer
 from harness.scoring.store import ScoreStore
 from harness.statistics.panel import Vector
 from harness.studies.dailydialogpp.accuracy import Confusion, Threshold, classified, confusion, threshold
-from harness.studies.dailydialogpp.changes import Change
-from harness.studies.dailydialogpp.replies import KINDS, References, Replies, make_replies
+from harness.studies.dailydialogpp.replies import KINDS, Change, References, Replies, make_replies
 from metrics.metric import Metric, options
 from metrics.models.service import Models
 from metrics.registry import Chosen
@@ -35,10 +34,8 @@ OPTION: dict[ReferenceMode, str] = {"max": "max", "avg": "mean", "standard": "st
 """The value of a metric's option `references` for each mode that uses several references."""
 
 NEGATIVES: tuple[Kind, ...] = ("random", "adversarial")
-WEIGHTED = ("delta-bleu",)
-"""Metrics that use the weights of references; only these get irrelevant references."""
-BLENDS = {"ruber", "bert-ruber"}
-"""Columns of trained metrics that mix a learnt probability with a cosine."""
+WEIGHTED = ("delta-bleu",)  # metrics that use the weights of references; only these get irrelevant references
+BLENDS = {"ruber", "bert-ruber"}  # columns of trained metrics that mix a learnt probability with a cosine
 
 
 class ReferenceUse(NamedTuple):
@@ -114,7 +111,6 @@ class ReplyScores:
 
 
 def columns(chosen: Chosen, scores: ReplyScores) -> list[ScoredColumn]:
-    """Return each column of a metric with each use of references; none if it cannot be scored."""
     *others, main = uses(chosen)
     rows = [row for use in others for row in _scored(use, chosen, scores)]
     rows += (scored := _scored(main, chosen, scores))
@@ -147,7 +143,6 @@ def uses(chosen: Chosen) -> Iterator[ReferenceUse]:
 
 
 def _scored(use: ReferenceUse, chosen: Chosen, scores: ReplyScores) -> list[ScoredColumn]:
-    """Score both parts, set thresholds on the development part, and classify the test part."""
     card = use.metric.card
     whole_dataset = card.scope == "dataset"  # scores depend on all replies, so both parts need the same kinds
     tuning = scores.replies("dev", use.references, KINDS if whole_dataset else ("positive", "random"))
@@ -172,7 +167,6 @@ def _scored(use: ReferenceUse, chosen: Chosen, scores: ReplyScores) -> list[Scor
 
 def _shares(label: str, use: ReferenceUse, rows: Sequence[ScoredColumn], scores: ReplyScores,
             ) -> dict[str, dict[str, float]]:
-    """Return, by column and change, the share of scored replies that still count as relevant."""
     shares: dict[str, dict[str, float]] = {row.column: {} for row in rows}
     positive = scores.replies("test", use.references).kinds == "positive"
     for change in scores.changes:

@@ -15,7 +15,7 @@ from harness.results.exhibits import Grid, number
 from harness.studies import Findings
 from harness.studies.dailydialogpp.accuracy import compare_pairs
 from harness.studies.dailydialogpp.columns import NEGATIVES, ReferenceMode, ReplyScores, ScoredColumn
-from harness.studies.dailydialogpp.conicity import SETS
+from harness.studies.dailydialogpp.replies import SETS
 
 ACCURACY = ("metric", "references", "threshold", "acc. random", "paper", "r random", "paper", "acc. advers.", "paper",
             "r advers.", "paper")

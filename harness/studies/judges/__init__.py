@@ -14,7 +14,7 @@ import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
@@ -63,14 +63,12 @@ SENTENCES = {
 FAMILIES = (r"gpt-?(?:[345]|oss)|chatgpt|davinci|(?<![a-z0-9])o[1-9](?![0-9])", "claude|opus|sonnet|haiku",
             "gemini|gemma|lamda", "llama", "mistral|mixtral|ministral", "qwen|qwq", "deepseek")
 """Patterns of the names of one developer's models."""
+LIMITS = ("A check says \"look at this\" if its interval lies wholly beyond the limit (for \"significantly\", not "
+          "wholly above). docs/judges.md says how often a fair judge is flagged and a biased one caught.")
 SIGNS = {"at least": "≥ {}", "at most": "≤ {}", "within": "± {}", "proved above": "significantly > {}"}
-
-Conditions: TypeAlias = dict[str, tuple[Any, list[Item]]]
-"""Judges and items of each condition."""
 
 
 def study(request: StudyRequest) -> Findings:
-    """Audit each judge of `--metric` on each dataset."""
     rows: list[dict[str, object]] = []
     grids, remarks, failures = [], [], []
     for chosen in request.plan.chosen:
@@ -93,12 +91,7 @@ def study(request: StudyRequest) -> Findings:
             remarks.append(f"{where}: {remark}")
     if not rows and not failures:
         raise BadConfig("nothing to audit: no requested dataset is available")
-    return Findings(tuple(grids), (*remarks, LIMITS), {"check": rows},
-                    failures=tuple(failures))
-
-
-LIMITS = ("A check says \"look at this\" if its interval lies wholly beyond the limit (for \"significantly\", not "
-          "wholly above). docs/judges.md says how often a fair judge is flagged and a biased one caught.")
+    return Findings(tuple(grids), (*remarks, LIMITS), {"check": rows}, failures=tuple(failures))
 
 
 def _line(check: Check) -> tuple[str, ...]:
@@ -157,10 +150,11 @@ def _quality(prompt: Prompt, qualities: Sequence[Quality]) -> Quality:
     return qualities[0]
 
 
-def _conditions(metric: Any, items: Sequence[Item], pairs: Sequence[tuple[Item, Item]], language: str) -> Conditions:
-    """Return the judge and the items of each condition that can be tried."""
+def _conditions(metric: Any, items: Sequence[Item], pairs: Sequence[tuple[Item, Item]], language: str,
+                ) -> dict[str, tuple[Any, list[Item]]]:
+    """Return the judge and the items of each condition."""
     prompt = metric.prompt
-    conditions: Conditions = {"scores": (metric, list(items))}
+    conditions = {"scores": (metric, list(items))}
     for name, changed in (("options", _swapped(prompt)), ("paraphrase", _reworded(prompt))):
         if changed != prompt:
             conditions[name] = _asking(metric, changed), list(items)
@@ -192,7 +186,6 @@ def _again(metric: Judge) -> Any:
 
 
 def _with_texts(prompt: Prompt, change: Callable[[str], str]) -> Prompt:
-    """Return a prompt with all its texts changed except names."""
     qualities = tuple(dataclasses.replace(quality, description=change(quality.description), steps=change(quality.steps))
                       for quality in prompt.qualities)
     return dataclasses.replace(prompt, qualities=qualities, system=change(prompt.system), turn=change(prompt.turn),
@@ -200,7 +193,6 @@ def _with_texts(prompt: Prompt, change: Callable[[str], str]) -> Prompt:
 
 
 def _swapped(prompt: Prompt) -> Prompt:
-    """Return the prompt with "No or Yes", or with its scale reversed."""
     if prompt.answer == "yes":
         return _with_texts(prompt, lambda text: text.replace("Yes or No", "No or Yes"))
     turn, dialogue = (text and f"{REVERSED}\n\n{text}" for text in (prompt.turn, prompt.dialogue))
@@ -208,7 +200,6 @@ def _swapped(prompt: Prompt) -> Prompt:
 
 
 def _reworded(prompt: Prompt) -> Prompt:
-    """Return the prompt in other words, with the names of fields unchanged."""
     return _with_texts(prompt, lambda text: re.sub(
         r"\{[a-z_]+\}|[A-Za-z]+", lambda word: WORDS.get(word[0], word[0]), text))
 
@@ -238,7 +229,6 @@ def _about(quality: Quality, columns: Columns) -> Vector:
 
 
 def _unread(prompt: Prompt, columns: Columns, answers: Mapping[str, Vector]) -> Vector:
-    """Return the share of each item's questions that got no readable answer."""
     several = len(prompt.columns) > 1 and prompt.answer != "json"
     parts = list(columns.values())[1:] if several else [answers["scores"]]
     return np.asarray(np.isnan(parts).mean(axis=0), dtype=float)

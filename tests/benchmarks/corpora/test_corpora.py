@@ -19,7 +19,7 @@ from benchmarks.sources import fetch as fetching
 from benchmarks.storage import store
 from tests.benchmarks.made import archive
 from tests.conftest import Invoke, make_dataset, refused
-from tools import overlap as make_overlap
+from tools import shipped
 
 PRIVATE = ("Where did the seven grey herons go?", "Over the hill, towards Lower Fenwick.", "Oh.",
            "Will they be back for the winter fair?")
@@ -159,17 +159,17 @@ def test_case_punctuation_and_order_do_not_hide_a_context(texts: list[str], data
 
 @pytest.mark.slow
 def test_the_shipped_contexts_match_the_real_data(real_data: Path, tmp_path: Path) -> None:
-    made = make_overlap.public_contexts(*(real_data / name for name in ("human_evaluation_data", "corpora", "recent")))
+    made = shipped.public_contexts(*(real_data / name for name in ("human_evaluation_data", "corpora", "recent")))
     assert made.known == overlap.shipped().known
     for name, contexts in (("made", made), ("shipped", overlap.shipped())):
-        make_overlap.save(contexts, tmp_path / name)
+        shipped.save(contexts, tmp_path / name)
     assert (tmp_path / "made").read_bytes() == (tmp_path / "shipped").read_bytes()
 
 
 def test_contexts_come_from_the_release_and_dailydialogpp(tmp_path: Path) -> None:
     (tmp_path / "jsalt_eval.json").write_text(json.dumps([JUDGED]))
     write(tmp_path / "dailydialog_pp.jsonl.gz", row("a", *PRIVATE[1:], split="test"), row("b", "other", "texts"))
-    known = make_overlap.public_contexts(tmp_path, tmp_path, tmp_path).known
+    known = shipped.public_contexts(tmp_path, tmp_path, tmp_path).known
     assert known == {overlap.digests(PRIVATE[:1]), overlap.digests(PRIVATE[1:])}
 
 

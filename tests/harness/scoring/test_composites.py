@@ -13,7 +13,7 @@ from benchmarks.dataset import Dataset, Item, Rating
 from benchmarks.storage import store
 from harness.cli import main
 from harness.learning.calibrate import calibrate
-from harness.published import measured
+from harness.published import exhibit
 from harness.results import files
 from harness.results.rows import Results
 from harness.run import correlate
@@ -136,7 +136,7 @@ def test_weights_learned_on_a_dataset_are_not_ranked_there(home: Path, real: dic
         WEIGHTED: (), fitted: ("fed-turn", "persona-usr")}
     assert {(row.metric, row.rank is None, row.covered) for row in report.ranking if row.board == "dev"} == {
         (WEIGHTED, False, 16), (fitted, False, 1)}  # over the other dataset alone
-    assert {dataset for (name, _), row in measured.columns(report).items() for dataset, _ in row if name == fitted} == {
+    assert {dataset for (name, _), row in exhibit.columns(report).items() for dataset, _ in row if name == fitted} == {
         "dailydialog-grade"}
     pages = home / "out" / "site" / "dataset"
     assert "†: fitted on ratings of this dataset" in (pages / "fed-turn.html").read_text()

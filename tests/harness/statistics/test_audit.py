@@ -47,7 +47,6 @@ def evidence(rng: np.random.Generator, *, skill: float = 0.6, long: float = 0.0,
 
 
 def at_random(rng: np.random.Generator) -> Evidence:
-    """Return the evidence of a judge whose answers are all random."""
     fair = evidence(rng)
     drawn = (rng.random(len(fair.scores)) for _ in range(5))
     return Evidence(next(drawn), fair.unread, fair.ratings, fair.mean_squares, fair.vote_counts, fair.words,

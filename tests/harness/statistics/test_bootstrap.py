@@ -47,7 +47,6 @@ def test_fast_resamples_equal_plain_ones_in_any_batches(monkeypatch: pytest.Monk
 
 
 def test_contexts_and_conversations_are_drawn_whole() -> None:
-    """Contexts are drawn whole; a context drawn twice counts as two."""
     human, metric = np.array([1.0, 2, 3, 3, 1, 2]), np.array([1.0, 2, 3, 1, 2, 4])
     rows = panel(metric, human, np.zeros(6, int), np.repeat([0, 1], 3))
     sizes = set()

@@ -21,7 +21,6 @@ def paired(human: Sequence[float], metric: Sequence[float]) -> Panel:
 
 
 def by_definition(human: list[float], metric: list[float]) -> pairwise.Calibration:
-    """Return the best accuracy over all thresholds, and the smallest threshold that has it."""
     def accuracy(epsilon: float) -> float:
         return float(np.mean([np.sign(h1 - h2) == (0 if abs(m1 - m2) <= epsilon else np.sign(m1 - m2))
                               for (h1, m1), (h2, m2) in combinations(zip(human, metric, strict=True), 2)]))

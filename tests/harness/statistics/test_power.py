@@ -116,7 +116,6 @@ def test_predicted_power_is_observed_on_real_ratings(real_data: Path, home: Path
 
 
 def rates(dataset: Dataset, home: Path, draws: int = 300) -> Iterator[tuple[float, float]]:
-    """Yield predicted and observed power for pairs of columns, with fewer contexts and raters than the data have."""
     rng, names = np.random.default_rng(2), ("length", "distinct", "context-overlap")
     chosen = [metrics.choose(name).metric for name in names]
     scores = np.array([Scorer(dataset, Models(home)).scores(metric).columns[metric.card.columns[0]]

@@ -1,15 +1,14 @@
-"""Mean ratings from ratings and scores: the formulas of ppi-python, coverage, contexts, and hard cases."""
+"""Mean ratings from ratings and scores, by the formulas of ppi-python; the worth of a rating with a metric."""
 
 import numpy as np
 import pytest
 from scipy import stats
 
-from harness.statistics.panel import Array, Codes, Vector
-from harness.statistics.prediction import means
+from harness.statistics.panel import Array, Codes, Vector, folds
+from harness.statistics.prediction import means, worth
 
 
 def drawn(rated: int, items: int, rng: np.random.Generator, noise: float = 0.8) -> tuple[Vector, Vector]:
-    """Return ratings from 1 to 5, NaN after the first, and scores."""
     quality = rng.normal(size=items)
     human = np.clip(np.rint(3 + quality), 1, 5)
     human[rated:] = np.nan
@@ -67,7 +66,6 @@ def test_copies_in_a_context_do_not_narrow_the_interval() -> None:
 
 
 def with_and_without(human: Vector, scores: Vector, unit: Codes) -> Array:
-    """Return the intervals of the mean rating of one system with scores, and without them."""
     system = np.zeros(len(human), dtype=np.int64)
     return np.array([means(human, values, system, unit).intervals for values in (scores, None)])[:, :, 0]
 
@@ -143,14 +141,17 @@ def test_constant_scores_and_full_ratings_give_ratings_alone() -> None:
 
 def test_scores_may_be_very_small_or_large() -> None:
     human, scores = drawn(20, 60, np.random.default_rng(5))
-    system, unit = np.arange(60) % 3, np.arange(60)
+    system, unit, rated = np.arange(60) % 3, np.arange(60), slice(20)
     plain = means(human, scores, system, unit)
     assert (plain.weights > 0).all()
+    saved = worth(human[rated], scores[None, rated], system[rated], unit[rated], unit[rated] % 5)
     for by in (1e-200, 1e200):
         estimate = means(human, scores * by, system, unit)
         assert estimate.values == pytest.approx(plain.values)
         assert estimate.weights * by == pytest.approx(plain.weights)
         assert np.array(estimate.intervals) == pytest.approx(np.array(plain.intervals))
+        made = worth(human[rated], scores[None, rated] * by, system[rated], unit[rated], unit[rated] % 5)
+        assert [*made.value, *made.low, *made.high] == pytest.approx([*saved.value, *saved.low, *saved.high])
 
 
 def test_systems_without_ratings_are_missing() -> None:
@@ -168,3 +169,48 @@ def test_an_estimate_beyond_the_scale_has_an_interval_that_ends_there() -> None:
         estimate = means(sign * human, scores, np.zeros(120, dtype=np.int64), np.arange(120), (-5, 5))
         (low,), (high,) = np.sort(sign * np.array(estimate.intervals), axis=0)
         assert sign * estimate.values[0] > 5 == high > low > 4
+
+
+def test_worth_approaches_one_over_one_minus_r_squared(rng: np.random.Generator) -> None:
+    human, units = rng.normal(size=20_000), np.arange(20_000)
+    r = np.array([-0.5, 0, 0.4, 0.5**0.5])
+    scores = r[:, None] * human + np.sqrt(1 - r[:, None] ** 2) * rng.normal(size=(4, 20_000))
+    made = worth(human, scores, np.zeros_like(units), units, folds(units, rng))
+    assert made.value == pytest.approx([1, 1, 1.19, 2], rel=0.03)
+    assert (made.low <= made.value).all()
+    assert (made.value <= made.high).all()
+    fold = folds(units, np.random.default_rng(1))
+    scaled = worth(human * 7 + 2, scores * 0.01 - 5, np.zeros_like(units), units, fold)
+    assert scaled.value == pytest.approx(made.value, rel=0.001)
+
+
+def test_differences_between_systems_save_no_ratings(rng: np.random.Generator) -> None:
+    system, units = np.repeat([0, 1, 2], 100), np.arange(300)
+    human = system + rng.normal(size=300)
+    made = worth(human, np.array([system * 2.0, human]), system, units, folds(units, rng))
+    assert np.isnan(made.value[0]), "constant within each system"
+    assert made.value[1] > 1e6
+
+
+def test_the_remaining_variance_agrees_with_the_worth(rng: np.random.Generator) -> None:
+    """Many scores and 100 ratings estimate a mean as precisely as 100 x worth ratings alone."""
+    human = rng.normal(size=50_000)
+    scores = human + rng.normal(size=50_000)
+    value = worth(human, scores[None], np.zeros(50_000, int), np.arange(50_000), np.arange(50_000) % 5).value[0]
+    weight = np.cov(human, scores)[0, 1] / scores.var()
+    rows = rng.integers(50_000, size=(4000, 100))
+    together = weight * scores.mean() + (human[rows] - weight * scores[rows]).mean(axis=1)
+    assert human[rows].mean(axis=1).var() / together.var() == pytest.approx(value, rel=0.1)
+
+
+@pytest.mark.parametrize("r", [0, 0.2, 0.6])
+def test_intervals_cover_the_limit_in_95_percent(rng: np.random.Generator, r: float) -> None:
+    """Contexts of three equal items count once."""
+    hits = []
+    for _ in range(300):
+        human = rng.normal(size=80)
+        scores = r * human + np.sqrt(1 - r**2) * rng.normal(size=80)
+        human, scores, units = np.tile(human, 3), np.tile(scores, 3), np.tile(np.arange(80), 3)
+        made = worth(human, scores[None], np.zeros(240, int), units, folds(units, rng))
+        hits.append(made.low[0] <= 1 / (1 - r**2) <= made.high[0])
+    assert 0.92 <= np.mean(hits) <= 0.99

@@ -1,17 +1,13 @@
-"""Ranks against scipy's, and their intervals, letters and errors from draws."""
+"""Intervals, letters and errors of ranks from draws."""
 
 from dataclasses import replace
 
 import numpy as np
-from hypothesis import given
-from hypothesis import strategies as st
-from scipy import stats
 
 from harness.statistics import rank_intervals
 from harness.statistics.coefficients import where_known
 from harness.statistics.pooled import weights
 from harness.statistics.rank_intervals import Drawn, Rank, TargetScores, ahead, rank
-from harness.statistics.ranks import lowest_ranks, ranks
 
 
 def target(name: str, seed: int, strength: tuple[float, ...] = (2, .5, .5, 0), n: int = 60) -> TargetScores:
@@ -22,7 +18,6 @@ def target(name: str, seed: int, strength: tuple[float, ...] = (2, .5, .5, 0), n
 
 
 def ranked(targets: list[TargetScores], draws: int = 200) -> list[Rank]:
-    """Rank by means with equal weights."""
     weight = weights([target.dataset for target in targets], "test")
     means = weight @ np.array([where_known(target.human, target.scores) for target in targets])
     drawn = rank_intervals.drawn(targets, np.random.default_rng(0), draws)
@@ -47,8 +42,8 @@ def test_clear_ranks_have_narrow_intervals_and_own_letters() -> None:
 def test_error_counts_items_of_one_context_once() -> None:
     """A mean of six independent correlations near 0 on 60 items has an error of about 1 / sqrt(6 * 59)."""
     single = [target(f"d{seed}", seed) for seed in range(6)]
-    twice = [replace(one, human=np.tile(one.human, 2), scores=np.tile(one.scores, 2), context=np.tile(np.arange(60), 2))
-             for one in single]
+    twice = [replace(part, human=np.tile(part.human, 2), scores=np.tile(part.scores, 2),
+                     context=np.tile(np.arange(60), 2)) for part in single]
     once, again = (rank_intervals.drawn(targets, np.random.default_rng(0), 400).error(np.ones(6))
                    for targets in (single, twice))
     assert 0.04 < once[3] < 0.065
@@ -102,11 +97,3 @@ def test_metrics_share_a_letter_unless_separated(rng: np.random.Generator) -> No
         wins = max((drawn[:, first] > drawn[:, second]).mean(), (drawn[:, second] > drawn[:, first]).mean())
         assert bool(set(rows[first].letters) & set(rows[second].letters)) == bool(wins < 0.975)
     assert "a" in rows[0].letters
-
-
-@given(st.lists(st.lists(st.sampled_from((-0.0, 0.0, 1e-300, 1.0, 2.5, np.inf)), min_size=4, max_size=4), min_size=1))
-def test_ranks_are_those_of_scipy(rows: list[list[float]]) -> None:
-    values = np.array(rows)
-    np.testing.assert_array_equal(ranks(values), stats.rankdata(values, axis=1))
-    np.testing.assert_array_equal(lowest_ranks(values), stats.rankdata(values, method="min", axis=1))
-    assert ranks(values[:0]).shape == lowest_ranks(values[:0]).shape == (0, 4)

@@ -13,7 +13,6 @@ from harness.statistics.replacement import HeldOut, Replacement, on_scale, repla
 
 
 def by_definition(votes: Array, values: Array, epsilon: float) -> tuple[float, float, float]:
-    """Return rho of the values and of the raters, and the winning rate."""
     rhos, of_raters, p = [], [], []
     for rater, row in enumerate(votes):
         wins, losses = [], []

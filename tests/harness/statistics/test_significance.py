@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from harness.statistics.accuracy import chi_squared, mcnemar
-from harness.statistics.significance import benjamini_hochberg, clusters, holm, letters, over_pairs
+from harness.statistics import significance
+from harness.statistics.significance import benjamini_hochberg, chi_squared, clusters, holm, letters, mcnemar
 
 P = st.lists(st.floats(0, 1), min_size=1, max_size=30)
 
@@ -30,7 +30,7 @@ def test_adjusted_p_equal_scipy_and_the_definition(p: list[float]) -> None:
 
 def test_a_matrix_of_pairs_counts_each_once() -> None:
     p = np.array([[np.nan, .01, .02], [.01, np.nan, .2], [.02, .2, np.nan]])
-    adjusted = over_pairs(p)
+    adjusted = significance.over_pairs(p)
     assert adjusted[0, 1] == adjusted[1, 0] == pytest.approx(.03)
     assert adjusted[2, 0] == pytest.approx(.04)
     assert np.isnan(adjusted.diagonal()).all()

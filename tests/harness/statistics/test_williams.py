@@ -10,14 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from harness.statistics.williams import FORMULAS as TESTS
-from harness.statistics.williams import (
-    all_pairs_by_context,
-    all_pairs_by_formula,
-    correlation_matrix,
-    shared_rows,
-    williams,
-)
+from harness.statistics import williams
 
 PUBLISHED = [  # test, r12, r13, r23, n, statistic to as many digits as published, p, source
     ("williams", .4, .5, .1, 103, "-0.89", .37, "Steiger (1980), p. 249; psych::r.test, Steiger case A"),
@@ -34,13 +27,12 @@ PUBLISHED = [  # test, r12, r13, r23, n, statistic to as many digits as publishe
 
 def test_published_examples() -> None:
     for name, r12, r13, r23, n, printed, p, source in PUBLISHED:
-        statistic, computed = TESTS[name](r12, r13, r23, n)
+        statistic, computed = williams.FORMULAS[name](r12, r13, r23, n)
         assert f"{statistic:.{len(printed.split('.')[1])}f}" == printed, source
         assert p is None or float(computed) == pytest.approx(p, abs=.005 if p == .37 else 5e-5), source
 
 
 def by_determinant(r12: float, r13: float, r23: float, n: int) -> tuple[float, float]:
-    """Return Williams' t with K as a determinant, and p from scipy's t distribution."""
     k = np.linalg.det([[1, r12, r13], [r12, 1, r23], [r13, r23, 1]])
     below = 2 * k * (n - 1) / (n - 3) + ((r12 + r13) / 2) ** 2 * (1 - r23) ** 3
     t = (r12 - r13) * math.sqrt((n - 1) * (1 + r23) / below)
@@ -51,9 +43,9 @@ def by_determinant(r12: float, r13: float, r23: float, n: int) -> tuple[float, f
 @given(st.integers(0, 10**6), st.integers(5, 400))
 def test_williams_equals_its_formula_and_is_antisymmetric(seed: int, n: int) -> None:
     r = np.corrcoef(np.random.default_rng(seed).normal(size=(3, 5)))
-    t, p = williams(r[0, 1], r[0, 2], r[1, 2], n)
+    t, p = williams.williams(r[0, 1], r[0, 2], r[1, 2], n)
     assert (float(t), float(p)) == pytest.approx(by_determinant(r[0, 1], r[0, 2], r[1, 2], n), rel=1e-6, abs=1e-9)
-    for test in TESTS.values():
+    for test in williams.FORMULAS.values():
         forth, back = test(r[0, 1], r[0, 2], r[1, 2], n), test(r[0, 2], r[0, 1], r[1, 2], n)
         assert float(forth[0]) == pytest.approx(-float(back[0]), rel=1e-9)
         assert float(forth[1]) == pytest.approx(float(back[1]))
@@ -64,31 +56,32 @@ def test_by_context_equals_a_jackknife_of_contexts(rng: np.random.Generator) -> 
     shared = rng.normal(size=(3, 200))[:, context] + rng.normal(size=(3, 600))
     human, scores = shared[0], shared[1:] + shared[0]
     for statistic in ("pearson", "spearman"):
-        tests = all_pairs_by_context(human, scores, context, statistic)
+        tests = williams.all_pairs_by_context(human, scores, context, statistic)
         left_out = []
         for number in range(200):
-            r = correlation_matrix(np.vstack([human, scores])[:, context != number], statistic)
+            r = williams.correlation_matrix(np.vstack([human, scores])[:, context != number], statistic)
             left_out.append(r[0, 1] - r[0, 2])
         error = np.sqrt(199 / 200 * ((left_out - np.mean(left_out)) ** 2).sum())
         assert tests.value[0, 1] == pytest.approx(tests.delta[0, 1] / error, rel=.02)
         assert tests.p[0, 1] == pytest.approx(2 * stats.t.sf(abs(tests.value[0, 1]), 199))
         order = rng.permutation(600)
-        again = all_pairs_by_context(human[order], scores[:, order], context[order], statistic)
+        again = williams.all_pairs_by_context(human[order], scores[:, order], context[order], statistic)
         assert again.value[0, 1] == pytest.approx(tests.value[0, 1])
-    assert np.isnan(all_pairs_by_context(human[:2], scores[:, :2], context[:2]).p).all(), "two rows say nothing"
-    twice = all_pairs_by_context(human, np.stack([scores[0], scores[0], np.ones(600)]), context)
+    two_rows = williams.all_pairs_by_context(human[:2], scores[:, :2], context[:2])
+    assert np.isnan(two_rows.p).all()
+    twice = williams.all_pairs_by_context(human, np.stack([scores[0], scores[0], np.ones(600)]), context)
     assert (twice.value[0, 1], twice.p[0, 1]) == (0, 1)
     assert np.isnan(twice.p[0, 2])
 
 
 def test_identical_missing_and_opposite_metrics() -> None:
-    for test in TESTS.values():
+    for test in williams.FORMULAS.values():
         statistic, p = test([.4, .4, math.nan, .5], [.4, .3, .3, .3], [1, .5, .2, .2], [50, 3, 50, 50])
         assert (statistic[0], p[0]) == (0, 1)
         assert np.isnan([*statistic[1:3], *p[1:3]]).all()
         assert 0 < p[3] < 1
-    t, _ = williams(.3, -.3, -1, 20)
-    near, _ = williams(.3, -.3, -1 + 1e-9, 20)
+    t, _ = williams.williams(.3, -.3, -1, 20)
+    near, _ = williams.williams(.3, -.3, -1 + 1e-9, 20)
     assert float(t) == pytest.approx(.3 * math.sqrt(17 / .91))
     assert float(t) == pytest.approx(float(near), rel=1e-6)
 
@@ -107,19 +100,19 @@ def test_every_pair_equals_the_test_of_that_pair_alone(name: str, call: Any) -> 
     for holes, groups in ((0, 1), (.15, 10)):
         scores = human * .5 + rng.normal(size=(5, 60)).round(1)
         scores[rng.random(scores.shape) < holes] = np.nan
-        tests = all_pairs_by_formula(human, scores, name)
+        tests = williams.all_pairs_by_formula(human, scores, name)
         for i, j in combinations(range(5), 2):
             expected = oracle(human, scores[i], scores[j], call)
             assert (tests.delta[i, j], tests.p[i, j], tests.n[i, j]) == pytest.approx(expected, rel=1e-9, abs=1e-12)
             assert (tests.delta[j, i], tests.value[j, i]) == (-tests.delta[i, j], -tests.value[i, j])
         assert np.isnan(tests.p.diagonal()).all()
-        assert len(list(shared_rows(human, scores))) == groups
+        assert len(list(williams.shared_rows(human, scores))) == groups
 
 
 def test_a_constant_metric_and_too_few_rows_have_no_test() -> None:
-    human = np.array([1., 2, 3, 4, 5])
-    tests = all_pairs_by_formula(human, np.array([[1., 1, 1, 1, 1], [2, 1, 4, 3, 5], [1, 2, np.nan, np.nan, np.nan]]))
+    scores = np.array([[1., 1, 1, 1, 1], [2, 1, 4, 3, 5], [1, 2, np.nan, np.nan, np.nan]])
+    tests = williams.all_pairs_by_formula(np.arange(1.0, 6), scores)
     assert np.isnan(tests.p).all()
     assert tests.n[1, 2] == 2
     with pytest.raises(ValueError, match="pearson, spearman, kendall"):
-        correlation_matrix(np.ones((2, 5)), "tau")
+        williams.correlation_matrix(np.ones((2, 5)), "tau")

@@ -22,12 +22,10 @@ from harness.results.cache import Cache
 from harness.scoring.progress import Progress
 from harness.scoring.store import ScoreStore
 from harness.studies import dailydialogpp
-from harness.studies.dailydialogpp import page
+from harness.studies.dailydialogpp import conicities, conicity, page
 from harness.studies.dailydialogpp.accuracy import compare_pairs, confusion, threshold
-from harness.studies.dailydialogpp.changes import Lexicon, changes, lexicon
 from harness.studies.dailydialogpp.columns import ReplyScores, uses
-from harness.studies.dailydialogpp.conicity import conicities, conicity
-from harness.studies.dailydialogpp.replies import Replies, make_replies
+from harness.studies.dailydialogpp.replies import Lexicon, Replies, changes, lexicon, make_replies
 from metrics import registry
 from metrics.metric import Columns, MetricCard
 from metrics.models.service import Models

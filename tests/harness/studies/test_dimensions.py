@@ -15,7 +15,7 @@ from benchmarks.formats import official
 from harness.run.correlate import Judged
 from harness.statistics.reliability import vote_table
 from harness.studies import dimensions
-from harness.studies.dimensions.relations import QualityPair, absent, agreement, choices, groups, pair, relate
+from harness.studies.dimensions import QualityPair, absent, agreement, choices, groups, pair, relate
 from tests.conftest import Invoke, make_item
 
 NAN = math.nan

@@ -19,8 +19,7 @@ from benchmarks.dataset import Item, Utterance  # noqa: E402
 from benchmarks.errors import BenchmarkError  # noqa: E402
 from harness.results.cache import Cache  # noqa: E402
 from harness.studies import discrimination  # noqa: E402
-from harness.studies.discrimination import trainings  # noqa: E402
-from harness.studies.discrimination.trainings import PARTS, adjacent, dialogues, share  # noqa: E402
+from harness.studies.discrimination import PARTS, adjacent, dialogues, share  # noqa: E402
 from metrics import registry  # noqa: E402
 from metrics.graph.dynaeval.dialogues import Turns  # noqa: E402
 from metrics.graph.dynaeval.network import DialogueGraph  # noqa: E402
@@ -74,10 +73,10 @@ def test_adjacent_is_cosim(tiny_encoder: Path, home: Path) -> None:
     np.testing.assert_allclose(adjacent(rows, table), expected, atol=1e-6)
 
 
-def training(home: Path, name: str, part: trainings.CorpusPart, kind: Any = "ur", choice: Choice | None = None,
-             ) -> trainings.Training:
-    return trainings.Training(name, registry.choose(name).metric, part, kind, 0, 3, Models(home, choice or Choice()),
-                              Cache(home / "cache"))
+def training(home: Path, name: str, part: discrimination.CorpusPart, kind: Any = "ur", choice: Choice | None = None,
+             ) -> discrimination.Training:
+    models = Models(home, choice or Choice())
+    return discrimination.Training(name, registry.choose(name).metric, part, kind, 0, 3, models, Cache(home / "cache"))
 
 
 def test_published_accuracies_are_shown(home: Path) -> None:
@@ -96,7 +95,7 @@ def test_published_accuracies_are_shown(home: Path) -> None:
 @pytest.fixture
 def short(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(discrimination, "PARTS", [dataclasses.replace(part, steps=1) for part in PARTS])
-    monkeypatch.setattr(trainings, "SEEDS", 1)
+    monkeypatch.setattr(discrimination, "SEEDS", 1)
 
 
 @pytest.mark.usefixtures("short", "with_corpus")
@@ -119,7 +118,7 @@ def test_end_to_end(tiny_encoder: Path, tmp_path: Path, monkeypatch: pytest.Monk
 def test_options_and_the_encoder_of_a_system_are_used(with_corpus: Path, tiny_encoder: Path,
                                                       monkeypatch: pytest.MonkeyPatch) -> None:
     """Three speakers have separate relations in scoring too; a system's encoder takes precedence over the run's."""
-    def job(name: str, choice: Choice) -> trainings.Training:
+    def job(name: str, choice: Choice) -> discrimination.Training:
         return training(with_corpus, name, DAILY, choice=choice)
 
     seen: list[tuple[int, int]] = []

@@ -22,7 +22,6 @@ from tests.judge_server import serving
 
 
 def audit_rows(out: Path) -> dict[str, dict[str, str]]:
-    """Return the rows of the last audited dataset by check."""
     with (out / "studies" / "judges" / "check.csv").open() as stream:
         return {row["name"]: row for row in csv.DictReader(stream)}
 

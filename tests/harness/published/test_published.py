@@ -14,9 +14,7 @@ from harness import published, studies
 from harness.cli import main
 from harness.commands import study
 from harness.commands._output import with_exhibits
-from harness.published import TEST_SETS, Tables, boards, measured, ranks_of
-from harness.published.exhibit import challenge as exhibit_of_challenge
-from harness.published.measured import challenge, plain
+from harness.published import TEST_SETS, Tables, boards, exhibit, ranks_of
 from harness.results import entries, exhibits, files, rows
 from harness.results.exhibits import Exhibit, Grid, HeatMap
 from harness.results.rows import Results
@@ -33,8 +31,7 @@ def made(qualities: Mapping[str, Mapping[str, str]], columns: Mapping[str, tuple
     datasets = tuple(entries.DatasetEntry(name, name, "dev", "turn", origin, name, 9, 9, tuple(
         entries.QualityEntry(quality, dimension, 1, 5, 9) for quality, dimension in dimensions.items()), "l", "c")
         for name, dimensions in qualities.items())
-    metrics = tuple(entries.MetricEntry(name, name, "toy", (name,), ("turn",), name)
-                    for name in columns)
+    metrics = tuple(entries.MetricEntry(name, name, "toy", (name,), ("turn",), name) for name in columns)
     targets = [(name, quality) for name, dimensions in qualities.items() for quality in dimensions]
     correlations = tuple(rows.Correlation(*target, name, name, statistic, 9, value * factor, 0.1, 0, 1)
                          for name, values in columns.items() for target, value in zip(
@@ -56,8 +53,7 @@ def learned(results: Results, dataset: str) -> Results:
 
 
 def grid(results: Results, name: str) -> Grid:
-    """Return a grid of the exhibit of the challenge."""
-    return next(grid for grid in exhibit_of_challenge(results).grids if grid.name == name)
+    return next(grid for grid in exhibit.challenge(results).grids if grid.name == name)
 
 
 def test_published_tables_keep_every_row_and_digit() -> None:
@@ -88,7 +84,7 @@ def test_tied_rows_share_the_first_place_and_incomplete_ones_cannot_win() -> Non
 def test_means_are_within_then_over_datasets() -> None:
     """A missing target leaves no mean."""
     columns = {"aaa": (0.9, math.nan, 0.3), "deb": (0.5, 0.1, 0.3), "zzz": (0.6, 0.7, 0.7)}
-    first, row, last = measured.gather(made(QUALITIES, columns), dataset_mean, measured.TURNS)
+    first, row, last = exhibit.gather(made(QUALITIES, columns), dataset_mean, exhibit.TURNS)
     assert (row.column, row.sets["fed-turn"]) == ("deb", pytest.approx(0.2))  # (0.1 + 0.3) / 2
     assert row.mean == pytest.approx(0.35)  # (0.5 + 0.2) / 2, not 0.9 / 3
     assert (first.column, last.column, last.complete, last.sets["convai2-grade"]) == ("zzz", "aaa", False, 0.9)
@@ -99,14 +95,14 @@ def test_published_qualities_are_matched_by_name_or_dimension() -> None:
     """Values of GRADE and DynaEval on their own and other datasets; none where a metric learned from ratings."""
     results = made(QUALITIES, {"dynaeval": (0.4, 0.1, 0.3), "grade": (0.5, 0.2, 0.6)})
     pairs = {(column, printed.dataset, printed.quality): (str(printed.value), value, over)
-             for column, printed, value, over in measured.printed_beside(results)}
+             for column, printed, value, over in exhibit.printed_beside(results)}
     assert pairs["dynaeval", "fed-turn", "relevance"] == ("0.265", 0.3, "Relevant")
     assert pairs["dynaeval", "fed-turn", "not stated"] == ("0.323", 0.1, "Overall")
     assert pairs["grade", "convai2-grade", "not stated"] == ("0.571", 0.5, "relevance")
     assert ("dynaeval", "fed-turn", "fluency") not in pairs
-    assert {printed.dataset for _, printed, _, _ in measured.printed_beside(learned(results, "fed-turn"))} == {
+    assert {printed.dataset for _, printed, _, _ in exhibit.printed_beside(learned(results, "fed-turn"))} == {
         "convai2-grade"}
-    assert not list(measured.printed_beside(made(QUALITIES, {"grade": (0.5, 0.2, 0.6)}, origin="sample")))
+    assert not list(exhibit.printed_beside(made(QUALITIES, {"grade": (0.5, 0.2, 0.6)}, origin="sample")))
 
 
 def test_published_aggregations_stand_beside_the_same_of_this_run() -> None:
@@ -121,10 +117,10 @@ def test_published_aggregations_stand_beside_the_same_of_this_run() -> None:
 
 
 def test_teams_are_ordered_by_their_turn_level_mean() -> None:
-    means = {row.column: round(row.mean, 3) for row in challenge(measured.TURNS)}
+    means = {row.column: round(row.mean, 3) for row in exhibit.teams(exhibit.TURNS)}
     assert (means["MME-CRS"], means["Team 8"], means["Deep AM-FM"], len(means)) == (0.450, 0.447, 0.164, 10)
-    assert math.isnan(challenge(("fed-turn", "nowhere"))[0].mean)
-    assert plain("bert-score-f[references=max]") == plain("BERTScore")
+    assert math.isnan(exhibit.teams(("fed-turn", "nowhere"))[0].mean)
+    assert exhibit.plain("bert-score-f[references=max]") == exhibit.plain("BERTScore")
 
 
 @pytest.mark.slow
@@ -132,7 +128,7 @@ def test_cosine_of_the_embedded_encoder_has_its_known_value(real_data: Path, tmp
     pytest.importorskip("torch")
     assert main(["import", str(real_data / "human_evaluation_data")]) == 0
     assert main(["run", "--all", "--data", "real", "--metric", "cosine", "--draws", "0", "--out", str(tmp_path)]) == 0
-    (row,) = measured.gather(files.read(tmp_path / "report"), dataset_mean, measured.TURNS)
+    (row,) = exhibit.gather(files.read(tmp_path / "report"), dataset_mean, exhibit.TURNS)
     assert row.mean == pytest.approx(0.268, abs=0.0005)
 
 
@@ -211,7 +207,7 @@ def test_run_is_compared_with_published_numbers_on_the_same_datasets() -> None:
     assert baseline == ("Deep AM-FM", "challenge, as published", "0.098", "0.144", "0.051")  # of 0.1442 and 0.0509
     assert [row[:3] for row in grid(report(*TEST_SETS), "test-here").rows[:3]] == [
         ("x", "this run", "0.9000"), ("y", "this run", "0.8000"), ("Team 5", "challenge, as published", "0.2963")]
-    assert "test-here" not in {grid.name for grid in exhibit_of_challenge(learned(report(*TEST_SETS), "esl")).grids}
+    assert "test-here" not in {grid.name for grid in exhibit.challenge(learned(report(*TEST_SETS), "esl")).grids}
 
 
 def test_sample_and_partial_runs_are_not_compared_with_papers() -> None:
@@ -219,6 +215,6 @@ def test_sample_and_partial_runs_are_not_compared_with_papers() -> None:
         ({"origin": "sample"}, "the bundled sample"), ({"options": {"limit": 5}}, "--limit"),
         ({"options": {"qualities": ["relevance"]}}, "--quality"))
     for more, remark in cases:
-        exhibit = exhibit_of_challenge(report("fed-turn", **more))
-        assert not [grid for grid in exhibit.grids if grid.name.endswith("-here")]
-        assert remark in exhibit.remarks[0]
+        shown = exhibit.challenge(report("fed-turn", **more))
+        assert not [grid for grid in shown.grids if grid.name.endswith("-here")]
+        assert remark in shown.remarks[0]
