@@ -29,6 +29,8 @@ from scipy.stats import norm, rankdata, spearmanr
 from benchmarks import registry
 from benchmarks.corpora import corpora, files
 from harness.api.scores import score
+from harness.run.correlate import judged
+from harness.statistics.coefficients import where_known
 from metrics.composite.panel import Panel
 from metrics.models import small_lm
 from metrics.models.encoder import Encoder
@@ -118,10 +120,8 @@ def fit(rows: Sequence[Row], labels: Sequence[Row], datasets: Path, encoder: Enc
             held_out, learned = numbers % FOLD == 0, ridge(inputs[chosen], targets[chosen])
             apart = ridge(inputs[chosen & ~held_out], targets[chosen & ~held_out])
             held = [spearmanr(inputs[held_out] @ apart[:, part], targets[held_out, part])[0] for part in range(4)]
-            people = [np.mean([np.mean([spearmanr(predicted[known], ratings[known])[0] for ratings in qualities
-                                        if (known := ~np.isnan(ratings)).sum() > 2])
-                               for name, (_, qualities) in rated.items()
-                               for predicted in [of(seen[name] @ learned)]])
+            people = [np.mean([np.nanmean([where_known(ratings, of(seen[name] @ learned)[None])
+                                           for ratings in qualities]) for name, (_, qualities) in rated.items()])
                       for of in (lambda table: table.mean(axis=1), lambda table: table[:, JUDGE])]
             print(f"{chosen.sum()}, {draw}:", *(f"{value:.2f}" for value in held), ";",
                   *(f"{value:.3f}" for value in people), flush=True)
@@ -176,13 +176,9 @@ def ridge(inputs: Array, targets: Array) -> Array:
 def rated_items(name: str, home: Path) -> tuple[list[tuple[Sequence[str], str]], list[Array]]:
     """Return the contexts and replies of a dataset, and their mean ratings by quality."""
     dataset = registry.load(name, home)
-    place = {item.id: row for row, item in enumerate(dataset.items)}
-    qualities = {quality.name: np.full(len(place), np.nan) for quality in dataset.card.qualities}
-    for rating in dataset.ratings:
-        qualities[rating.quality][place[rating.item]] = np.mean(rating.votes) if rating.votes else np.nan
     pairs = [(spoken(turn.text for turn in item.context) or ("",), item.response.text if item.response else "")
              for item in dataset.items]
-    return pairs, [*qualities.values()]
+    return pairs, [rated.means for rated in judged(dataset, dataset.card.qualities)]
 
 
 def of_corpus(name: str, home: Path, count: int, rng: np.random.Generator) -> Iterator[Row]:

@@ -19,7 +19,6 @@ from typing import Any
 
 import numpy as np
 from safetensors import safe_open
-from scipy.stats import spearmanr
 
 from benchmarks import registry as datasets
 from benchmarks.corpora import corpora
@@ -27,6 +26,8 @@ from benchmarks.dataset import Dataset
 from benchmarks.errors import BenchmarkError
 from benchmarks.formats import official
 from harness.learning import train
+from harness.run.correlate import judged
+from harness.statistics.coefficients import where_known
 from metrics import registry
 from metrics.errors import MetricError
 from metrics.models import weights
@@ -201,15 +202,11 @@ def score(work: Work, metric: str, dataset: Dataset) -> dict[str, Any]:
     columns = registry.choose(metric).metric.score(items, work.models)
     name = f"{dataset.card.name}-{metric.replace(':', '-').replace('/', '-')}.npz"
     np.savez_compressed(work.options.out / "scores" / name, items=np.array([item.id for item in items]), **columns)
-    means = {(rating.item, rating.quality): float(np.mean(rating.votes)) for rating in dataset.ratings if rating.votes}
-    scores = next(iter(columns.values()))
-    correlations = {}
-    for quality in dataset.card.qualities:
-        human = np.array([means.get((item.id, quality.name), np.nan) for item in items])
-        both = np.isfinite(human) & np.isfinite(scores)
-        value = spearmanr(scores[both], human[both])[0] if both.sum() > 2 else np.nan
-        correlations[quality.name] = round(float(value), 4) if np.isfinite(value) else None
-    return {"items": len(items), "spearman": correlations}
+    scores = next(iter(columns.values()))[None]
+    values = {rated.quality.name: float(where_known(rated.means[:len(items)], scores)[0])
+              for rated in judged(dataset, dataset.card.qualities)}
+    return {"items": len(items), "spearman": {
+        quality: round(value, 4) if np.isfinite(value) else None for quality, value in values.items()}}
 
 
 if __name__ == "__main__":

@@ -37,10 +37,7 @@ from harness.studies import Findings, StudyRequest
 TITLE = "How the qualities that people rate are related"
 FLAGS = ("dataset", "quality", "split")
 SELECTION = ("quality", "ρ overall", "agreement", "no answer", "strong with", "in the group of", "selected", "paper")
-PRINTED = "fed-dial"
-
 PAPER = Tables.of("finedeval")
-
 FEWEST = 3
 STRONG, JOINED = 0.75, 0.80
 OVERALL, AGREEMENT, ABSENT = 0.75, 0.6, 0.1
@@ -182,13 +179,13 @@ def findings(relations: Sequence[Relations], seed: int, draws: int) -> Findings:
         remarks=(
             ("Correlations are Spearman's ρ between the mean ratings of the items that have both qualities; intervals "
             f"in pair.csv are of {draws} bootstrap draws of items (95 %). Seed: {seed}."),
-            (f"strong with: ρ of {STRONG:.2f} or more. Groups join pairs of {JOINED:.2f} or more; a group "
-             "is a representative with all qualities joined to it, and the representatives are the fewest that reach "
-             "every joined quality."),
+            (f"strong with: ρ of {STRONG:.2f} or more. Groups join pairs of {JOINED:.2f} or more; a group is a "
+             "representative with all qualities joined to it, and the representatives are the fewest that reach every "
+             "joined quality."),
             (f"selected: ρ with overall above {OVERALL}, agreement {AGREEMENT} or more, no answer at most "
-             f"{100 * ABSENT:.0f} %, in one group only, and its representative. agreement: Spearman's ρ of each "
-             "vote with the mean of all votes on its item. no answer: the share of votes missing, out of the "
-             "most votes on any item.")),
+             f"{100 * ABSENT:.0f} %, in one group only, and its representative. agreement: Spearman's ρ of each vote "
+             "with the mean of all votes on its item. no answer: the share of votes missing, out of the most votes on "
+             "any item.")),
         objects={kind: [{"dataset": row.dataset.card.name, "data": row.dataset.kind} | entry._asdict()
                         for row in relations for entry in entries(row)]
                  for kind, entries in (("pair", attrgetter("pairs")), ("choice", attrgetter("choices")))},
@@ -197,7 +194,7 @@ def findings(relations: Sequence[Relations], seed: int, draws: int) -> Findings:
 
 def _tables(relations: Relations) -> Iterator[Grid]:
     card = relations.dataset.card
-    in_print = card.name == PRINTED
+    in_print = card.name == "fed-dial"
     data = f"{card.title}, {relations.dataset.kind}, {len(relations.dataset.items)} items"
     printed = {frozenset(group): ", ".join(group) for group in printed_groups()} if in_print else {}
     yield Grid(f"{card.name}-groups", "Groups of qualities", ("representative", "group", "paper"),

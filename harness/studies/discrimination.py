@@ -174,10 +174,8 @@ class Training:
     def _fitted(self, seed: int, table: TextTable) -> Callable[[Sequence[Turns]], Vector]:
         from metrics.training.loop import fit, randomness
 
-        options: dict[str, Any] = {"negatives": self.kind}
-        if hasattr(self.metric, "window"):
-            options["window"] = self.part.window  # the paper's for this corpus
-        metric = dataclasses.replace(self.metric, **options)
+        window = {"window": self.part.window} if hasattr(self.metric, "window") else {}  # the paper's for this corpus
+        metric = dataclasses.replace(self.metric, negatives=self.kind, **window)
         with randomness(seed, self.models.machine):
             objective = metric.objective(dataclasses.replace(self.data, seed=seed))
         fit(objective, self.recipe, self.models.machine, seed)
@@ -243,11 +241,9 @@ def _percent(values: Sequence[float]) -> str:
 
 
 def _quoted(found: PrintedNumber | None) -> str:
-    """Format a published accuracy in per cent, with the standard deviation over the seeds that its note has."""
-    if found is None:
-        return ""
-    deviation = re.search(r"std ([\d.]+)", found.note)
-    return f"{100 * found.value:.2f}" + (f" ± {100 * float(deviation[1]):.2f}" if deviation else "")
+    """Format a published accuracy in per cent, with the deviation over the seeds that its note has."""
+    deviation = re.search(r"std ([\d.]+)", found.note) if found else None
+    return (f"{100 * found.value:.2f}" if found else "") + (f" ± {100 * float(deviation[1]):.2f}" if deviation else "")
 
 
 def _table(accuracies: Mapping[Training, Sequence[float]]) -> Grid:
