@@ -1,4 +1,4 @@
-"""Programs for maintainers: benchmarks, simulations and the generated reference."""
+"""Programs for maintainers: benchmarks, simulations, the generated reference and other shipped files."""
 
 import os
 from collections.abc import Mapping, Sequence
