@@ -16,27 +16,24 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from importlib import resources
 
-from harness.results.causes import DIRTY
+from harness.results.differences import DIRTY
 from harness.results.rows import Results
 from leaderboard import pages as modules
 from leaderboard.blocks.tables import Cell, Facts, Page, Section, Table
-from leaderboard.model.eras import parts
+from leaderboard.model.boards import parts
 from leaderboard.model.index import drop_sample, plural, scored_part
 from leaderboard.model.numbers import numbers, worst
 from leaderboard.pages import changes
 from leaderboard.render import rows, templates
 
-MARKDOWN, CHANGES, STYLE = "LEADERBOARD.md", "changes.csv", "style.css"
-ENTRY, DOWNLOADS = "index.html", "methods.html"
+MARKDOWN, CHANGES, STYLE, ENTRY = "LEADERBOARD.md", "changes.csv", "style.css", "index.html"
 GENERAL = (ENTRY, "submit.html")
 """Pages that a challenge replaces with its own."""
 LARGE = 1_000_000
 """Larger files (in bytes) are compressed."""
-SCRIPTS = ("tables.js",)
 BOARD_SCRIPTS = ("ranking.js", "compare.js", "tables.js", "board.js")
 """The scripts of a page with a board that is re-ranked, in this order, after its numbers."""
 STUDIES = "Studies"
-DATASETS = ("methods.html#datasets", "Datasets")
 
 
 def site(results: Results, before: Results | None = None, bundle: str = "") -> dict[str, bytes]:
@@ -52,17 +49,18 @@ def site(results: Results, before: Results | None = None, bundle: str = "") -> d
     if before is not None:
         pages.append(changes.compare(before, results))
     downloads = _downloads(files, bundle)
-    pages = sorted((replace(page, sections=(*page.sections, downloads)) if page.path == DOWNLOADS else page
+    pages = sorted((replace(page, sections=(*page.sections, downloads)) if page.path == "methods.html" else page
                     for page in pages), key=lambda page: page.order)
     sample = any(entry.kind == "sample" for entry in results.datasets)
     note = " ".join(filter(None, (templates.BANNER if sample else "", scored_part(results))))
     menu = [(page.path, page.label) for page in pages if not page.group]
-    menu[1:1] = [DATASETS] if results.datasets else []
-    listed = [page for page in pages if page.group == STUDIES]
-    if listed:
+    menu[1:1] = [("methods.html#datasets", "Datasets")] if results.datasets else []
+    lists = []
+    if studies := [page for page in pages if page.group == STUDIES]:
         menu.append(("studies.html", STUDIES))
-    for page in (*pages, *((_list_of(listed),) if listed else ())):
-        scripts = (page.numbers, *BOARD_SCRIPTS) if page.numbers else SCRIPTS
+        lists.append(_list_of(studies))
+    for page in (*pages, *lists):
+        scripts = (page.numbers, *BOARD_SCRIPTS) if page.numbers else ("tables.js",)
         files[page.path] = templates.html(page, menu, scripts, note, _footer(results))
     if challenge:
         files[ENTRY] = files["challenge.html"]
@@ -83,8 +81,8 @@ def list_of_phases(title: str, phases: Sequence[str]) -> dict[str, bytes]:
 
 def _built(results: Results) -> Iterator[Page]:
     """Build the pages of every module in leaderboard/pages/, in order of the modules' names."""
-    for name in sorted(entry.name for entry in pkgutil.iter_modules(modules.__path__)):
-        module = importlib.import_module(f"{modules.__name__}.{name}")
+    for name in sorted(entry.name for entry in pkgutil.iter_modules(modules.__path__, f"{modules.__name__}.")):
+        module = importlib.import_module(name)
         if hasattr(module, "build"):
             yield from module.build(results)
 
@@ -116,7 +114,6 @@ def _list_of(studies: Sequence[Page]) -> Page:
 
 
 def _footer(results: Results) -> tuple[tuple[str, str], ...]:
-    """Return the labels and links of the footer: date, version, data, citation, downloads."""
     days = sorted({row.day for row in results.timings} - {""})
     scored = f"scored {days[0]}{f' to {days[-1]}' if len(days) > 1 else ''}" if days else "about the run"
     items = sum(entry.items for entry in results.datasets)
@@ -134,6 +131,5 @@ def _style() -> bytes:
 
 
 def _static(suffix: str) -> dict[str, bytes]:
-    """Return the static files with a suffix by name."""
     entries = sorted((resources.files("leaderboard") / "static").iterdir(), key=lambda entry: entry.name)
     return {entry.name: entry.read_bytes() for entry in entries if entry.name.endswith(suffix)}

@@ -21,8 +21,8 @@ from harness.challenge.tables import Row, command, exhibit, for_csv, official, p
 from harness.results import exhibits
 from harness.results import files as reports
 from harness.results.exhibits import Exhibit, Grid
+from harness.results.files import packed
 from harness.results.rows import Comparisons, Results
-from harness.results.tables import packed
 from harness.run import entries, environment
 from harness.run.compare import compared
 

@@ -25,7 +25,7 @@ from harness.run.run import run as run_plan
 from harness.run.settings import Settings, home_folder, settings
 from harness.run.workspace import open_workspace
 from leaderboard.blocks.cells import number
-from leaderboard.model.missing import by_reason, without_value
+from leaderboard.model.index import by_reason, without_value
 from leaderboard.render.text import wrapped
 
 EXTREMES = 3  # qualities shown with the best and with the worst ranks

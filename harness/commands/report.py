@@ -24,7 +24,7 @@ from harness.results import files
 from harness.results.rows import ColumnKey, Results
 from harness.run.settings import plain_name
 from harness.statistics import TEST_NAMES
-from leaderboard.model.missing import by_reason
+from leaderboard.model.index import by_reason
 from leaderboard.render.text import summary, wrapped
 
 

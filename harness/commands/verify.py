@@ -19,8 +19,7 @@ from harness.bundle import reading
 from harness.commands._arguments import MODELS, WORKERS, add
 from harness.commands._repetition import repeat
 from harness.errors import BadBundle, BadConfig
-from harness.results.causes import causes
-from harness.results.differences import TableDifference, compare
+from harness.results.differences import TableDifference, causes, compare
 from harness.verification import bundles
 from harness.verification.bundles import Recomputed
 

@@ -27,7 +27,6 @@ class Cache:
     """Computed numbers by key, in a folder that several runs may share."""
 
     def __init__(self, root: Path) -> None:
-        self.root = root
         self._store = digested.Store(root)
 
     def get(self, kind: str, key: object, compute: Callable[[], Any]) -> Any:
@@ -45,8 +44,7 @@ class Cache:
         file = _name(kind, key, "rows")
         known = self._store.get(file, _rows) or {}
         missing = [index for index, name in enumerate(names) if name not in known]
-        if missing:
-            known |= zip([names[index] for index in missing], compute(missing), strict=True)
+        known |= zip([names[index] for index in missing], compute(missing) if missing else (), strict=True)
         table = np.array([known[name] for name in names])
         if missing:
             self._store.put(file, json.dumps(list(names)).encode() + b"\n" + table.tobytes(), durable=False)
@@ -55,8 +53,7 @@ class Cache:
 
 def digest(*tables: Array | Codes | None) -> str:
     """Return the digest of tables, as part of a cache key."""
-    return hashlib.sha256(b"".join(np.ascontiguousarray(table).tobytes() for table in tables
-                                   if table is not None)).hexdigest()
+    return hashlib.sha256(b"".join(table.tobytes() for table in tables if table is not None)).hexdigest()
 
 
 def _name(kind: str, key: object, suffix: str) -> str:

@@ -123,7 +123,6 @@ class MetricEntry:
 
     @property
     def signed(self) -> str:
-        """The signature as one line."""
         return line(self.signature)
 
     @property

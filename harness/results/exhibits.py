@@ -1,4 +1,4 @@
-"""Exhibits on disk: the findings of a study in OUT/studies/NAME/exhibit.json, shown by the pages.
+"""Exhibits: the findings of a study in OUT/studies/NAME/exhibit.json, shown by the pages, and their heat maps as SVG.
 
 Files may come from anyone: only strings and numbers are read from them.
 """
@@ -11,8 +11,9 @@ import io
 import json
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from html import escape
 from pathlib import Path
 
 import numpy as np
@@ -29,6 +30,10 @@ MAX_ROWS = 100
 """Maximum rows of a heat map, so that a page stays under 2 MB."""
 MARKDOWN_SPECIAL = re.compile(r"[\\`*\[\]|~$#<>&]|(?<![^\W_])_|_(?![^\W_])")
 """Characters with a special meaning in Markdown, even within a line."""
+NEGATIVE, ZERO, POSITIVE = (240, 176, 122), (255, 255, 255), (151, 195, 230)
+"""Colours of correlations of -1, 0 and 1; black text has a contrast of more than 7 on each of them."""
+SQUARE, TITLE, LETTER, MAX_LABEL = 38, 50, 7, 230
+"""Sizes in a heat map: a square, the space for its title, the width of a letter, the maximum space for a label."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,11 +88,10 @@ def encoded(exhibit: Exhibit) -> bytes:
 
 def read(path: Path) -> Exhibit:
     """Read an exhibit, named after its folder."""
-    name = path.parent.name.encode("utf-8", "replace").decode()
+    where, name = (text.encode("utf-8", "replace").decode() for text in (str(path), path.parent.name))
     try:
         return _read(path, name)
     except (OSError, Refused) as error:
-        where = str(path).encode("utf-8", "replace").decode()
         raise BadReport(f"{where}: invalid exhibit, omitted from the pages ({error}); "
                         f"`harness study {name}` writes it again") from error
 
@@ -111,8 +115,7 @@ def _read(path: Path, name: str) -> Exhibit:
 
 def read_all(out: Path) -> tuple[tuple[Exhibit, ...], tuple[str, ...]]:
     """Read every exhibit under a run's folder; return a warning for each invalid one."""
-    exhibits: list[Exhibit] = []
-    warnings: list[str] = []
+    exhibits, warnings = list[Exhibit](), list[str]()
     for path in sorted((out / "studies").glob(f"*/{FILE}")):
         try:
             exhibits.append(read(path))
@@ -122,7 +125,7 @@ def read_all(out: Path) -> tuple[tuple[Exhibit, ...], tuple[str, ...]]:
 
 
 def number(value: float, digits: int = 2) -> str:
-    """Format a number, with U+2212 as its minus sign; return a dash if it is not finite."""
+    """Format a number with U+2212 as its minus sign, or a dash if it is not finite."""
     return f"{round(value, digits) + 0:.{digits}f}".replace("-", "−") if math.isfinite(value) else "–"
 
 
@@ -150,3 +153,46 @@ def _row(texts: Iterable[str]) -> str:
 
 def _plain(text: str) -> str:
     return MARKDOWN_SPECIAL.sub(r"\\\g<0>", " ".join(text.split()))
+
+
+def drawn(title: str, maps: Sequence[HeatMap]) -> str:
+    """Draw maps below one another as SVG: orange for -1, white for 0, blue for 1, and the number."""
+    longest = max((len(label) for heat in maps for label in heat.labels), default=0)
+    space = min(MAX_LABEL, LETTER * longest + 20)
+    heights = [TITLE + space + SQUARE * len(heat.labels) for heat in maps]
+    width = 20 + max(max(space + SQUARE * len(heat.labels), (LETTER + 2) * len(heat.title)) for heat in maps)
+    height = sum(heights) + 20
+    parts = [f'<g transform="translate(0 {sum(heights[:index])})">\n{_map(heat, space)}</g>\n'
+             for index, heat in enumerate(maps)]
+    description = escape(" ".join(heat.told for heat in maps))
+    return (f'<svg xmlns="http://www.w3.org/2000/svg" class="drawing" viewBox="0 0 {width} {height}" width="{width}" '
+            f'height="{height}" role="img" tabindex="0" aria-label="{description}" font-family="system-ui, sans-serif" '
+            f'font-size="12">\n<title>{escape(title)}</title>\n<desc>{description}</desc>\n'
+            f'<rect width="100%" height="100%" fill="#ffffff"/>\n{"".join(parts)}</svg>\n')
+
+
+def _map(heat: HeatMap, space: int) -> str:
+    top = TITLE + space
+    lines = [f'<text x="10" y="30" font-size="15" font-weight="600">{escape(heat.title)}</text>']
+    for i, label in enumerate(heat.labels):
+        middle = i * SQUARE + SQUARE / 2
+        lines.append(f'<text x="{space - 8}" y="{top + middle + 4}" text-anchor="end">{escape(label)}</text>')
+        lines.append(f'<text transform="translate({space + middle + 4} {top - 8}) rotate(-90)">{escape(label)}</text>')
+        lines += [_square(heat, i, j, space) for j in range(len(heat.labels))]
+    return "\n".join(lines) + "\n"
+
+
+def _square(heat: HeatMap, i: int, j: int, space: int) -> str:
+    value = heat.values[i][j]
+    x, y = space + j * SQUARE, TITLE + space + i * SQUARE
+    shown = number(math.nan if value is None else value)
+    return (f'<g><title>{escape(f"{heat.labels[i]} and {heat.labels[j]}: {shown}")}</title>'
+            f'<rect x="{x}" y="{y}" width="{SQUARE}" height="{SQUARE}" fill="{_colour(value)}" stroke="#ffffff"/>'
+            f'<text x="{x + SQUARE / 2}" y="{y + SQUARE / 2 + 4}" text-anchor="middle">{shown}</text></g>')
+
+
+def _colour(value: float | None) -> str:
+    if value is None:
+        return "#eeeeee"
+    end, share = POSITIVE if value > 0 else NEGATIVE, min(1.0, abs(value))
+    return "#" + "".join(f"{round(zero + share * (full - zero)):02x}" for zero, full in zip(ZERO, end, strict=True))

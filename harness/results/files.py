@@ -25,24 +25,30 @@ import contextlib
 import dataclasses
 import functools
 import hashlib
+import itertools
 import json
 import math
 from collections import UserList
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol, TypeVar
+
+import numpy as np
+import pyarrow as pa
 
 from benchmarks.formats.records import load, mapping, records, value_of
 from benchmarks.storage.files import write_atomically
 from harness.errors import BadReport
-from harness.results import item_scores, tables
-from harness.results.rows import TABLES, ItemScores, Results, Run
+from harness.results import item_scores
+from harness.results.item_scores import file_of, table_of
+from harness.results.rows import TABLES, Comparisons, ItemScores, Results, Run
 
+Record = TypeVar("Record")
 SCHEMA = 2
 ENTRIES = ("datasets", "metrics", "trainings", "skips", "failures")
 """Tables in report.json."""
 PARQUET = tuple(name for name in TABLES if name not in (*ENTRIES, "examples", "points", "timings"))
-
+KEY, SIDES, NUMBERS = Comparisons.KEY, Comparisons.SIDES, Comparisons.NUMBERS
 _BROKEN = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RuntimeError, OSError)
 """Exceptions of JSON, pyarrow and records for malformed files; pyarrow raises RuntimeError for an unknown type."""
 
@@ -50,14 +56,14 @@ _BROKEN = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, 
 def write(report: Results, folder: Path) -> None:
     """Write the report, each file atomically."""
     folder.mkdir(parents=True, exist_ok=True)
-    parquet = {name: tables.packed(getattr(report, name), TABLES[name]) for name in PARQUET}
+    parquet = {f"{name}.parquet": packed(getattr(report, name), TABLES[name]) for name in PARQUET}
     examples, timings = (json_of(list(map(dataclasses.asdict, rows))) for rows in (report.examples, report.timings))
     head = {"schema": SCHEMA, "run": dataclasses.asdict(report.run),
             **{name: [dataclasses.asdict(entry) for entry in getattr(report, name)] for name in ENTRIES},
-            "tables": {name: _digest(content) for name, content in parquet.items()},
+            "tables": {name.removesuffix(".parquet"): _digest(content) for name, content in parquet.items()},
             "points": _write_points(report.points, folder / "points"), "examples": _digest(examples)}
-    for name, content in {**{f"{name}.parquet": content for name, content in parquet.items()},
-                          "examples.json": examples, "timings.json": timings, "report.json": json_of(head)}.items():
+    parquet |= {"examples.json": examples, "timings.json": timings, "report.json": json_of(head)}
+    for name, content in parquet.items():
         write_atomically(folder / name, content)
 
 
@@ -74,10 +80,7 @@ class _LazyRows(UserList[Any]):
 
 
 def read(folder: Path | str) -> Results:
-    """Read results, without torch or the datasets; large tables on first use.
-
-    `folder` is the report, or the output folder of a run that contains it.
-    """
+    """Read the results in a report, or in the output folder of a run that contains it; large tables on first use."""
     folder = Path(folder)
     if not (folder / "report.json").is_file() and (folder / "report" / "report.json").is_file():
         folder /= "report"
@@ -87,16 +90,15 @@ def read(folder: Path | str) -> Results:
             raise BadReport(f"{folder}/report.json has schema {head.get('schema')!r:.40}, but this version reads "
                             f"schema {SCHEMA}; run `harness run` again")
         rows: dict[str, Any] = {name: records(f"report.json, {name}", head[name], TABLES[name]) for name in ENTRIES}
-        lazy = (name for name in TABLES if name not in ENTRIES)
-        rows |= {name: _LazyRows(folder, functools.partial(_rows, folder, head, name)) for name in lazy}
+        rows |= {name: _LazyRows(folder, functools.partial(_rows, folder, head, name))
+                 for name in TABLES if name not in ENTRIES}
         return Results(run=value_of(Run, head["run"], "run"), **rows)
 
 
 def _rows(folder: Path, head: Mapping[str, Any], name: str) -> Iterator[Any]:
-    """Read the rows of a table that is not in report.json."""
     if name in PARQUET:
         if name in head["tables"]:  # results of earlier versions may lack a table
-            yield from tables.unpacked(_checked(folder / f"{name}.parquet", head["tables"][name]), TABLES[name])
+            yield from unpacked(_checked(folder / f"{name}.parquet", head["tables"][name]), TABLES[name])
     elif name == "points":
         for dataset, digest in head["points"].items():
             yield item_scores.from_parquet(_checked(_points_path(folder / "points", dataset), digest))
@@ -153,14 +155,13 @@ def without_nan(value: Any) -> Any:
 
 def _write_points(datasets: Iterable[ItemScores], folder: Path) -> dict[str, str]:
     """Write the item scores of each dataset, remove those of an earlier run, and return digests by dataset."""
-    digests, written = {}, set()
+    digests = {}
     for points in datasets:
         folder.mkdir(exist_ok=True)
-        content, path = item_scores.to_parquet(points), _points_path(folder, points.dataset)
-        write_atomically(path, content)
+        content = item_scores.to_parquet(points)
+        write_atomically(_points_path(folder, points.dataset), content)
         digests[points.dataset] = _digest(content)
-        written.add(path)
-    for path in set(folder.glob("*.parquet")) - written:
+    for path in set(folder.glob("*.parquet")) - {_points_path(folder, dataset) for dataset in digests}:
         path.unlink(missing_ok=True)
     return digests
 
@@ -179,3 +180,48 @@ def _checked(path: Path, digest: str | None) -> bytes:
     if digest and _digest(content) != digest:
         raise ValueError(f"the SHA-256 of {path.name} differs from the one in report.json")
     return content
+
+
+def packed(rows: Sequence[Any], kind: type[Any]) -> bytes:
+    """Return rows of one kind as a Parquet file; `unpacked` reads them."""
+    if kind is Comparisons:
+        return _packed_comparisons(rows)
+    types = {"str": pa.string(), "float": pa.float64(), "bool": pa.bool_(), "tuple[str, ...]": pa.list_(pa.string())}
+    schema = pa.schema([(field.name, types.get(str(field.type), pa.int64())) for field in dataclasses.fields(kind)])
+    return file_of(pa.table({name: [getattr(row, name) for row in rows] for name in schema.names}, schema=schema))
+
+
+def unpacked(content: bytes, kind: type[Record]) -> Iterator[Record]:
+    if kind is Comparisons:
+        return _unpacked_comparisons(content)  # type: ignore[return-value]
+    table = table_of(content)
+    columns = [table.column(field.name).to_pylist() for field in dataclasses.fields(kind)]  # type: ignore[arg-type]
+    columns = [list(map(tuple, column)) if column and isinstance(column[0], list) else column for column in columns]
+    return (kind(*row) for row in zip(*columns, strict=True))
+
+
+def _packed_comparisons(comparisons: Sequence[Comparisons]) -> bytes:
+    sizes = np.array(list(map(len, comparisons)), np.int64)
+    keys = {name: np.array([getattr(part, name) for part in comparisons], object).repeat(sizes) for name in KEY}
+    columns = {name: pa.array(values, pa.string()) for name, values in keys.items()}
+    columns |= {side: pa.array(itertools.chain.from_iterable(
+        np.array(part.names, object)[getattr(part, side)] for part in comparisons), pa.string()) for side in SIDES}
+    columns |= {name: pa.array(np.concatenate([[], *(getattr(part, name) for part in comparisons)]),
+                               pa.int64() if name == "n" else pa.float64()) for name in NUMBERS}
+    return file_of(pa.table(columns), use_dictionary=[*KEY, *SIDES, "n"], store_schema=False)
+
+
+def _unpacked_comparisons(content: bytes) -> Iterator[Comparisons]:
+    """Read comparisons by column, since a run has several hundred thousand."""
+    table = table_of(content)
+    strings = {name: table.column(name).combine_chunks().dictionary_encode() for name in (*KEY, *SIDES)}
+    codes = {name: column.indices.to_numpy() for name, column in strings.items()}
+    labels = {name: column.dictionary.to_pylist() for name, column in strings.items()}
+    names = tuple(dict.fromkeys(name for side in SIDES for name in labels[side]))
+    arrays = [*(np.array([names.index(name) for name in labels[side]], np.int64)[codes[side]] for side in SIDES),
+              *(table.column(name).to_numpy() for name in NUMBERS)]
+    change = np.any([codes[name][1:] != codes[name][:-1] for name in KEY], axis=0)
+    starts = [0, *(np.flatnonzero(change) + 1).tolist()] if len(table) else []
+    for start, end in itertools.pairwise([*starts, len(table)]):
+        dataset, quality, statistic, test = (labels[name][codes[name][start]] for name in KEY)
+        yield Comparisons(dataset, quality, statistic, test, names, *(array[start:end] for array in arrays))

@@ -9,6 +9,7 @@ holds the exact names, in order, as JSON. Floats are split by byte and compresse
 from __future__ import annotations
 
 import hashlib
+import io
 import itertools
 import json
 import re
@@ -16,10 +17,9 @@ from collections import Counter
 from collections.abc import Container, Iterator, Mapping, Sequence
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 
-from harness.results.rows import ColumnKey as ColumnKey
-from harness.results.rows import ItemScores
-from harness.results.tables import file_of, table_of
+from harness.results.rows import ColumnKey, ItemScores
 from harness.statistics.panel import Vector
 from metrics.column import of_quality, split_quality
 
@@ -84,6 +84,16 @@ def from_parquet(content: bytes) -> ItemScores:
         human={name: next(columns).to_numpy() for name in notes["human"]},
         scores={(metric, column): next(columns).to_numpy() for metric, column in notes["score"]},
         conversations=table.column("conversation").to_numpy() if "conversation" in table.column_names else None)
+
+
+def file_of(table: pa.Table, **options: object) -> bytes:
+    sink = io.BytesIO()
+    pq.write_table(table, sink, **options)
+    return sink.getvalue()
+
+
+def table_of(content: bytes) -> pa.Table:
+    return pq.ParquetFile(pa.BufferReader(content)).read(use_threads=False)  # no Python object outlives the exit
 
 
 def _column_name(name: str, others: Container[str]) -> str:

@@ -9,26 +9,15 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from harness.results.cache import digest
-from harness.results.entries import BoardId, DatasetEntry, QualityEntry, fitted
+from harness.results.entries import BoardId, DatasetEntry, fitted
 from harness.results.item_scores import on_quality
 from harness.results.rows import ColumnKey, ItemScores, Results, Target
-from harness.statistics.panel import Vector
-from harness.statistics.pooled import (
-    ALPHA,
-    DRAWS,
-    Difference,
-    Swapped,
-    adjusted,
-    all_pairs,
-    difference,
-    share_reached,
-    swapped,
-    weights,
-)
+from harness.statistics import pooled
+from harness.statistics.pooled import Difference, Swapped, weights
 from harness.statistics.rank_intervals import TargetScores
 from harness.statistics.williams import PairTests
 
-STATISTIC, RELIABILITY = "spearman", "split-half"
+STATISTIC = "spearman"
 AT_ODDS = "p is adjusted over all pairs, the interval is not"
 """The explanation given where an interval and p disagree, if more than one pair was tested."""
 
@@ -57,7 +46,7 @@ class Lead:
 
     @property
     def at_odds(self) -> bool:
-        """Return True if the adjustment over all pairs may explain why interval and p disagree."""
+        """True if the adjustment over all pairs may explain why interval and p disagree."""
         return self.difference.at_odds and not self.only_pair
 
     @property
@@ -87,17 +76,18 @@ class Pool:
             if row.statistic == STATISTIC and math.isfinite(row.value) and (row.metric, row.dataset) not in without:
                 columns.setdefault((row.metric, row.column), {})[row.dataset, row.quality] = row.value
         reliability = {(row.dataset, row.quality): row.value for row in results.reliability
-                       if row.method == RELIABILITY and math.isfinite(row.value)}
+                       if row.method == "split-half" and math.isfinite(row.value)}
         return cls(columns, reliability, {points.dataset: points for points in results.points}, entries,
-                   results.run.seed, draws or int(str(results.run.options.get("permutations") or DRAWS)))
+                   results.run.seed, draws or int(str(results.run.options.get("permutations") or pooled.DRAWS)))
 
     def targets(self, split: str = "", origin: str = "", dimension: str = "", datasets: Collection[str] = (),
                 ) -> tuple[Target, ...]:
-        """Return the rated targets of a board and kind of data, and of a dimension."""
+        """Return the targets of a board, kind of data and dimension that have three or more ratings, not all equal."""
         dimension = dimension or BoardId.parse(split).dimension
-        return tuple((entry.name, quality.name) for entry, quality in self._usable()
-                     if entry.on(split) and origin in ("", entry.kind)
-                     and dimension in ("", quality.dimension) and (not datasets or entry.name in datasets))
+        return tuple((entry.name, quality.name) for entry in self.entries.values() for quality in entry.qualities
+                     if entry.on(split) and origin in ("", entry.kind) and dimension in ("", quality.dimension)
+                     and (not datasets or entry.name in datasets) and quality.rated >= 3 and entry.name in self.points
+                     and np.ptp((human := self.points[entry.name].human[quality.name])[np.isfinite(human)]) > 0)
 
     def means(self, targets: Sequence[Target], rule: str = "dev") -> dict[ColumnKey, float]:
         """Return the mean of every column with a value on all targets, best first."""
@@ -115,21 +105,22 @@ class Pool:
         ranked, weight = list(self.means(targets, rule)), weights([dataset for dataset, _ in targets], rule)
         rows = [list(self.columns).index(column) for column in ranked]
         parts = [self._swapped(target).take(rows) for target in targets]
-        tests = all_pairs(parts, weight) if ranked else PairTests.empty(0)
-        p, few = adjusted(tests, self.draws), bool((tests.least >= ALPHA).any())
+        tests = pooled.all_pairs(parts, weight) if ranked else PairTests.empty(0)
+        p, few = pooled.adjusted(tests, self.draws), bool((tests.least >= pooled.ALPHA).any())
         leads, only_pair = [], len(ranked) == 2
         for first, second in pairs:
             lead = Difference(*(math.nan,) * 4)
             if {first, second} <= set(ranked):
                 row, column = ranked.index(first), ranked.index(second)
-                lead = difference(parts, weight, row, column, float(p[row, column]))
+                lead = pooled.difference(parts, weight, row, column, float(p[row, column]))
             leads.append(Lead(second, first, Difference(-lead.value, -lead.high, -lead.low, lead.p), only_pair, few)
                          if lead.value < 0 else Lead(first, second, lead, only_pair, few))
         return leads
 
     def _swapped(self, target: Target) -> Swapped:
         if target not in self.swapped:
-            self.swapped[target] = swapped(self.target_scores(target, list(self.columns)), self.seed, self.draws)
+            scores = self.target_scores(target, list(self.columns))
+            self.swapped[target] = pooled.swapped(scores, self.seed, self.draws)
         return self.swapped[target]
 
     def digests(self, targets: Sequence[Target], columns: Sequence[ColumnKey]) -> list[str]:
@@ -146,29 +137,17 @@ class Pool:
         """
         values, reliability = (np.array([known.get(target, math.nan) for target in targets], dtype=np.float64)
                                for known in (self.columns.get(column, {}), self.reliability))
-        return (share_reached(values, reliability, weights([dataset for dataset, _ in targets], rule)),
+        return (pooled.share_reached(values, reliability, weights([dataset for dataset, _ in targets], rule)),
                 int((np.isfinite(values) & (reliability > 0)).sum()))
-
-    def _usable(self) -> Iterable[tuple[DatasetEntry, QualityEntry]]:
-        """Yield the qualities with at least three ratings that are not all equal."""
-        for entry in self.entries.values():
-            for quality in entry.qualities:
-                if quality.rated >= 3 and entry.name in self.points:
-                    human = self.points[entry.name].human[quality.name]
-                    if np.ptp(human[np.isfinite(human)]) > 0:
-                        yield entry, quality
 
     def target_scores(self, target: Target, names: Sequence[ColumnKey]) -> TargetScores:
         """Return the ratings of a target and the scores of columns, NaN for those fitted on it."""
         dataset, quality = target
-        points = self.points[dataset]
+        points, unknown = self.points[dataset], np.full(len(self.points[dataset].items), np.nan)
         (dimension,) = (entry.dimension for entry in self.entries[dataset].qualities if entry.name == quality)
-
-        def scores(name: ColumnKey) -> Vector:
-            known = target in self.columns.get(name, ())
-            return on_quality(points.scores, name, dimension) if known else np.full(len(points.items), np.nan)
-
-        return TargetScores(dataset, points.human[quality], np.array([scores(name) for name in names]), points.units)
+        scores = [on_quality(points.scores, name, dimension) if target in self.columns.get(name, ()) else unknown
+                  for name in names]
+        return TargetScores(dataset, points.human[quality], np.array(scores), points.units)
 
     def rated(self, target: Target) -> tuple[int, int]:
         """Return the numbers of rated items of a target and of their contexts; all contexts without item scores."""

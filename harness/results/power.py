@@ -24,7 +24,7 @@ Group: TypeAlias = tuple[str, bool]
 Sides: TypeAlias = tuple[list[str], list[Group], Codes, Callable[[], Contrasts]]
 """The names and groups of columns or systems, the context of each rated item, and a function that contrasts them."""
 SCALES = (0.25, 0.5, 1, 2, 4)
-"""Numbers of contexts and raters in the table, as multiples of the data's."""
+"""Default numbers of contexts and raters, as multiples of the data's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,11 @@ def power(results: Results, target: Target, between: Between = "columns", pair: 
                         f"{len(names)} and {size}")
     contrasts = make()
     if unknown := next((name for name in pair if name not in names), None):
-        hint = _other_side(pool, target, between, unknown) or nearest(unknown, names)
+        hint = nearest(unknown, names)
+        if between == "columns" and unknown in pool.points[target[0]].systems:
+            hint = f"{unknown!r} is a system: add --between systems"
+        elif between == "systems" and unknown in labels(list(pool.columns)):
+            hint = f"{unknown!r} is a column: use --between columns"
         raise BadConfig(f"{target[0]}, {target[1]} has no {between[:-1]} {unknown!r}; {hint}")
     order = np.argsort(-contrasts.values, kind="stable").tolist()
     leaders = (order[0], next((other for other in order if groups[other] != groups[order[0]]), order[1]))
@@ -127,18 +131,10 @@ def _systems(pool: Pool, target: Target, reliability: float) -> Sides:
     points = pool.points[target[0]]
     human = points.human[target[1]]
     rows = np.isfinite(human) & (np.array(points.systems) != "")
-    unit = points.units[rows]
-    names = [points.systems[row] for row in np.flatnonzero(rows)]
+    unit, names = points.units[rows], [points.systems[row] for row in np.flatnonzero(rows)]
     systems = list(dict.fromkeys(names))
-    groups = [(name, False) for name in systems]
-    return systems, groups, unit, lambda: of_systems(human[rows], codes(names), unit, reliability)
-
-
-def _other_side(pool: Pool, target: Target, between: Between, name: str) -> str:
-    """Return a hint if a name is a system among columns, or a column among systems; else ""."""
-    if between == "columns":
-        return f"{name!r} is a system: add --between systems" if name in pool.points[target[0]].systems else ""
-    return f"{name!r} is a column: use --between columns" if name in labels(list(pool.columns)) else ""
+    return (systems, [(name, False) for name in systems], unit,
+            lambda: of_systems(human[rows], codes(names), unit, reliability))
 
 
 def _typical(spread: Array, groups: Sequence[Group]) -> tuple[int, int]:

@@ -15,9 +15,9 @@ import numpy as np
 
 from harness.errors import BadReport
 from harness.results.entries import BoardId, fitted
-from harness.results.item_scores import ColumnKey, labels
+from harness.results.item_scores import labels
 from harness.results.pooled import Pool
-from harness.results.rows import Correlation, RankingRow, Results
+from harness.results.rows import ColumnKey, Correlation, RankingRow, Results
 from harness.run import correlate
 from harness.run.compare import contributions
 from harness.run.correlate import TargetData

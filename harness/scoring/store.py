@@ -19,7 +19,7 @@ import pyarrow as pa
 
 from benchmarks.storage.digested import Store, digest
 from harness.errors import StoreError
-from harness.results.tables import file_of, table_of
+from harness.results.item_scores import file_of, table_of
 from harness.scoring.score import Scores
 
 Span = tuple[int, int]

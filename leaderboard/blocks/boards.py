@@ -8,7 +8,7 @@ by their mean; a row with a missing value has no mean and no rank. Unrated quali
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
@@ -20,9 +20,8 @@ from harness.statistics.rank_intervals import rank
 from leaderboard.blocks import cells
 from leaderboard.blocks.tables import Cell, Heading, Row, Table
 from leaderboard.model.boards import RULES, Board, plus_minus, rank_interval
-from leaderboard.model.cost import Cost, cost_of, size
 from leaderboard.model.index import Column, Index, has_value, plural
-from leaderboard.model.questions import Question, equals
+from leaderboard.model.questions import Cost, Question, cost_of, equals, size
 
 CONTROL = "length"
 """The control that every metric should beat: the number of words of the response."""
@@ -47,16 +46,14 @@ def ranked_table(index: Index, question: Question, qualities: Sequence[Question]
         return cells.number_cell(row.value, best[shown.name], shaded=True) if row.complete else _incomplete(row)
 
     def line(column: Column) -> Row:
-        row = question.ranked.get(column)
         same = ", ".join(index.labels[other] for other in sorted(equals(index.results).get(column, ())))
         about = (index.badges.get(column[0], ""), f"identical to {same}" if same else "")
-        name = _name(index, column, row, control)._replace(
-            model="; ".join(filter(None, about)), key=columns.index(column))
-        score = value(question, column)._replace(shade="")
+        row, score = question.ranked.get(column), value(question, column)._replace(shade="")
+        rank, name = _rank_and_name(index, column, row, control)
+        name = name._replace(model="; ".join(filter(None, about)), key=columns.index(column))
         score = score._replace(small=plus_minus(row).strip()) if row else score
         cost = cost_of(index, column)
-        return (_rank(row), name, score, *(value(shown, column) for shown in qualities), cost_cell(cost),
-                Cell(size(cost.size)))
+        return rank, name, score, *(value(shown, column) for shown in qualities), cost_cell(cost), Cell(size(cost.size))
 
     any_fitted = any(cost_of(index, column).fitted for column in question.ranked)
     below = ", including those fitted on ratings, which are listed below" if any_fitted else ""
@@ -78,20 +75,18 @@ def ranked_table(index: Index, question: Question, qualities: Sequence[Question]
 
 def board_table(index: Index, board: Board, extra: Sequence[ExtraColumn], data: str) -> Table:
     """Draw a board: rank and name, then the given columns; unranked rows are in a group below."""
-    control = control_value(board)
-
-    def lines(columns: Iterable[Column]) -> tuple[Row, ...]:
-        return tuple((_rank(row := board.ranked.get(column)), _name(index, column, row, control),
-                      *(shown.get(column, Cell(cells.MISSING)) for _, shown in extra)) for column in columns)
-
-    unranked = [column for column in board.columns if column not in board.ranked]
-    groups = {"": lines(board.ranked), UNRANKED: lines(unranked)}
+    control, groups = control_value(board), dict[str, list[Row]]()
+    for column in board.columns:  # the ranked ones first
+        row = board.ranked.get(column)
+        groups.setdefault("" if row else UNRANKED, []).append((
+            *_rank_and_name(index, column, row, control),
+            *(shown.get(column, Cell(cells.MISSING)) for _, shown in extra)))
     any_interval = any(map(rank_interval, board.ranked.values()))
     return Table(
         f"{slug(board.name)}-{slug(board.statistic.replace(' ', '-'))}", board.caption,
         (Heading("Rank, 95 %" if any_interval else "Rank", "rank", key="rank"),
          Heading("Metric", "stub", key="metric"), *(heading for heading, _ in extra)),
-        {title: rows for title, rows in groups.items() if rows}, data=data)
+        {title: tuple(rows) for title, rows in groups.items()}, data=data)
 
 
 def overall_board(index: Index, board: Board) -> Table:
@@ -154,9 +149,10 @@ def averages(board: Board) -> list[ExtraColumn]:
 
 def average_cells(board: Board, rule: str) -> dict[Column, Cell]:
     """Return the average of each column under a rule, with its rank unless it is the board's first rule."""
-    best = cells.leaders(row.value for row in board.ranking[rule].values() if row.complete)
+    rows = board.ranking[rule]
+    best = cells.leaders(row.value for row in rows.values() if row.complete)
     return {column: _incomplete(row) if not row.complete else cells.number_cell(row.value, best)._replace(
-        small="" if rule == board.rule else f"rank {row.rank}") for column, row in board.ranking[rule].items()}
+        small="" if rule == board.rule else f"rank {row.rank}") for column, row in rows.items()}
 
 
 def _incomplete(row: RankingRow) -> Cell:
@@ -177,7 +173,6 @@ def letters(board: Board) -> list[ExtraColumn]:
 
 
 def cost_cell(cost: Cost) -> Cell:
-    """Show the cost of 1,000 items, inputs included."""
     if not cost.time:
         return Cell(cells.MISSING, title="this metric or one of its inputs has no timings")
     return Cell(cost.time, title=f"including {', '.join(cost.inputs)}" if cost.inputs else "")
@@ -188,21 +183,19 @@ def control_value(board: Board) -> float:
     return max((row.value for column, row in board.ranked.items() if column[0] == CONTROL), default=math.nan)
 
 
-def _rank(row: RankingRow | None) -> Cell:
-    return Cell(str(row.rank), small=rank_interval(row)) if row else Cell("")
-
-
-def _name(index: Index, column: Column, row: RankingRow | None, control: float) -> Cell:
-    """Name a column, with a warning if its average is not above that of the length control."""
-    cell = cells.metric_cell(index, column)
-    return cell._replace(sign=BELOW) if row and column[0] != CONTROL and row.value <= control else cell
+def _rank_and_name(index: Index, column: Column, row: RankingRow | None, control: float) -> tuple[Cell, Cell]:
+    """Show a column's rank, and its name with a warning if its average is not above that of the length control."""
+    name = cells.metric_cell(index, column)
+    if row is None:
+        return Cell(""), name
+    below = column[0] != CONTROL and row.value <= control
+    return Cell(str(row.rank), small=rank_interval(row)), name._replace(sign=BELOW) if below else name
 
 
 def _rated(index: Index, entry: DatasetEntry, column: Column, statistic: str) -> list[float]:
     """Return the correlations on the rated qualities of a dataset, NaN where missing."""
-    rows = (index.correlation((entry.name, quality.name), column, statistic) for quality in entry.qualities
-            if quality.rated)
-    return [row.value if row else math.nan for row in rows]
+    return [row.value if (row := index.correlation((entry.name, quality.name), column, statistic)) else math.nan
+            for quality in entry.qualities if quality.rated]
 
 
 def _mean(values: Sequence[float]) -> float:

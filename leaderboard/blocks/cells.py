@@ -15,14 +15,13 @@ from leaderboard.model.index import Column, Index
 MISSING = "–"
 FITTED = "†"
 FITTED_MEANS = f"{FITTED}: fitted on ratings of this dataset, not ranked"
-WEAK = 0.05
 STEPS = (0.05, 0.15, 0.30, 0.45, 0.60)
 NO_LEADERS = (math.nan, math.nan)
-"""Leaders of columns that mix datasets, in which no value is marked as best."""
+"""Leaders of columns in which no value is marked as best."""
 
 
 def number(value: float, decimals: int = 3) -> str:
-    """Format a number with a true minus sign; '–' if missing."""
+    """Format a number with U+2212 as its minus sign, or a dash if it is missing."""
     return exhibits.number(value, decimals)
 
 
@@ -46,7 +45,7 @@ def correlation_cell(row: Correlation, leaders: tuple[float, float] = NO_LEADERS
     bounds, p = interval(row.low, row.high, 3), p_value(row.p)
     basis = (f"n = {row.n}", f"p {p}" if p.startswith("<") else p and f"p = {p}",
              f"95 % interval {bounds}" if bounds else "", row.note)
-    weak: tuple[Mark, ...] = ("weak",) if row.p >= WEAK else ()
+    weak: tuple[Mark, ...] = ("weak",) if row.p >= 0.05 else ()
     return Cell(number(row.value), title=", ".join(filter(None, basis)), small=interval(row.low, row.high),
                 marks=(*lead_marks(row.value, leaders), *weak), shade=shade(row.value))
 
@@ -65,14 +64,13 @@ def column_cell(index: Index, column: Column) -> Cell:
 
 def metric_cell(index: Index, column: Column) -> Cell:
     """Name a column, its models and its relation to its paper, with a link to the page of its metric."""
-    cell, entry = column_cell(index, column), index.metrics.get(column[0])
+    entry = index.metrics.get(column[0])
     models = ", ".join(entry.models) if entry else ""
-    return cell._replace(model="; ".join(filter(None, (
-        "" if f"={models}" in index.names.get(column, "") else models, entry.badge if entry else ""))))
+    return column_cell(index, column)._replace(model="; ".join(filter(None, (
+        "" if f"={models}" in index.names.get(column, "") else models, index.badges.get(column[0], "")))))
 
 
 def dataset_cell(index: Index, name: str) -> Cell:
-    """Name a dataset, with a link to its page if there is one."""
     return Cell(name, link=index.dataset_paths.get(name, ""))
 
 
@@ -91,9 +89,8 @@ def shade(value: float) -> str:
 
 def leaders(values: Iterable[float], above: float = 0.0) -> tuple[float, float]:
     """Return the best and second-best distinct rounded values above a limit, NaN if there is none."""
-    rounded = sorted({rounded for value in values if math.isfinite(value) and (rounded := round(value, 3)) > above},
-                     reverse=True)
-    best, second, *_ = (*rounded, math.nan, math.nan)
+    rounded = {round(value, 3) for value in values if math.isfinite(value)}
+    best, second, *_ = (*sorted((value for value in rounded if value > above), reverse=True), math.nan, math.nan)
     return best, second
 
 

@@ -18,14 +18,15 @@ ROWS = 20
 EXPLAINED: str = TEXTS["decisions"]["explained"]
 
 
+def _spearman(index: Index, row: Decision) -> float:
+    correlation = index.correlation((row.dataset, row.quality), (row.metric, row.column))
+    return correlation.value if correlation else math.nan
+
+
 def ranked(index: Index, rows: Iterable[Decision]) -> list[Decision]:
     """Sort decisions by target, the columns with the highest correlations first."""
-    def order(row: Decision) -> tuple[str, str, float, str, str]:
-        correlation = index.correlation((row.dataset, row.quality), (row.metric, row.column))
-        value = correlation.value if correlation else math.nan
-        return row.dataset, row.quality, descending(value), row.metric, row.column
-
-    return sorted(rows, key=order)
+    return sorted(rows, key=lambda row: (
+        row.dataset, row.quality, descending(_spearman(index, row)), row.metric, row.column))
 
 
 def best(index: Index, rows: Iterable[Decision]) -> list[Decision]:
@@ -40,13 +41,12 @@ def decision_table(index: Index, shown: Sequence[Decision], data: str) -> Table:
                 Heading("First", "words"))
     rows = []
     for row in shown:
-        target, column = (row.dataset, row.quality), (row.metric, row.column)
-        correlation, name = index.correlation(target, column), column_cell(index, column)
+        name = column_cell(index, column := (row.metric, row.column))
         verdict = "yes" if row.replaces else "as constant" if row.passes else "no" if math.isfinite(row.rho) else ""
         interval = f"{row.worth_low:.2f}–{row.worth_high:.2f}" if math.isfinite(row.worth) else ""
-        rows.append((*target, fitted_cell(name) if index.is_fitted(column, row.dataset) else name,
-                     correlation.value if correlation else math.nan,
-                     number(row.worth, 2) if interval else math.nan, interval, row.rho, row.rater_rho, row.constant_rho,
+        rows.append((row.dataset, row.quality, fitted_cell(name) if index.is_fitted(column, row.dataset) else name,
+                     _spearman(index, row), number(row.worth, 2) if interval else math.nan, interval, row.rho,
+                     row.rater_rho, row.constant_rho,
                      Cell(verdict, title=f"winning rate {row.winning_rate:.2f}" if verdict else row.note),
                      "yes" if row.tied_first else ""))
     return Table.of("decisions-table", f"Replacing raters (ε = {shown[0].epsilon:g}) and saving ratings", headings,

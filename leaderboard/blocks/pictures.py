@@ -12,19 +12,18 @@ from harness.results.power import Power
 from harness.results.rows import Example
 from leaderboard.blocks.tables import Block, Cell, Facts, Picture
 from leaderboard.model import titles
-from leaderboard.model.cost import cost_of
 from leaderboard.model.index import Column, Index
-from leaderboard.model.questions import Question
+from leaderboard.model.questions import Question, cost_of
 
 RATERS = {"rater": "one rater against the others", "limit": "limit from rater noise"}
 """Bands of a dot plot and their meanings."""
 INTERVALS = "Spearman correlation with 95 % intervals, which treat items as independent."
 WIDTH, HEIGHT, LEFT, RIGHT, TOP, FLOOR = 720, 300, 44, 620, 14, 262
+STRIP, EDGE, LOW = 400, 12, 140
 MIN_LABEL_DISTANCE = (90, 13)
 """Names closer than this (horizontally, vertically) would overlap and are only in the caption."""
 MIN_COST = 0.01
 """Smaller costs are drawn at this value."""
-STRIP, EDGE, LOW = 400, 12, 140
 
 
 def cost_picture(index: Index, question: Question, columns: Sequence[Column]) -> Picture | None:
@@ -144,13 +143,12 @@ def example_blocks(row: Example) -> tuple[Block, ...]:
     kind = "Context" if row.response else "Utterance"  # the item is a whole dialogue
     closest = "".join(f"; {column} {position:.2f}" for column, position in row.columns)
     metrics = f"position {row.metrics:.2f}" if row.metric else f"median position {row.metrics:.2f}{closest}"
-    facts = Facts.of(
+    text = f"{row.item}: position {row.people:.2f} for people, {row.metrics:.2f} for {row.metric or 'the metrics'}."
+    return Picture(_strip(row, text), text), Facts.of(
         *((f"{kind} {number}", words) for number, words in enumerate(row.context, start=1)),
         ("Response", row.response), ("System", row.system),
         ("People", f"{row.quality} {row.rating:.2f}, position {row.people:.2f}"),
         (row.metric or "Metrics", metrics), ("Item", Cell(row.item, code=True)))
-    words = f"{row.item}: position {row.people:.2f} for people, {row.metrics:.2f} for {row.metric or 'the metrics'}."
-    return (Picture(_strip(row, words), words), facts)
 
 
 def _strip(row: Example, description: str) -> str:

@@ -16,7 +16,6 @@ from harness.results.exhibits import number
 
 Mark: TypeAlias = Literal["best", "second", "weak"]
 """Weak: not significantly different from no correlation (p >= 0.05)."""
-
 Kind: TypeAlias = Literal["rank", "stub", "number", "text", "words", "code"]
 """The content of a column; `stub` is the heading of a row, `words` are short strings in a table of numbers."""
 
@@ -26,7 +25,7 @@ class Cell(NamedTuple):
 
     In the cell that names a row, `model` names the models behind the scores, `sign` is a warning sign with its meaning,
     and `key` is the position of the row in the scripts' data. A named tuple, because a site has 100,000 cells and
-    frozen dataclasses take three times as long to create.
+    a frozen dataclass takes three times as long to create.
     """
 
     text: str
@@ -109,7 +108,7 @@ class Facts:
 
     @classmethod
     def of(cls, *pairs: tuple[str, object]) -> Facts:
-        """Make a list of facts, omitting empty values."""
+        """Make a list without empty values."""
         return cls(tuple((term, shown) for term, value in pairs if (shown := cell(value)).text))
 
 

@@ -1,1 +1,1 @@
-"""Views of results for pages: index, eras, boards, questions, costs, sentences, missing values."""
+"""Views of results for pages: index, titles, boards and eras, questions and costs, sentences, data of scripts."""

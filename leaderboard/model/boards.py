@@ -1,6 +1,7 @@
-"""The ranking as boards: one per split or dimension and statistic, with an average under each rule.
+"""The ranking as boards, and the eras of datasets by the rated systems; nothing is averaged over two eras.
 
-A column with a missing value has no average and no rank.
+There is a board per split or dimension and statistic, with an average under each rule; a column with a missing value
+has no average and no rank. Each era has its own front page, board and costs, drawn from its part of the results.
 """
 
 from __future__ import annotations
@@ -13,11 +14,9 @@ from functools import cached_property
 from harness.results.entries import BoardId
 from harness.results.rows import RankingRow, Results
 from harness.statistics import statistic_title
-from leaderboard.model.index import Column, once, ordered, split_order
+from leaderboard.model.index import Column, once, only, ordered, split_order
 
 SPLITS = {"dev": "Development", "test": "Test", "recent": "Recent", "own": "Your own", "more": "Further"}
-NORMAL = 1.959964
-"""Standard errors on each side of a 95 % interval."""
 RULES = {"dev": "Mean of datasets", "test": "Mean of qualities"}
 """dev: mean over the qualities of each dataset, then over datasets; test: mean over all qualities of all datasets."""
 
@@ -90,6 +89,16 @@ def overall_boards(results: Results) -> dict[str, list[Board]]:
     return boards
 
 
+def why_no_board(results: Results) -> str:
+    """Explain why nothing is ranked."""
+    if (results.skips or results.failures) and not results.timings:
+        return ("No board: nothing could be scored on the data shown. The reasons are listed below; results on the "
+                "bundled sample are not shown beside real data or your own.")
+    rated = (f"{entry.name} has {max((quality.rated for quality in entry.qualities), default=0)} of "
+             f"{entry.items} items rated" for entry in results.datasets)
+    return "No board: a quality needs at least three rated items with different ratings. " + "; ".join(rated) + "."
+
+
 def rank_interval(row: RankingRow) -> str:
     """Format the 95 % interval of a rank; "" if there is none."""
     return f"{row.low:.0f}–{row.high:.0f}" if math.isfinite(row.low) and math.isfinite(row.high) else ""
@@ -97,7 +106,7 @@ def rank_interval(row: RankingRow) -> str:
 
 def half_width(row: RankingRow) -> float:
     """Return the half-width of a value's 95 % interval; 0 if its standard error is unknown."""
-    return NORMAL * row.error if math.isfinite(row.error) else 0.0
+    return 1.959964 * row.error if math.isfinite(row.error) else 0.0
 
 
 def plus_minus(row: RankingRow) -> str:
@@ -108,3 +117,50 @@ def plus_minus(row: RankingRow) -> str:
 def above_zero(value: float, low: float) -> bool:
     """Return True if the 95 % interval of a score, or the score itself if `low` is NaN, is above 0."""
     return (value if math.isnan(low) else low) > 0
+
+
+@dataclass(frozen=True, slots=True)
+class Era:
+    """The datasets of some splits."""
+
+    name: str
+    splits: tuple[str, ...]
+    title: str
+
+    @property
+    def systems(self) -> str:
+        """The title for use within a sentence."""
+        return self.title[:1].lower() + self.title[1:]
+
+
+CHALLENGE = Era("challenge", ("dev", "test"), "Chatbots up to 2021")
+RECENT = Era("recent", ("recent",), "Today’s models (2022 on)")
+ERAS = (CHALLENGE, RECENT, Era("own", ("own",), "Your own data"), Era("more", ("more",), "Further datasets"))
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """The results of an era; the names of its files contain `suffix`."""
+
+    era: Era
+    results: Results
+    suffix: str
+
+    @property
+    def path(self) -> str:
+        """The path of its front page."""
+        return f"index{self.suffix}.html"
+
+
+def era_of(split: str) -> Era:
+    return next((era for era in ERAS if split in era.splits), CHALLENGE)
+
+
+@once
+def parts(results: Results) -> tuple[Part, ...]:
+    """Return the parts of the eras that have datasets; the front page of the first is the entry page."""
+    splits = sorted({entry.split for entry in results.datasets}, key=split_order)
+    present = list(dict.fromkeys(map(era_of, splits))) or [CHALLENGE]
+    return tuple(Part(era, results if len(present) == 1 else only(results, {
+        entry.name for entry in results.datasets if era_of(entry.split) == era}), f"-{era.name}" if number else "")
+        for number, era in enumerate(present))

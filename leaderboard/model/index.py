@@ -1,4 +1,4 @@
-"""Results indexed for drawing: rows by key, datasets in a fixed order, paths of pages and labels of columns.
+"""Results indexed for drawing: rows by key, datasets in a fixed order, paths of pages, labels, and missing values.
 
 The order of the rows in the results does not matter.
 """
@@ -10,12 +10,12 @@ import math
 from collections import defaultdict, deque
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from harness.results.decision_rows import Firmness
 from harness.results.entries import BoardId, DatasetEntry, QualityEntry, fitted
 from harness.results.item_scores import slug
-from harness.results.rows import Correlation, Results
+from harness.results.rows import Correlation, Results, Skip
 from harness.results.rows import Target as Target
 from harness.results.rows import plural as plural
 from leaderboard.model import titles
@@ -25,10 +25,8 @@ Column: TypeAlias = tuple[str, str]
 Value = TypeVar("Value")
 
 STATISTIC = "spearman"
-"""The main statistic."""
 STATISTICS = (STATISTIC, "pearson", "kendall")
-SPLITS = tuple(f"{split}{part}" for split in ("dev", "test", "recent", "own", "more")
-               for part in ("", "-references"))
+SPLITS = tuple(f"{split}{part}" for split in ("dev", "test", "recent", "own", "more") for part in ("", "-references"))
 CACHE_SIZE = 5
 """Number of results whose values are cached: a run's and one per era in it."""
 ONE_RATER, KNOWN_RATERS = "leave-one-out", "leave-one-rater-out"
@@ -42,7 +40,6 @@ class Index:
         self.results = results
         self.datasets = tuple(sorted(results.datasets, key=lambda entry: (split_order(entry.split), entry.name)))
         self.statistics = ordered(row.statistic for row in results.correlations)
-        self.unreferenced = {entry.name for entry in results.datasets if "references" not in entry.has}
         self.metrics = {entry.name: entry for entry in results.metrics}
         self.badges = {entry.name: entry.badge for entry in results.metrics}
         self.dataset_paths = {entry.name: f"dataset/{slug(entry.name)}.html" for entry in results.datasets}
@@ -66,13 +63,14 @@ class Index:
                 self.replacing[decision.dataset, decision.quality].append((decision.metric, decision.column))
         self.warnings = {(entry.name, quality.name): quality.warning for entry in self.datasets
                          for quality in entry.qualities if quality.warning}
-        self.unrated = {(entry.name, quality.name) for entry in self.datasets for quality in entry.qualities
-                        if not quality.rated}
         self.fitted = fitted(results.metrics, results.datasets)
         self.firmness: dict[tuple[str, str, str], list[Firmness]] = defaultdict(list)  # by board, rule, among
         for firmness in results.firmness:
             self.firmness[firmness.board, firmness.rule, firmness.among].append(
                 replace(firmness, tied=tuple(self.titles.get(name, name) for name in firmness.tied)))
+        self._unrated = {(entry.name, quality.name) for entry in self.datasets for quality in entry.qualities
+                         if not quality.rated}
+        self._unreferenced = {entry.name for entry in results.datasets if "references" not in entry.has}
         self._problems: dict[tuple[str, str], set[str]] = defaultdict(set)
         for skip in results.skips:
             self._problems[skip.dataset, skip.metric].add(f"skipped: {skip.reason}")
@@ -101,23 +99,21 @@ class Index:
         return (column[0], dataset) in self.fitted
 
     def why(self, target: Target, column: Column, statistic: str = STATISTIC) -> str:
-        """Explain why a value is missing."""
         row = self.correlation(target, column, statistic)
         if row is not None:
             return self.note(row) or "no value; the reason is unknown"
-        if target in self.unrated:
+        if target in self._unrated:
             return "nobody rated this quality"
-        problems = self._problems.get((target[0], column[0]))
-        return "; ".join(sorted(problems)) if problems else "not scored in this run"
+        return "; ".join(sorted(self._problems.get((target[0], column[0]), ()))) or "not scored in this run"
 
     def note(self, row: Correlation) -> str:
         """Return the note of a correlation; if nothing was scored for lack of references, say so."""
         entry = self.metrics.get(row.metric)
-        lacking = entry is not None and "references" in entry.signature and row.dataset in self.unreferenced
+        lacking = entry is not None and "references" in entry.signature and row.dataset in self._unreferenced
         return "no item has references" if lacking and row.note.startswith("0 rows ") else row.note
 
-    def on(self, board: str = "") -> tuple[DatasetEntry, ...]:
-        """Return the datasets of a board, by default all."""
+    def on(self, board: str) -> tuple[DatasetEntry, ...]:
+        """Return the datasets of a board; all if the name is empty."""
         return tuple(entry for entry in self.datasets if entry.on(board))
 
     def split(self, name: str) -> str:
@@ -165,6 +161,39 @@ def once(work: Callable[[Results], Value]) -> Callable[[Results], Value]:
 make_index = once(Index)
 
 
+class Missing(NamedTuple):
+    """A reason, the number of pairs that it concerns, and these pairs as METRICS on DATASETS (`where`)."""
+
+    reason: str
+    pairs: int
+    where: str
+
+
+def by_reason(skips: Iterable[Skip]) -> list[Missing]:
+    """Group skips by reason, the most frequent first; metrics skipped on the same datasets are listed together."""
+    datasets: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
+    for skip in sorted(skips, key=lambda skip: (skip.metric, skip.dataset)):
+        datasets[skip.reason][skip.metric].append(skip.dataset)
+    grouped = []
+    for reason, of_metric in datasets.items():
+        metrics: dict[str, list[str]] = defaultdict(list)
+        for metric, names in of_metric.items():
+            metrics[", ".join(names)].append(metric)
+        where = "; ".join(f"{', '.join(group)} on {names}" for names, group in metrics.items())
+        grouped.append(Missing(reason, sum(map(len, of_metric.values())), where))
+    return sorted(grouped, key=lambda missing: (-missing.pairs, missing.reason))
+
+
+def without_value(results: Results) -> list[Missing]:
+    """Group the columns without a value on any quality of a dataset, by reason."""
+    index, notes = make_index(results), defaultdict[tuple[str, str], set[str]](set)
+    for row in results.correlations:
+        if row.statistic == STATISTIC:
+            notes[row.dataset, row.column].add("" if has_value(row) else index.note(row))
+    return by_reason(Skip(dataset, column, *reasons) for (dataset, column), reasons in notes.items()
+                     if len(reasons) == 1 and "" not in reasons)
+
+
 def drop_sample(results: Results) -> Results:
     """Drop the sample if there is real data, so that simulated ratings never appear beside real ones."""
     real = {entry.name for entry in results.datasets if entry.kind == "real"}
@@ -180,9 +209,8 @@ def only(results: Results, datasets: Collection[str]) -> Results:
         name: tuple(row for row in getattr(results, name) if row.dataset not in dropped) for name in (
             "correlations", "skips", "failures", "comparisons", "reliability", "examples", "points", "timings",
             "disagreement", "vote_counts", "decisions")}
-    for name in ("ranking", "firmness"):
-        rows[name] = tuple(row for row in getattr(results, name)
-                           if (BoardId.parse(row.board).split, row.origin) in boards)
+    rows |= {name: tuple(row for row in getattr(results, name)
+                         if (BoardId.parse(row.board).split, row.origin) in boards) for name in ("ranking", "firmness")}
     return replace(results, datasets=shown, **rows)
 
 
@@ -192,21 +220,20 @@ def main_quality(entry: DatasetEntry) -> QualityEntry | None:
     return next((quality for quality in rated if quality.dimension == "overall"), rated[0] if rated else None)
 
 
+def has_value(row: Correlation | None) -> bool:
+    return row is not None and math.isfinite(row.value)
+
+
 def descending(value: float) -> float:
     """Return a sort key that puts the highest value first and missing ones last."""
     return -value if math.isfinite(value) else math.inf
 
 
-def has_value(row: Correlation | None) -> bool:
-    return row is not None and math.isfinite(row.value)
-
-
 def ordered(statistics: Iterable[str]) -> tuple[str, ...]:
     """Sort statistics: Spearman, Pearson, Kendall, then others by name."""
-    return tuple(sorted(set(statistics), key=lambda name: (
-        STATISTICS.index(name) if name in STATISTICS else len(STATISTICS), name)))
+    return tuple(sorted(set(statistics), key=lambda name: ((*STATISTICS, name).index(name), name)))
 
 
 def split_order(split: str) -> tuple[int, str]:
     """Return a sort key that puts development before test and anything else last."""
-    return (SPLITS.index(split) if split in SPLITS else len(SPLITS), split)
+    return (*SPLITS, split).index(split), split

@@ -30,12 +30,12 @@ import numpy as np
 
 from harness.results.item_scores import labels
 from harness.results.rows import Example, RankingRow, Results
-from leaderboard.escaping import visible
 from leaderboard.model import questions
 from leaderboard.model.boards import half_width
-from leaderboard.model.cost import cost_of, costs
 from leaderboard.model.index import STATISTIC, Column, Index, Target, has_value, make_index
+from leaderboard.model.questions import cost_of, costs
 from leaderboard.model.sentences import describe_answer, evidence, is_control, rater_agreement, verdict
+from leaderboard.model.titles import visible
 
 TURNS = 2
 """Context turns shown with a reply."""
@@ -47,7 +47,7 @@ NOT_TESTED, NO_DIFFERENCE, BETTER, WORSE = range(4)
 
 
 def columns_of(results: Results) -> tuple[Column, ...]:
-    """Return the columns that are on at least one board, in the order of the script data."""
+    """Return the columns that are on at least one board, in the order of the data."""
     return tuple(sorted({column for question in questions.questions(results) for column in question.columns}))
 
 
@@ -61,7 +61,7 @@ def numbers(results: Results, worst_file: str = "worst.js") -> bytes:
 
     def correlation(column: Column, target: Target, statistic: str) -> float | None:
         row = index.correlation(target, column, statistic)
-        return _rounded(row.value, DECIMALS) if row is not None else None
+        return None if row is None else _rounded(row.value, DECIMALS)
 
     def limit(target: Target) -> float | None:
         reliability = index.rater_agreement(target, questions.LIMIT)
@@ -83,7 +83,7 @@ def numbers(results: Results, worst_file: str = "worst.js") -> bytes:
 
 
 def worst(results: Results) -> bytes:
-    """Return the content of worst.js: for each metric, the item with the largest error."""
+    """Return the content of worst.js."""
     largest: dict[str, Example] = {}
     for row in sorted(results.examples, key=lambda row: (-abs(row.people - row.metrics), row.item)):
         if row.metric:
@@ -99,7 +99,9 @@ def _script(name: str, content: object) -> bytes:
     def shown(value: object) -> object:
         if isinstance(value, dict):
             return {visible(key): shown(entry) for key, entry in value.items()}
-        return [*map(shown, value)] if isinstance(value, list) else visible(value) if isinstance(value, str) else value
+        if isinstance(value, list):
+            return list(map(shown, value))
+        return visible(value) if isinstance(value, str) else value
 
     return f"const {name} = {json.dumps(shown(content), allow_nan=False, separators=(',', ':'))};\n".encode()
 
@@ -109,10 +111,10 @@ def _rounded(value: float, decimals: int) -> float | None:
 
 
 def _column(index: Index, column: Column, columns: Sequence[Column]) -> dict[str, Any]:
-    entry, equal = index.metrics.get(column[0]), questions.equals(index.results).get(column, ())
-    cost = cost_of(index, column)
+    entry, cost = index.metrics.get(column[0]), cost_of(index, column)
+    equal = questions.equals(index.results).get(column, ())
     return {"label": index.labels[column], "name": index.names[column], "path": index.metric_paths.get(column[0], ""),
-            "metric": column[0], "badge": entry.badge if entry else "", "family": entry.family if entry else "",
+            "metric": column[0], "badge": index.badges.get(column[0], ""), "family": entry.family if entry else "",
             "fitted": cost.fitted, "parameters": _rounded(cost.size, 0), "control": is_control(index, column),
             "equals": [row for row, other in enumerate(columns) if other in equal]}
 
@@ -172,6 +174,6 @@ def _tests(index: Index, targets: Sequence[Target], columns: Sequence[Column]) -
             square = np.full((len(columns), len(columns)), NOT_TESTED, np.uint8)
             square[better[listed], worse[listed]] = np.where(significant, BETTER, NO_DIFFERENCE)
             square[worse[listed], better[listed]] = np.where(significant, WORSE, NO_DIFFERENCE)
-            codes = tests.setdefault(rows.test, [""] * len(targets))
-            codes[targets.index(target)] = "".join(map(str, square[upper].tolist()))
+            codes = "".join(map(str, square[upper].tolist()))
+            tests.setdefault(rows.test, [""] * len(targets))[targets.index(target)] = codes
     return dict(sorted(tests.items()))

@@ -3,28 +3,27 @@
 A question is a board: all qualities of the datasets of a split, or one quality. Its answer depends on whether a metric
 may be fitted on ratings, and how large its models may be. The lead over the best column of another metric is tested by
 PERM-BOTH over all targets at once, adjusted over all pairs of columns of the board (harness/statistics/pooled.py).
+The cost of a metric is its time and the size of its models, in parameters.
 """
 
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 
 from harness.results.pooled import Lead, Pool
-from harness.results.rows import Results
+from harness.results.rows import Results, Timing
 from harness.statistics.pooled import weights
-from leaderboard.model.boards import Board, all_boards
-from leaderboard.model.cost import cost_of
-from leaderboard.model.eras import era_of
+from leaderboard.model.boards import Board, all_boards, era_of
 from leaderboard.model.index import ONE_RATER, STATISTIC, Column, Index, Target, make_index, once, split_order
 
 LIMIT = "split-half"
 """Method of the reliability whose square root is the limit from rater noise."""
 MIN_RELIABILITY = 0.3
 """Correlations are not corrected for a lower reliability, whose square root is too noisy to divide by."""
-ALL = "all qualities"
 SPLITS = {"": "", "dev": "", "test": ", test datasets", "recent": "", "own": "", "more": ""}
 Choice = tuple[bool, float]
 """Constraints on a metric: whether weights may be fitted on ratings, and the maximum number of model parameters."""
@@ -34,7 +33,6 @@ SIZES: Mapping[float, tuple[str, str]] = {
 """Limits on the size of models, with their labels and their words in the question."""
 CHOICES: tuple[Choice, ...] = tuple(product((False, True), SIZES))
 DEFAULT_CHOICE: Choice = (False, math.inf)
-"""The first choice shown: not fitted on ratings, any model."""
 
 
 @dataclass(frozen=True)
@@ -93,14 +91,13 @@ def questions(results: Results) -> tuple[Question, ...]:
 
 def default(listed: Sequence[Question]) -> Question | None:
     """Return the question to answer first: overall quality if several datasets have it, else all qualities."""
-    overall = [question for question in listed if question.dimension == "overall" and question.datasets > 1]
-    return next(iter([*overall, *listed]), None)
+    overall = (question for question in listed if question.dimension == "overall" and question.datasets > 1)
+    return next(overall, listed[0] if listed else None)
 
 
 def allowed(index: Index, column: Column, choice: Choice) -> bool:
     """Return True if a choice allows a column; models of unknown size count as larger than any limit."""
-    ratings, size = choice
-    cost = cost_of(index, column)
+    (ratings, size), cost = choice, cost_of(index, column)
     return (ratings or not cost.fitted) and cost.size <= size
 
 
@@ -132,12 +129,11 @@ def _answers(index: Index, pool: Pool, question: Question) -> dict[Choice, Answe
 
 
 def best_of_each(index: Index, question: Question, choice: Choice) -> list[Column]:
-    """Return the best allowed column of each metric."""
     return first_of_each(index, (column for column in question.ranked if allowed(index, column, choice)))
 
 
 def first_of_each(index: Index, columns: Iterable[Column]) -> list[Column]:
-    """Return the first column of each metric; among columns with identical scores, only the first."""
+    """Return the first column of each metric; of columns with identical scores, only the first."""
     shown: dict[str, Column] = {}
     for column in columns:
         if not equals(index.results).get(column, frozenset()) & set(shown.values()):
@@ -163,7 +159,7 @@ def _question(index: Index, board: Board) -> Question:
                     for quality in entry.qualities if dimension in ("", quality.dimension)
                     and quality.rated and (entry.name, quality.name) in index.valued)
     part = ", datasets with references" if need == "references" else f", in {need}" if need else ""
-    title = (dimension or ALL) + part + SPLITS.get(index.split(split), f", {index.split(split)}")
+    title = (dimension or "all qualities") + part + SPLITS.get(index.split(split), f", {index.split(split)}")
     unnamed = "challenge" in index.results.run.options or all(entry.kind == "sample" for entry in index.datasets)
     return Question(board.name, board.statistic, board.ranking, dimension, title,
                     "" if unnamed else era_of(split).systems, "published" in index.results.run.options, targets,
@@ -181,3 +177,52 @@ def _mean(index: Index, targets: tuple[Target, ...], board: Board, method: str) 
 def rater_limit(reliability: float) -> float:
     """Return the limit from rater noise: the square root of a reliability; 0 if negative, NaN if unknown."""
     return math.sqrt(max(reliability, 0.0)) if math.isfinite(reliability) else math.nan
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """The cost of a metric: seconds per 1,000 items, NaN if not measured, and parameters, infinity if unknown.
+
+    The seconds include the `inputs`, the metrics whose scores it combines. They are measured with the metric running
+    alone, models loaded; results of earlier versions have the times of the run.
+    """
+
+    seconds: float = math.nan
+    size: float = 0
+    inputs: tuple[str, ...] = ()
+    fitted: bool = False
+
+    @property
+    def time(self) -> str:
+        """The seconds with two significant digits; "" if not measured."""
+        if not math.isfinite(self.seconds):
+            return ""
+        decimals = 0 if self.seconds >= 9.95 else 1 if self.seconds >= 0.995 else 2
+        return "< 0.01" if self.seconds < 0.01 else f"{self.seconds:.{decimals}f}"
+
+
+@once
+def costs(results: Results) -> dict[str, Cost]:
+    timed: dict[str, list[Timing]] = defaultdict(list)
+    for row in results.timings:
+        if row.items > 0:
+            timed[row.metric].append(row)
+    seconds = {name: 1000 * math.fsum(row.cost for row in rows) / sum(row.items for row in rows)
+               for name, rows in timed.items()}
+    without_inputs = {row.metric for row in results.timings if row.alone is None}
+    return {entry.name: Cost(
+        math.fsum(seconds.get(name, math.nan) for name in (
+            entry.name, *(entry.inputs if entry.name in without_inputs else ()))),
+        math.inf if entry.models and not entry.parameters else entry.parameters, entry.inputs,
+        entry.fitted_on == "ratings") for entry in results.metrics}
+
+
+def cost_of(index: Index, column: Column) -> Cost:
+    return costs(index.results).get(column[0], Cost())
+
+
+def size(parameters: float) -> str:
+    """Format a number of parameters in thousands, or from half a million in millions; "" if 0 or unknown."""
+    if not parameters or math.isinf(parameters):
+        return ""
+    return f"{parameters / 1e6:.0f} M" if parameters >= 500_000 else f"{parameters / 1e3:.0f} k"

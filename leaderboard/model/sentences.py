@@ -13,9 +13,8 @@ from harness.results.pooled import AT_ODDS, Pool
 from harness.statistics.pooled import TOO_FEW, weights
 from harness.statistics.power import shows
 from leaderboard.model.boards import above_zero, half_width, plus_minus
-from leaderboard.model.cost import cost_of, size
 from leaderboard.model.index import Column, Index, Target, plural
-from leaderboard.model.questions import DEFAULT_CHOICE, SIZES, Answer, Choice, Question, allowed, answers
+from leaderboard.model.questions import DEFAULT_CHOICE, SIZES, Answer, Choice, Question, allowed, answers, cost_of, size
 
 SYSTEMS = {"as published": "the paper's own method", "same method, smaller model": "our smaller version of {}",
            "another method": "our own small substitute for {}, not the paper's method", "baseline": "a baseline",
@@ -49,7 +48,6 @@ def no_metric(question: Question, words: str = "no metric") -> str:
 
 
 def why_no_answer(question: Question) -> str:
-    """Explain why a choice has no answer."""
     return f"{no_metric(question)} meets these restrictions" if question.ranked else "every metric has a missing value"
 
 
@@ -73,8 +71,8 @@ def recommendation(index: Index, question: Question) -> str:
     sizes = sorted(map(pool.rated, question.targets))
     known = [*map(str, powers)] or [shows(*size) for size in sizes]  # a single column has no standard deviation
     typical = f"On a typical target (the median of {len(known)}), " if known[1:] else ""
-    named = filter(None, (index.labels[answer.best], unbeaten_control(index, question, answer)))
-    return (f"{question_and_verdict} {', '.join(named)}. {score_and_lead(index, question, answer)}. "
+    named = filter(None, (index.labels[answer.best], _unbeaten_control(index, question, answer)))
+    return (f"{question_and_verdict} {', '.join(named)}. {_score_and_lead(index, question, answer)}. "
             f"{rater_agreement(question)} {typical}{known[len(known) // 2]}.")
 
 
@@ -94,10 +92,10 @@ def describe_metric(index: Index, column: Column) -> str:
 
 def describe_answer(index: Index, question: Question, answer: Answer) -> str:
     """Describe the metric of an answer, and name the best control that it is not shown to beat."""
-    return "; ".join(filter(None, (describe_metric(index, answer.best), unbeaten_control(index, question, answer))))
+    return "; ".join(filter(None, (describe_metric(index, answer.best), _unbeaten_control(index, question, answer))))
 
 
-def unbeaten_control(index: Index, question: Question, answer: Answer) -> str:
+def _unbeaten_control(index: Index, question: Question, answer: Answer) -> str:
     """Name the best control that the best column is not shown to beat; "" if it beats all of them."""
     if is_control(index, answer.best) or not agrees(question, answer.best):
         return ""
@@ -129,13 +127,15 @@ def evidence(index: Index, question: Question, answer: Answer) -> str:
     warning = (f" On {constant} of the {plural(len(question.targets), 'quality', 'qualities')} behind this answer, "
                "nearly all votes are equal." if 2 * constant >= len(question.targets) else "")
     replaces = _replacement(index, question, answer)
-    return f"{score_and_lead(index, question, answer)}.{firm_lead}{warning}{replaces}{cost}"
+    return f"{_score_and_lead(index, question, answer)}.{firm_lead}{warning}{replaces}{cost}"
 
 
-def score_and_lead(index: Index, question: Question, answer: Answer) -> str:
-    """State the score and the test of the lead; only the score if no metric agrees with people."""
-    tested = f"; {_lead(index, question, answer)}" if agrees(question, answer.best) else ""
-    return f"{score(question, answer.best)}{tested}"
+def _score_and_lead(index: Index, question: Question, answer: Answer) -> str:
+    """State the score, the number of datasets behind it, and the lead if the column agrees with people."""
+    row = question.ranked[answer.best]
+    interval = f"{plus_minus(row)} (95 %, by contexts)" if plus_minus(row) else ""
+    lead = f"; {_lead(index, question, answer)}" if agrees(question, answer.best) else ""
+    return f"Spearman {number(row.value)}{interval} over {plural(question.datasets, 'dataset')}{lead}"
 
 
 def _replacement(index: Index, question: Question, answer: Answer) -> str:
@@ -171,13 +171,6 @@ def _other_replacement(index: Index, question: Question, answer: Answer) -> tupl
     return max(passed.items(), key=lambda entry: (len(entry[1]), entry[0]))
 
 
-def score(question: Question, column: Column) -> str:
-    """State the score and the number of datasets behind it."""
-    row = question.ranked[column]
-    interval = f"{plus_minus(row)} (95 %, by contexts)" if plus_minus(row) else ""
-    return f"Spearman {number(row.value)}{interval} over {plural(question.datasets, 'dataset')}"
-
-
 def rater_agreement(question: Question) -> str:
     """State the correlation of one rater with the others and the limit from rater noise."""
     count = len(question.targets)
@@ -209,20 +202,18 @@ def _without(index: Index, answer: Answer) -> str:
 
 def firmness(rows: Sequence[Firmness]) -> str:
     """State how little must be removed before another metric leads a board, and the columns tied with the first."""
-    removed = [row for row in rows if row.removed]
     if not rows:
         return ""
+    removed, tied = [row for row in rows if row.removed], rows[0].tied
     parts = ", ".join(f"{row.removed:,} of {row.of:,} {row.unit}" for row in removed)
     listed = " or ".join(parts.rsplit(", ", 1))
     bounds = " or ".join(row.unit for row in removed if row.unit != "datasets" and row.removed != 1)
     lead = (f"Another metric would lead without {listed}{f'; fewer {bounds} may be enough' if bounds else ''}."
             if removed else "None of the removals tried puts another metric first.")
-    tied = rows[0].tied
     return f"{lead} Tied with the best: {abbreviated(tied)}." if tied else f"{lead} No column is tied with the best."
 
 
 def abbreviated(columns: Sequence[str]) -> str:
-    """List the first columns, and count the others."""
     return ", ".join(columns[:TIED]) + (f" and {len(columns) - TIED} more" if len(columns) > TIED else "")
 
 

@@ -9,7 +9,7 @@ import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from harness.results.causes import Causes, causes, summary
+from harness.results.differences import Causes, causes, summary
 from harness.results.rows import Correlation, Results
 from leaderboard.blocks.cells import MISSING, column_cell, dataset_cell, number
 from leaderboard.blocks.tables import Block, Heading, Page, Prose, Section, Table, numeric
@@ -17,8 +17,6 @@ from leaderboard.model.index import STATISTIC, Index, descending, has_value, mak
 
 UNEXPLAINED = "unexplained: same inputs, different number"
 ROWS = 400
-VISIBLE = 0.0005
-"""Smaller differences are not visible in three decimals."""
 
 
 class Key(NamedTuple):
@@ -47,9 +45,8 @@ class Change:
 
 
 def compare(before: Results, results: Results) -> Page:
-    """Build the page that compares results with earlier ones."""
     index = make_index(results)
-    listed = [change for change in changes(before, results) if not abs(change.difference) < VISIBLE]
+    listed = [change for change in changes(before, results) if not abs(change.difference) < 0.0005]
     blocks: tuple[Block, ...] = (Prose("No correlation differs in the first three decimals."),)
     if listed:
         first = f"; the first {ROWS} are listed" if len(listed) > ROWS else ""
@@ -76,12 +73,15 @@ def changes(before: Results, results: Results) -> list[Change]:
     """List every correlation that differs: unexplained ones first, then by size, then added and removed ones."""
     old, new, differences = _values(before), _values(results), causes(before, results)
     earlier, now = make_index(before), make_index(results)
-    listed = [Change(key, row, None, f"gone: {_why_missing(now, key)}")
-              for key, row in old.items() if key not in new]
-    listed += [Change(key, None, row, f"new; earlier run: {_why_missing(earlier, key)}")
-               for key, row in new.items() if key not in old]
-    listed += [Change(key, row, new[key], _why(key, differences))
-               for key, row in old.items() if key in new and row.value != new[key].value]
+    listed = []
+    for key in {**old, **new}:
+        row, other = old.get(key), new.get(key)
+        if row is None:
+            listed.append(Change(key, row, other, f"new; earlier run: {_why_missing(earlier, key)}"))
+        elif other is None:
+            listed.append(Change(key, row, other, f"gone: {_why_missing(now, key)}"))
+        elif row.value != other.value:
+            listed.append(Change(key, row, other, _why(key, differences)))
     return sorted(listed, key=lambda change: (
         change.why != UNEXPLAINED, descending(abs(change.difference)), change.key))
 
@@ -96,14 +96,12 @@ def _why(key: Key, differences: Causes) -> str:
     """Name the causes of a change; options of the whole run, such as the seed, cannot change a correlation."""
     if specific := summary(differences.affecting(key.dataset, key.metric)):
         return specific
-    of_run = summary(cause for cause in differences.run if cause.kind != "options")
-    if of_run:
+    if of_run := summary(cause for cause in differences.run if cause.kind != "options"):
         return f"the whole run: {of_run}"
     return "perhaps code: uncommitted changes" if differences.unsure else UNEXPLAINED
 
 
 def _why_missing(index: Index, key: Key) -> str:
-    """Explain why a value is missing from results."""
     entry = next((entry for entry in index.datasets if entry.name == key.dataset), None)
     if entry is None:
         return "dataset not in the run"

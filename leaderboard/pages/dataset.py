@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-import numpy.typing as npt
 
 from harness.results.entries import DatasetEntry, QualityEntry
 from harness.results.pooled import Pool
 from harness.results.power import Power, shown
 from harness.results.rows import ItemScores, Results
+from harness.statistics.panel import Vector
 from leaderboard.blocks.boards import CONTROL, dataset_board
 from leaderboard.blocks.cells import column_cell, lead_marks, leaders, missing
 from leaderboard.blocks.decisions import EXPLAINED as DECISIONS
@@ -25,11 +25,8 @@ from leaderboard.texts import TEXTS
 
 TEXT = TEXTS["dataset"]
 TWO = "only 2: a metric that merely distinguishes the two may still correlate with people"
-BEST, ROWS = 12, 20
-"""Maximum number of columns in the plot and in the board; the downloads have all of them."""
-
-DISPUTED = 8
-"""Maximum number of columns in the table of the raters' agreement."""
+BEST, ROWS, DISPUTED = 12, 20, 8
+"""Maximum number of columns in the plot, the board and the table of disputed items; the downloads have all of them."""
 
 
 def build(results: Results) -> tuple[Page, ...]:
@@ -119,14 +116,12 @@ def _leading(index: Index, entry: DatasetEntry) -> tuple[Block, ...]:
 
 
 def _decisions(index: Index, entry: DatasetEntry) -> tuple[Block, ...]:
-    """Show whether the best columns of each quality may replace a rater, and how many ratings they are worth."""
     decisions = best(index, (row for row in index.results.decisions if row.dataset == entry.name))
     return (decision_table(index, decisions, index.data()), *map(Prose, limits(decisions)), Prose(DECISIONS)
             ) if decisions else ()
 
 
 def _systems(index: Index, entry: DatasetEntry, main: QualityEntry | None, points: ItemScores) -> tuple[Block, ...]:
-    """Show the mean ratings of each system, the best on the main quality first."""
     systems = np.array(points.systems)
     items = {str(name): np.flatnonzero(systems == name) for name in sorted(set(points.systems)) if name}
     qualities = [quality for quality in entry.qualities if quality.name in points.human]
@@ -145,9 +140,9 @@ def _systems(index: Index, entry: DatasetEntry, main: QualityEntry | None, point
                      index.data()),)
 
 
-def _mean(ratings: npt.NDArray[np.floating]) -> float:
+def _mean(ratings: Vector) -> float:
     values = ratings[np.isfinite(ratings)]
-    return float(values.mean(dtype=np.float64)) if values.size else math.nan
+    return float(values.mean()) if values.size else math.nan
 
 
 def _disagreement(index: Index, target: Target) -> tuple[Block, ...]:

@@ -6,8 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from harness.results import heat_maps
-from harness.results.exhibits import Exhibit, Grid
+from harness.results.exhibits import Exhibit, Grid, drawn
 from harness.results.item_scores import slug
 from harness.results.rows import Results
 from leaderboard.blocks.cells import column_cell
@@ -16,12 +15,9 @@ from leaderboard.model.index import Index, make_index
 
 NUMBER = re.compile(r"[−-]?\d+(\.\d+)?(e[−-]?\d+)?")
 """The number at the beginning of a cell: 0.31 ± 0.02, 88.3 %, 12 of 54."""
-SAMPLE, REAL = re.compile(r"\bsample\b"), re.compile(r"\breal\b")
-
 MIXED_HEAD = ("metric or team", "source")
 THIS_RUN, PUBLISHED = "this run", "challenge, as published"
 """The first headings of tables that mix this run with published numbers, and the two kinds of rows."""
-
 LONG = 60
 """Longer tables are folded."""
 
@@ -34,8 +30,8 @@ def build(results: Results) -> tuple[Page, ...]:
             pages.append(Page("challenge.html", exhibit.title, "Challenge", sections(exhibit, index), exhibit.lead,
                               order=5))
             continue
-        grids = tuple(grid for grid in exhibit.grids
-                      if not real or REAL.search(grid.data) or not SAMPLE.search(grid.data))
+        grids = tuple(grid for grid in exhibit.grids if not real or re.search(r"\breal\b", grid.data)
+                      or not re.search(r"\bsample\b", grid.data))
         if len(grids) < len(exhibit.grids):
             exhibit = replace(exhibit, grids=grids, maps=())  # the heat maps cover all tables
         if grids:
@@ -50,17 +46,15 @@ def sections(exhibit: Exhibit, index: Index) -> tuple[Section, ...]:
     official = any(grid.name == "official" for grid in exhibit.grids)
     tables = [Section(f"table-{number}", grid.caption, (*_picture(grid, index), _table(grid, f"grid-{number}", index)))
               for number, grid in enumerate(exhibit.grids)]
-    described = " ".join(map_.told for map_ in exhibit.maps)
-    pictures = (Picture(heat_maps.drawn(exhibit.title, exhibit.maps), described),) if exhibit.maps else ()
-    command = (Prose(exhibit.command, code=True),) if exhibit.command else ()
+    described = " ".join(heat.told for heat in exhibit.maps)
     return (*tables[:official],
-            Section("pictures", "How similar the submissions are" if official else "At a glance", pictures),
+            Section("pictures", "How similar the submissions are" if official else "At a glance",
+                    (Picture(drawn(exhibit.title, exhibit.maps), described),) if exhibit.maps else ()),
             *tables[official:], Section("remarks", "Notes", tuple(map(Prose, exhibit.remarks))),
-            Section("repeat", "How to reproduce it", command))
+            Section("repeat", "How to reproduce it", (Prose(exhibit.command, code=True),) if exhibit.command else ()))
 
 
 def _picture(grid: Grid, index: Index) -> Iterator[Dots]:
-    """Plot the means of published teams and of this run on one axis."""
     if grid.head[:2] == MIXED_HEAD:
         lines = [Dot(_name(grid, row, index), float(row[2].replace("−", "-")),
                      kind="dot" if row[1] == THIS_RUN else "printed") for row in grid.rows]

@@ -12,15 +12,12 @@ from leaderboard.blocks.cells import column_cell, number, number_cell
 from leaderboard.blocks.pictures import cost_picture
 from leaderboard.blocks.tables import Ask, Cell, Heading, Page, Prose, Section, Table
 from leaderboard.model import sentences
-from leaderboard.model.boards import plus_minus
-from leaderboard.model.eras import Part, parts
+from leaderboard.model.boards import Part, parts, plus_minus, why_no_board
 from leaderboard.model.index import Column, Index, make_index, plural
-from leaderboard.model.missing import why_no_board
 from leaderboard.model.numbers import columns_of
 from leaderboard.model.questions import DEFAULT_CHOICE, Choice, Question, answers, best_of_each, default, questions
 from leaderboard.texts import TEXTS
 
-TEXT = TEXTS["front"]
 BOARD = "Board"
 OTHERS = "Other columns: not the best of their metric, fitted on ratings, or with missing values"
 
@@ -39,11 +36,12 @@ def _page(part: Part, choices: tuple[Cell, ...]) -> Page:
     if first is not None:
         shown = best_of_each(index, first, DEFAULT_CHOICE)
         sections = [Section("answer", "", (_answer(index, first),), boxed=True),
-                    Section("metrics", "Board", (_board(index, all_questions, first, shown), Prose(TEXT["read"]))),
+                    Section("metrics", "Board", (_board(index, all_questions, first, shown),
+                                                 Prose(TEXTS["front"]["read"]))),
                     Section("answers", "All answers", (_answers(index, all_questions),))]
         if picture := cost_picture(index, first, shown):
-            title = f"Correlation against cost: {first.subject}, without fitting on ratings"
-            sections.append(Section("costs", title, (picture,)))
+            sections.append(Section(
+                "costs", f"Correlation against cost: {first.subject}, without fitting on ratings", (picture,)))
     return Page(path=part.path, title="Which metric should I use?", label=part.era.title if part.suffix else BOARD,
                 sections=tuple(sections), group=BOARD if part.suffix else "", choices=choices,
                 numbers=f"numbers{part.suffix}.js" if first else "")
@@ -80,7 +78,6 @@ def _board(index: Index, all_questions: Sequence[Question], first: Question, sho
 
 
 def _answers(index: Index, all_questions: Sequence[Question]) -> Table:
-    """Answer every question, with and without fitting on ratings if that is known."""
     all_answers = answers(index.results)
 
     def cells(question: Question, choice: Choice) -> tuple[object, ...]:
@@ -99,13 +96,11 @@ def _answers(index: Index, all_questions: Sequence[Question]) -> Table:
         return (column_cell(index, answer.best)._replace(small=remark), score,
                 Cell(lead, small=f"tied with {sentences.abbreviated(tied)}" if tied else "", title=", ".join(tied)))
 
-    choices = {"Without ratings": DEFAULT_CHOICE, "With ratings": (True, math.inf)}
-    if all_questions[0].published:
-        choices = {"Best": DEFAULT_CHOICE}
+    choices = {"Best": DEFAULT_CHOICE} if all_questions[0].published else {
+        "Without ratings": DEFAULT_CHOICE, "With ratings": (True, math.inf)}
     rows = [(question.title, question.datasets, *chain.from_iterable(
         cells(question, choice) for choice in choices.values())) for question in all_questions]
-    headings = ("Quality", "Datasets", *(
-        heading for words in choices
-        for heading in (Heading(words, "words"), Heading("Score", "number"), Heading("Lead", "words"))))
+    headings = ("Quality", "Datasets", *chain.from_iterable(
+        (Heading(words, "words"), Heading("Score", "number"), Heading("Lead", "words")) for words in choices))
     return Table.of("answers-table", "The best metric for each quality", headings, rows, index.data(),
                     folded=f"Answers to all {plural(len(rows), 'question')}")

@@ -19,14 +19,13 @@ from harness.results.entries import DatasetEntry
 from harness.results.rows import Results
 from leaderboard.blocks.cells import MISSING, column_cell, interval, number_cell
 from leaderboard.blocks.tables import Cell, Dot, Dots, Heading, Page, Prose, Row, Section, Table
-from leaderboard.model.eras import CHALLENGE, RECENT, Part, parts
+from leaderboard.model.boards import CHALLENGE, RECENT, Part, parts
 from leaderboard.model.index import Column, descending, make_index, once, plural
 from leaderboard.texts import TEXTS
 
 MEANS = 12
 """Number of columns drawn per era, the best ones; the controls are always drawn."""
 CAPTION = "Mean Spearman correlation, with its 95 % interval over sources; a value from one source has no interval."
-PATH, FILE = "holds-up.html", "holds-up.csv"
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,11 +36,6 @@ class Mean:
     low: float
     high: float
     sources: Mapping[str, float]
-
-    @property
-    def positive(self) -> bool:
-        """True if the interval lies above 0."""
-        return self.low > 0
 
 
 def build(results: Results) -> tuple[Page, ...]:
@@ -73,18 +67,19 @@ def build(results: Results) -> tuple[Page, ...]:
     best = {column for era in (0, 1) for column in sorted(known, key=lambda name: -known[name][era].value)[:MEANS]}
     dots = [Dot(column_cell(index, column), then.value, then.low, then.high, now.value, now.low, now.high)
             for column, (then, now) in known.items() if column in best or column[0] in controls]
-    return (Page(PATH, "What holds up on recent ratings", "Then and now", (
+    return (Page("holds-up.html", "What holds up on recent ratings", "Then and now", (
         Section("picture", "", (Dots(dots, CAPTION, {"dot": CHALLENGE.title, "other": RECENT.title}),)),
-        Section("sources", "By source", (Prose(TEXTS["holds_up"]["rule"]), table,
-                                         Prose(f"Every column: {FILE}", link=FILE)))), lead=_lead(both), order=2),)
+        Section("sources", "By source", (
+            Prose(TEXTS["holds_up"]["rule"]), table, Prose("Every column: holds-up.csv", link="holds-up.csv")))),
+        lead=_lead(both), order=2),)
 
 
 def _lead(both: Sequence[tuple[Mean, Mean]]) -> str:
     """State how many metrics agree with people until 2021, and how many of these from 2022 on."""
     if not both:
         return "No metric has values on several sources of each era."
-    now_if_then = [now for then, now in both if then.positive]
-    then, now = len(now_if_then), sum(now.positive for now in now_if_then)
+    now_if_then = [now for then, now in both if then.low > 0]
+    then, now = len(now_if_then), sum(now.low > 0 for now in now_if_then)
     today = f" On today’s models, {now or 'none'} of {then} {'do' if now > 1 else 'does'}." if then else ""
     return (f"Of {plural(len(both), 'metric')} with values on several sources of each era, {then or 'none'} "
             f"{'agree' if then > 1 else 'agrees'} with people on chatbots up to 2021: the 95 % interval of the mean "
@@ -126,8 +121,8 @@ def _means(part: Part) -> dict[Column, Mean]:
                       value for quality in entry.qualities
                       if math.isfinite(value := index.value((entry.name, quality.name), column))])])}
         if values:
-            mean, count, half = fmean(values.values()), len(values), math.nan
-            if count > 1:
-                half = float(scipy.special.stdtrit(count - 1, 0.975)) * stdev(values.values()) / math.sqrt(count)
+            mean, count = fmean(values.values()), len(values)
+            half = math.nan if count == 1 else float(
+                scipy.special.stdtrit(count - 1, 0.975)) * stdev(values.values()) / math.sqrt(count)
             means[column] = Mean(mean, mean - half, mean + half, values)
     return means

@@ -1,18 +1,16 @@
-"""The page of methods: what the numbers mean, the data, how to cite and reproduce the run, and what is missing."""
+"""The page of methods (what the numbers mean, the data, how to cite and reproduce the run), and how to submit."""
 
 from __future__ import annotations
 
 import json
 
-from harness.results.causes import DIRTY
+from harness.results.differences import DIRTY
 from harness.results.rows import Results, Run
 from leaderboard.blocks.cells import dataset_cell
 from leaderboard.blocks.tables import Block, Cell, Facts, Heading, Page, Prose, Section, Table
-from leaderboard.model.cost import costs, size
-from leaderboard.model.eras import parts
-from leaderboard.model.index import Index, make_index, plural
-from leaderboard.model.missing import by_reason
-from leaderboard.model.questions import MIN_RELIABILITY
+from leaderboard.model.boards import parts
+from leaderboard.model.index import Index, by_reason, make_index, plural
+from leaderboard.model.questions import MIN_RELIABILITY, costs, size
 from leaderboard.texts import TEXTS
 
 TEXT = TEXTS["methods"]
@@ -25,25 +23,26 @@ def build(results: Results) -> tuple[Page, ...]:
     sections = (
         Section("statistics", "What the numbers mean", (Facts.of(
             *((term, text.format(min_reliability=MIN_RELIABILITY)) for term, text in TEXTS["statistics"].items()
-              if term != "Score" or "challenge" not in run.options)),)),  # the options state its rule
+              if term != "Score" or "challenge" not in run.options)),)),  # in a challenge, the options state its rule
         Section("datasets", "Datasets", (_datasets(index),)),
         Section("metrics", "Metrics", (Prose(TEXT["signatures"]), _metrics(index))),
         Section("cite", "How to cite", (Prose(TEXT["cite"]),)),
-        Section("run", "The run", (_run(run), _options(run))),
+        Section("run", "The run", (Facts.of(
+            ("Version", run.version),
+            ("Commit", TEXT["unknown"] if run.commit is None else Cell(run.commit, code=True)),
+            ("Seed", run.seed), ("Device", run.device), ("Python", run.python), ("Platform", run.platform)),
+            _options(run))),
         Section("repeat", "How to reproduce it", _repeat(results)),
         Section("packages", "Packages", (Facts.of(*sorted(run.packages.items())),), level=3),
         Section("skips", "Skipped", _skips(results)),
         Section("failures", "Failed", (Table.of(
             "failure-table", "Failed pairs of metric and dataset", ("Metric", "Dataset", "Error"), failed)
             if failed else NONE,)))
+    submit = tuple(Section(way["anchor"], way["title"], (Prose(way["text"]), Prose(way["commands"], code=True)))
+                   for way in TEXTS["submit"])
     return (Page(path="methods.html", title="Methods", label="Methods", sections=sections, order=4,
-                 lead="What the numbers mean, which data they are based on, and how to reproduce them."),)
-
-
-def _run(run: Run) -> Facts:
-    commit = TEXT["unknown"] if run.commit is None else Cell(run.commit, code=True)
-    return Facts.of(("Version", run.version), ("Commit", commit), ("Seed", run.seed), ("Device", run.device),
-                    ("Python", run.python), ("Platform", run.platform))
+                 lead="What the numbers mean, which data they are based on, and how to reproduce them."),
+            *((Page("submit.html", "Submit", "Submit", submit, order=9, markdown=False),) if results.datasets else ()))
 
 
 def _options(run: Run) -> Block:

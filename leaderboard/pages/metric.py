@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import shlex
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from statistics import median
 
@@ -19,11 +20,9 @@ from leaderboard.blocks.boards import CONTROL, control_value
 from leaderboard.blocks.pictures import INTERVALS, example_blocks
 from leaderboard.blocks.tables import Block, Cell, Dot, Dots, Facts, Heading, Page, Prose, Row, Section, Table, numeric
 from leaderboard.model import sentences
-from leaderboard.model.boards import plus_minus, rank_interval
-from leaderboard.model.cost import costs
-from leaderboard.model.eras import parts
+from leaderboard.model.boards import parts, plus_minus, rank_interval
 from leaderboard.model.index import ONE_RATER, Column, Index, Target, has_value, main_quality, make_index, once
-from leaderboard.model.questions import LIMIT, MIN_RELIABILITY, Question, default, questions
+from leaderboard.model.questions import LIMIT, MIN_RELIABILITY, Question, costs, default, questions
 from leaderboard.texts import TEXTS
 
 TEXT = TEXTS["metric"]
@@ -31,10 +30,8 @@ SCOPES = {"item": "item: the score of an item depends on that item only",
           "dataset": "dataset: the score of an item depends on the other items of its dataset"}
 SCORE_FILE = "submission"
 """The family of score files, whose origin is unknown and which cannot be run."""
-DOTS = 24
-"""Maximum number of targets drawn; if there are more, only the main quality of each dataset is."""
-ITEMS, QUESTIONS = 5, 8
-"""Number of items shown on each side, and of questions on which the columns are compared."""
+DOTS, ITEMS, QUESTIONS = 24, 5, 8
+"""Maximum number of targets drawn (main qualities if there are more), items per side, and questions compared."""
 
 
 def build(results: Results) -> tuple[Page, ...]:
@@ -72,7 +69,6 @@ def _page(index: Index, points: Mapping[str, ItemScores], entry: MetricEntry) ->
 
 
 def _card(index: Index, entry: MetricEntry, firsts: Sequence[tuple[Question, RankingRow]]) -> tuple[Block, ...]:
-    """Describe the metric: rank in each era, differences from the paper, needs, cost, and the command that runs it."""
     warnings = (f"For {first.subject} it is no better than counting words: {cells.number(row.value)} against "
                 f"{cells.number(control_value(first))}." for first, row in firsts
                 if row.value <= control_value(first) and row.metric != CONTROL)
@@ -109,7 +105,6 @@ def _facts(index: Index, entry: MetricEntry) -> Iterator[tuple[str, Cell | str]]
 
 
 def _published(index: Index, columns: Sequence[Column]) -> tuple[str, tuple[Block, ...]]:
-    """Compare this run with published values of the same columns on the same datasets."""
     grid = next((grid for exhibit in index.results.exhibits if exhibit.kind == "challenge" for grid in exhibit.grids
                  if grid.name == "beside-print"), None)
     names = {name for _, name in columns}
@@ -156,18 +151,16 @@ def _picture(index: Index, column: Column) -> tuple[Block, ...]:
 def medians(results: Results) -> Mapping[Target, float]:
     """Return, for each target, the median over metrics, without controls, of their best column's correlation."""
     index = make_index(results)
-    best: dict[Target, dict[str, float]] = {}
+    best: dict[Target, dict[str, float]] = defaultdict(dict)
     for target in index.valued:
         for column in index.columns[target[0]]:
             value = index.value(target, column)
             if math.isfinite(value) and not sentences.is_control(index, column):
-                metrics = best.setdefault(target, {})
-                metrics[column[0]] = max(value, metrics.get(column[0], -1.0))
+                best[target][column[0]] = max(value, best[target].get(column[0], -1.0))
     return {target: median(metrics.values()) for target, metrics in best.items()}
 
 
 def _targets(index: Index, column: Column) -> tuple[Block, ...]:
-    """Show the correlation on every rated target, with the agreement of its raters."""
     headings = (Heading("Dataset", "stub"), Heading("Quality"), Heading("Spearman", "number", small="95 % interval"),
                 Heading("p", "number"), Heading("Corrected", "number", small="for rater noise"),
                 Heading("One rater", "number", small="against the others"), Heading("Items", "number"))
@@ -196,7 +189,6 @@ def _target(index: Index, column: Column, dataset: str, quality: str) -> Row:
 
 
 def _items(index: Index, entry: MetricEntry) -> tuple[Block, ...]:
-    """Show the items that the metric overrates and underrates most."""
     examples = sorted((row for row in index.results.examples if row.metric == entry.name),
                       key=lambda row: (-abs(row.people - row.metrics), row.item))
     high, low = ([row for row in examples if (row.metrics > row.people) == too_high][:ITEMS]
@@ -207,7 +199,6 @@ def _items(index: Index, entry: MetricEntry) -> tuple[Block, ...]:
 
 
 def _lengths(index: Index, points: Mapping[str, ItemScores], column: Column) -> tuple[Block, ...]:
-    """Show how strongly scores and ratings correlate with length on each dataset."""
     rows = []
     for entry in index.datasets:
         quality = main_quality(entry)

@@ -31,7 +31,6 @@ BOARD = ("board", "origin", "rule", "statistic")
 
 
 def ranking(results: Results) -> bytes:
-    """Write the ranking; an incomplete row has neither value nor rank."""
     index = make_index(results)
     return _csv("board origin rule statistic metric column models system value rank covered targets low high letters "
                 "error", ((index.board(row.board), *_fields(row, "origin rule statistic metric column"),
@@ -41,11 +40,10 @@ def ranking(results: Results) -> bytes:
 
 
 def correlations(results: Results) -> bytes:
-    """Write the correlations with the properties of their datasets."""
-    index, entries = make_index(results), {entry.name: entry for entry in results.datasets}
+    index = make_index(results)
     dimensions = {(entry.name, quality.name): quality.dimension
                   for entry in results.datasets for quality in entry.qualities}
-    about = {name: (index.split(entry.split), entry.level, entry.kind) for name, entry in entries.items()}
+    about = {entry.name: (index.split(entry.split), entry.level, entry.kind) for entry in results.datasets}
     return _csv("dataset split level origin quality dimension metric column statistic models system n value p low high "
                 "note corrected", ((
                     row.dataset, *about[row.dataset], row.quality, dimensions.get((row.dataset, row.quality)),
@@ -74,7 +72,6 @@ def comparisons(results: Results) -> bytes:
 
 
 def reliability(results: Results) -> bytes:
-    """Write the agreement among the raters."""
     names = "dataset quality method value items note"
     return _csv(names, (_fields(row, names) for row in results.reliability))
 
@@ -98,14 +95,15 @@ def changes(before: Results, results: Results) -> bytes:
 
 def leaderboard(results: Results) -> bytes:
     """Write the results as JSON, one entry per line."""
+    index = make_index(results)
+    datasets = [dataclasses.replace(entry, split=index.split(entry.split) or entry.split) for entry in results.datasets]
+
     def lines(name: str) -> Iterable[str]:
         if name == "boards":
             return map(_json, _boards(results))
         rows = datasets if name == "datasets" else getattr(results, name)
         return sorted(_json(dataclasses.asdict(row)) for row in rows)
 
-    index = make_index(results)
-    datasets = [dataclasses.replace(entry, split=index.split(entry.split) or entry.split) for entry in results.datasets]
     run = dataclasses.replace(results.run, options=dict(sorted(results.run.options.items())),
                               packages=dict(sorted(results.run.packages.items())))
     parts = [f'"schema": {VERSION}', f'"run": {_json(dataclasses.asdict(run))}',

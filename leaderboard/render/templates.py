@@ -15,7 +15,7 @@ import markupsafe
 
 from harness.results.exhibits import number
 from leaderboard.blocks.tables import Page
-from leaderboard.escaping import visible
+from leaderboard.model.titles import visible
 
 if TYPE_CHECKING:
     import jinja2
@@ -49,7 +49,6 @@ def markdown(pages: Sequence[Page], note: str = "") -> bytes:
 
 
 def _escaped(value: str) -> str:
-    """Escape text for a Markdown cell or paragraph."""
     one_line = " ".join(visible(value).split())
     short = one_line if len(one_line) <= LONGEST else one_line[:LONGEST] + "…"
     marked = SPECIAL.sub(lambda match: "\\" + match[0], short)

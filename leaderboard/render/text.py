@@ -18,31 +18,23 @@ from harness.statistics import statistic_title
 from leaderboard.blocks.boards import average_cells, averages, board_table, cost_cell, dataset_board, letters
 from leaderboard.blocks.tables import Cell, Heading, Row, Table
 from leaderboard.model import sentences, titles
-from leaderboard.model.boards import Board, overall_boards
-from leaderboard.model.cost import cost_of
-from leaderboard.model.eras import parts
-from leaderboard.model.index import Index, drop_sample, make_index, plural
-from leaderboard.model.missing import by_reason, why_no_board, without_value
-from leaderboard.model.questions import default, questions
+from leaderboard.model.boards import Board, overall_boards, parts, why_no_board
+from leaderboard.model.index import Index, by_reason, drop_sample, make_index, plural, without_value
+from leaderboard.model.questions import cost_of, default, questions
 from leaderboard.render.templates import BANNER
 
-WIDTH = 110
-"""Number of columns, unless the terminal has fewer."""
-MIN_WIDTH = 60
-ROWS = 20
-"""Maximum number of rows printed per table."""
-STATISTICS = 3  # as many as fit on a line
+WIDTH, MIN_WIDTH = 110, 60
+"""The number of columns is that of the terminal within these limits."""
+ROWS, STATISTICS = 20, 3
+"""Maximum number of rows per table, and number of statistics that fit on a line."""
 SHORT = {"dev": "by dataset", "test": "by quality"}
 """Short headings of the averages."""
-
 HIDDEN = ("Not shown: {} of the bundled sample, which is never shown beside real data or your own; "
           "`harness run --all --data sample --out DIR` shows it by itself.")
-MAX_LETTERS = 12
-MIN_NAME_WIDTH = 24
-"""Names are not shortened below this width; columns continue on another line instead."""
-INDENT = 4
-"""Indentation of continued rows."""
-FEW_DATASETS, FEW_QUALITIES = 3, 5  # smaller results are printed in full
+MAX_LETTERS, MIN_NAME_WIDTH, INDENT = 12, 24, 4
+"""Names are not shortened below their minimum width; columns continue on another, indented line instead."""
+FEW_DATASETS, FEW_QUALITIES = 3, 5
+"""Results that have no more than these are printed in full."""
 
 
 def summary(results: Results) -> str:
@@ -53,7 +45,8 @@ def summary(results: Results) -> str:
     eras = [part.results for part in parts(results)]
     answers = [wrapped(sentences.recommendation(make_index(era), first)) for era in eras
                if (first := default(questions(era)))]
-    tables = [block for era in eras for block in _boards(era)]
+    tables = [_first_rows(_board_table(make_index(era), boards[:STATISTICS if width() == WIDTH else 1]))
+              + _first_places(make_index(era), boards[0]) for era in eras for boards in overall_boards(era).values()]
     if tables and sampled:
         answers.insert(0, wrapped(BANNER if sampled[0] in results.datasets else HIDDEN.format(
             plural(len(sampled), "dataset"))))
@@ -71,20 +64,12 @@ def summary(results: Results) -> str:
     return "\n".join([*answers, *full, *(tables or ["No ranking.\n" + wrapped(why_no_board(results))]), *gaps])
 
 
-def _boards(results: Results) -> list[str]:
-    """Format each board of an era with the firmness of its first place."""
-    index, shown = make_index(results), STATISTICS if width() == WIDTH else 1
-    return [_first_rows(_board_table(index, boards[:shown])) + _first_places(index, boards[0])
-            for boards in overall_boards(results).values()]
-
-
 def width(widest: int = WIDTH) -> int:
     """Return the width of the terminal, at most `widest`; for files and pipes, `widest`."""
     return min(widest, max(MIN_WIDTH, shutil.get_terminal_size((widest, 24)).columns))
 
 
 def _first_rows(table: Table) -> str:
-    """Render the first rows of a table, and state how many more there are."""
     more = len(table.rows) - ROWS
     return text(replace(table, groups={"": table.rows[:ROWS]})) + (
         wrapped(f"{plural(more, 'more row')} on the page and in `harness report --json`.") if more > 0 else "")
@@ -134,12 +119,11 @@ def _board_table(index: Index, statistics: Sequence[Board]) -> Table:
 
     In a narrow terminal, only the average by which columns are ranked is shown.
     """
-    first, others = statistics[0], statistics[1:]
+    first, *others = statistics
     more = averages(first)[:None if width() == WIDTH else 1]
-    for board in others:
-        cells = average_cells(board, board.rule)
-        more.append((Heading(statistic_title(board.statistic), "number"), {
-            column: cell._replace(small="") for column, cell in cells.items()}))
+    more += [(Heading(statistic_title(board.statistic), "number"), {
+        column: cell._replace(small="") for column, cell in average_cells(board, board.rule).items()})
+        for board in others]
     more += [(heading, {column: cell._replace(text=shortened(cell.text)) for column, cell in cells.items()})
              for heading, cells in letters(first)]
     if any(math.isfinite(cost_of(index, column).seconds) for column in first.columns):
@@ -152,13 +136,13 @@ def _board_table(index: Index, statistics: Sequence[Board]) -> Table:
 
 def _first_places(index: Index, board: Board) -> str:
     """State the firmness of the first place; also among metrics not fitted on ratings, if another column is first."""
-    lines = []
+    text = ""
     for among, of_metrics in (("all", ""), ("unfitted", " of the metrics not fitted on ratings")):
         rows = index.firmness[board.name, board.rule, among]
         if rows and (among == "all" or (rows[0].metric, rows[0].column) != board.columns[0]):
             name = index.labels[rows[0].metric, rows[0].column]
-            lines.append(wrapped(f"First{of_metrics}: {name}. {sentences.firmness(rows)}"))
-    return "".join(lines)
+            text += wrapped(f"First{of_metrics}: {name}. {sentences.firmness(rows)}")
+    return text
 
 
 def shortened(letters: str) -> str:
@@ -173,9 +157,8 @@ def _width(value: str) -> int:
 
 def _cut(value: str, width: int) -> str:
     """Truncate text that is wider, with an ellipsis."""
-    if _width(value) <= width:
-        return value
-    return next(value[:size] + "…" for size in range(len(value), -1, -1) if _width(value[:size]) < width)
+    return value if _width(value) <= width else next(
+        value[:size] + "…" for size in range(len(value), -1, -1) if _width(value[:size]) < width)
 
 
 def _text(cell: Cell) -> str:

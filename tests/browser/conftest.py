@@ -80,6 +80,16 @@ def rows(page: sync_api.Page) -> list[dict[str, str]]:
     return shown
 
 
+def choose(page: sync_api.Page, **options: str | int) -> None:
+    """Select an option, given by its value or its position, in the control of each name."""
+    for name, option in options.items():
+        control = page.locator(f"select[name={name}]")
+        if isinstance(option, int):
+            control.select_option(index=option)
+        else:
+            control.select_option(option)
+
+
 def watch(context: sync_api.BrowserContext, errors: list[str]) -> None:
     """Collect errors of the pages of a context and block foreign requests."""
     def refuse(route: sync_api.Route) -> None:

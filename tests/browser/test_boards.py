@@ -15,7 +15,8 @@ from harness.results.rows import Results
 from leaderboard.model.index import make_index
 from leaderboard.model.questions import answers, questions
 from leaderboard.model.sentences import evidence, question_text, verdict
-from tests.browser.conftest import Open, Site, published, rows
+from tests.browser.conftest import Open, Site, choose, published, rows
+from tests.leaderboard.conftest import find_question
 from tests.leaderboard.large import NEURAL, enlarged
 from tests.suite_run import SuiteRun
 
@@ -42,11 +43,6 @@ def expected(results: Results, dimension: str, statistic: str = "spearman", with
     return {column: 1 + sum(other > value + 1e-9 for other in means.values()) for column, value in means.items()}
 
 
-def ask(page: sync_api.Page, **chosen: str) -> None:
-    for name, value in chosen.items():
-        page.locator(f".ask select[name={name}]").select_option(value)
-
-
 def assert_ranks(page: sync_api.Page, ranks: dict[str, int]) -> None:
     visible = shown(page)
     assert {label: int(rank) for label, rank in visible.items()} == {label: ranks[label] for label in visible}
@@ -62,7 +58,7 @@ def test_answer_matches_the_results_for_every_choice(site: Site, front: sync_api
     for question in questions(site.results):
         for choice, ratings, models in (
                 ((False, math.inf), "", ""), ((True, math.inf), "1", ""), ((False, 0.0), "", "0")):
-            ask(front, q=question.name, ratings=ratings, models=models)
+            choose(front, q=question.name, ratings=ratings, models=models)
             if answer := known.get((question.name, choice)):
                 texts = {name: front.locator(f"#sentence .{name}").inner_text()
                          for name in ("best", "evidence", "asked")}
@@ -83,7 +79,7 @@ def test_texts_do_not_mention_metrics_that_do_not_exist(suite_run: SuiteRun, tmp
 
 def test_board_shows_ranks_and_one_column_per_metric(site: Site, front: sync_api.Page) -> None:
     for dimension in ("overall", "understandability"):
-        ask(front, q=f"dev:{dimension}", ratings="1")
+        choose(front, q=f"dev:{dimension}", ratings="1")
         ranks = expected(site.results, dimension)
         assert_ranks(front, ranks)
         assert list(shown(front)) == sorted(shown(front), key=ranks.__getitem__)
@@ -92,15 +88,13 @@ def test_board_shows_ranks_and_one_column_per_metric(site: Site, front: sync_api
 
 
 def test_other_statistic_or_fewer_datasets_rerank_without_intervals(site: Site, front: sync_api.Page) -> None:
-    ask(front, q="dev:overall", ratings="1")
-    front.locator(".panel select[name=stat]").select_option("pearson")
-    ranks = expected(site.results, "overall", "pearson")
-    assert_ranks(front, ranks)
+    choose(front, q="dev:overall", ratings="1")
+    choose(front, stat="pearson")
+    assert_ranks(front, expected(site.results, "overall", "pearson"))
     first = site.results.datasets[0].name
     front.locator(".panel .menu summary").click()
     front.get_by_label(first, exact=True).uncheck()
-    ranks = expected(site.results, "overall", "pearson", (first,))
-    assert_ranks(front, ranks)
+    assert_ranks(front, expected(site.results, "overall", "pearson", (first,)))
     assert front.locator(".ranked td.rank small").first.inner_text() == "not available"
     assert "the lead is not tested" in front.locator("#sentence .evidence").inner_text()
     assert front.locator("#sentence .people").inner_text() == ""
@@ -108,29 +102,28 @@ def test_other_statistic_or_fewer_datasets_rerank_without_intervals(site: Site, 
     left = {entry.name for entry in site.results.datasets for quality in entry.qualities
             if entry.split == "dev" and quality.dimension == "overall"} - {first}
     assert front.locator(".ranked thead th[data-key='dev:overall'] small").inner_text() == f"{len(left)} datasets"
-    for name, column in zip(("one", "other"), list(shown(front))[:2], strict=True):
-        front.locator(f".panel select[name={name}]").select_option(column)
+    one, other, *_ = shown(front)
+    choose(front, one=one, other=other)
     assert {*front.locator(".compared tbody th").all_inner_texts()} == left
     assert front.locator(".compared p").inner_text().startswith("By Spearman, ")
 
 
 def test_corrected_scores_state_how_many_qualities_they_cover(site: Site, front: sync_api.Page) -> None:
-    question = next(one for one in questions(site.results) if one.name == "dev:overall")
+    question = find_question(site.results)
     front.evaluate("Numbers.targets.forEach((target, place) => { target.limit = place % 2 ? 0.9 : null; })")
-    ask(front, q=question.name)
-    front.locator(".panel select[name=stat]").select_option("corrected")
+    choose(front, q=question.name, stat="corrected")
     known = front.evaluate("Numbers.questions.find(({ board }) => board === 'dev:overall').targets"
                            ".filter((target) => target % 2).length")
     assert 0 < known < len(question.targets)
     for place in ("#sentence .evidence", ".ranked caption"):
         assert f", over {known} of {len(question.targets)} qualities, " in front.locator(place).inner_text()
-    front.locator(".panel select[name=stat]").select_option("pearson")
+    choose(front, stat="pearson")
     assert " qualities, " not in front.locator(".ranked caption").inner_text()
 
 
 def test_plot_extends_to_a_band_below_its_usual_start(front: sync_api.Page) -> None:
     front.evaluate("for (const { marks } of Numbers.questions) marks.length = [-0.25, 0.1]")
-    ask(front, q="dev:overall")
+    choose(front, q="dev:overall")
     path = str(front.locator(".dots-plot .length").get_attribute("d"))
     assert path.startswith("M100 0H233V"), "from -0.35 to -0.15 on an axis from -0.5 to 1"
     assert front.locator(".dots.wide .ticks span").all_inner_texts() == [
@@ -140,7 +133,7 @@ def test_plot_extends_to_a_band_below_its_usual_start(front: sync_api.Page) -> N
 def test_plot_prints_a_true_minus_but_none_before_zero(front: sync_api.Page) -> None:
     front.evaluate("for (const { ranks } of Numbers.questions) ranks.forEach((rank, place) => "
                    "{ if (rank) rank[3] = place % 2 ? -0.001 : -0.05; })")
-    ask(front, q="dev:overall", ratings="1")
+    choose(front, q="dev:overall", ratings="1")
     assert {*front.locator(".dots .values li").all_inner_texts()} == {"0.00", "−0.05"}
     label = str(front.locator("figure.dots svg").get_attribute("aria-label"))
     assert " −0.05" in label
@@ -148,7 +141,7 @@ def test_plot_prints_a_true_minus_but_none_before_zero(front: sync_api.Page) -> 
 
 
 def test_sizes_in_thousands_sort_below_sizes_in_millions(front: sync_api.Page) -> None:
-    ask(front, q="dev:overall", ratings="1")
+    choose(front, q="dev:overall", ratings="1")
     heading = front.locator(".ranked thead th[data-key=size]")
     column = heading.evaluate("cell => cell.cellIndex")
     front.evaluate("""column => [...document.querySelectorAll('.ranked tbody tr')].filter(row => !row.hidden)
@@ -161,15 +154,14 @@ def test_sizes_in_thousands_sort_below_sizes_in_millions(front: sync_api.Page) -
 
 
 def test_details_and_comparison_match_the_tests(site: Site, front: sync_api.Page) -> None:
-    ask(front, q="dev:overall", ratings="1")
+    choose(front, q="dev:overall", ratings="1")
     front.locator(".ranked .more:visible").first.press("Enter")
     assert front.evaluate("document.activeElement.className") == "more", "the keyboard stays at the row"
     text = front.locator(".drawer").inner_text()
     assert "Against the next" in text
     assert "PERM-BOTH finds" in text
-    columns = list(shown(front))[:2]
-    for name, column in zip(("one", "other"), columns, strict=True):
-        front.locator(f".panel select[name={name}]").select_option(column)
+    one, other = columns = list(shown(front))[:2]
+    choose(front, one=one, other=other)
     titles = {column: title for (_, column), title in make_index(site.results).labels.items()}
     values = {(row.dataset, row.quality, titles[row.column]): row.value for row in site.results.correlations
               if row.statistic == "spearman"}
@@ -198,8 +190,7 @@ def test_clicking_a_heading_sorts_and_reverses(front: sync_api.Page) -> None:
         assert front.url.endswith(f"#sort=dev%3Aunderstandability.{direction}")
     front.locator(".ranked .more:visible").first.click()
     assert heading.get_attribute("aria-sort") == "ascending"
-    for name, place in (("one", 1), ("other", 5)):
-        front.locator(f".panel select[name={name}]").select_option(index=place)
+    choose(front, one=1, other=5)
     front.locator(".compared thead button").nth(5).click()
     before = front.locator(".compared tbody tr").all_inner_texts()
     front.locator(".ranked .more:visible").nth(1).click()
@@ -220,8 +211,7 @@ def test_search_announces_its_rows_and_not_the_answer(front: sync_api.Page) -> N
 
 
 def test_downloads_have_a_name_and_ascii_numbers(front: sync_api.Page) -> None:
-    for name, place in (("one", 1), ("other", 5)):
-        front.locator(f".panel select[name={name}]").select_option(index=place)
+    choose(front, one=1, other=5)
     front.locator(".compared tbody td.number").nth(1).evaluate(
         "cell => { cell.innerHTML = '−0.1 to −0.2<small>−0.3 to −0.4</small>'; }")
     with front.expect_download() as download:
@@ -231,7 +221,7 @@ def test_downloads_have_a_name_and_ascii_numbers(front: sync_api.Page) -> None:
 
 
 def test_fragment_restores_selection_and_scroll_position(site: Site, front: sync_api.Page) -> None:
-    ask(front, q="dev:interestingness", ratings="1")
+    choose(front, q="dev:interestingness", ratings="1")
     front.locator(".ranked .more:visible").nth(2).click()
     front.locator(".panel input[type=search]").press_sequentially("len")
     front.locator(".panel input[type=search]").fill("")

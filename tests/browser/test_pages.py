@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from playwright import sync_api
 
-from tests.browser.conftest import DESK, PHONE, Open, Site, published, rows
+from tests.browser.conftest import DESK, PHONE, Open, Site, choose, published, rows
 from tests.leaderboard.large import enlarged
 from tests.suite_run import SuiteRun
 
@@ -63,7 +63,7 @@ def test_choice_of_systems_leads_to_their_answer(suite_run: SuiteRun, tmp_path: 
         assert "For chatbots up to 2021" in page.locator(".asked").inner_text()
         page.get_by_role("link", name="Today’s models").click()
         assert page.url.endswith("index-recent.html")
-        page.locator(".ask select[name=ratings]").select_option("1")
+        choose(page, ratings="1")
         assert "For today’s models (2022 on), overall quality, with no" in page.locator(".asked").inner_text()
         box = page.locator(".best").bounding_box()
         assert box is not None
@@ -140,12 +140,10 @@ def test_hostile_names_break_no_page_or_control(hostile_pages: Site, visit: Open
     page.goto(hostile_pages.at("index.html"))
     assert len(rows(page)) > 5
     page.evaluate(UNFOLD)
-    for name in ("q", "ratings", "models"):
-        page.locator(f".ask select[name={name}]").select_option(index=1)
+    choose(page, q=1, ratings=1, models=1)
     for box in page.locator(".panel input[type=checkbox]").all()[:4]:
         box.click()
-    page.locator(".panel select[name=one]").select_option(index=2)
-    page.locator(".panel select[name=other]").select_option(index=3)
+    choose(page, one=2, other=3)
     assert page.locator(".compared table").count() > 0
     address = page.url
     page.reload()
@@ -165,15 +163,13 @@ def test_long_tables_have_a_fixed_heading_and_a_filter(site: Site, visit: Open, 
         assert box is not None
         assert box["height"] < view["height"]
         long.evaluate("one => { one.scrollTop = 200; }")
-        heading = long.locator("thead th").first.bounding_box()
-        after = long.bounding_box()
+        heading, after = long.locator("thead th").first.bounding_box(), long.bounding_box()
         assert heading is not None
         assert after is not None
         assert 0 <= heading["y"] - after["y"] < 1
         field = long.locator("xpath=preceding-sibling::div[@class='find'][1]//input")
         rows = long.locator("tbody tr:not(.group)")
-        text = rows.first.locator("th").inner_text().splitlines()[0]
-        before = rows.count()
+        text, before = rows.first.locator("th").inner_text().splitlines()[0], rows.count()
         field.fill(text)
         shown = long.locator("tbody tr:not(.group):visible").all_inner_texts()
         assert all(text.lower() in row.lower() for row in shown)

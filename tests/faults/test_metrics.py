@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from harness.cli import main
-from harness.results import tables
+from harness.results.files import unpacked
 from harness.results.rows import Correlation
 from tests.faults.conftest import Reports
 from tests.faults.runs import QUICK, flags, metric, report, scored, start
@@ -44,7 +44,7 @@ def failures(out: Path) -> dict[str, str]:
 
 
 def correlations(files: dict[str, bytes], *metrics: str) -> list[str]:
-    table = tables.unpacked(files["correlations.parquet"], Correlation)
+    table = unpacked(files["correlations.parquet"], Correlation)
     return [repr(row) for row in table if row.metric in metrics]
 
 

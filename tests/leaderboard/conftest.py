@@ -4,7 +4,7 @@ import json
 import math
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pytest
@@ -12,14 +12,17 @@ import pytest
 from harness.results import entries, rows
 from harness.results.rows import Correlation, Results
 from harness.run import rank
-from leaderboard.blocks.tables import Cell, Page, Table
-from leaderboard.model.index import drop_sample
+from leaderboard.blocks.tables import Block, Cell, Page, Table
+from leaderboard.model import sentences
+from leaderboard.model.index import drop_sample, make_index
 from leaderboard.model.numbers import numbers
+from leaderboard.model.questions import DEFAULT_CHOICE, Choice, Question, answers, questions
 from leaderboard.site import site as draw
 from tests.leaderboard import hostile
 from tests.leaderboard.large import TRAINING, enlarged
 from tests.suite_run import SuiteRun
 
+Kind = TypeVar("Kind", bound=Block)
 SCRIPT = "<script>alert('x')</script>"
 NAN = math.nan
 EMPTY = Results(rows.Run("0", None, 0, "cpu", {}, "3.11", "Linux", {}), (), (), (), ())
@@ -29,9 +32,23 @@ def find_page(pages: Iterable[Page], label: str) -> Page:
     return next(page for page in pages if page.label == label)
 
 
+def find_block(page: Page, kind: type[Kind], text: str = "") -> Kind:
+    """Return the first block of a kind that contains a text."""
+    return next(block for section in page.sections for block in section.blocks
+                if isinstance(block, kind) and text in str(block))
+
+
 def table(page: Page, anchor: str) -> Table:
     return next(block for section in page.sections for block in section.blocks
                 if isinstance(block, Table) and block.anchor == anchor)
+
+
+def find_question(results: Results, title: str = "overall") -> Question:
+    return next(question for question in questions(results) if question.title == title)
+
+
+def evidence(results: Results, question: Question, choice: Choice = DEFAULT_CHOICE) -> str:
+    return sentences.evidence(make_index(results), question, answers(results)[question.name, choice])
 
 
 def row(drawn: Table, *texts: str) -> dict[str, Cell]:

@@ -72,7 +72,7 @@ def test_tables_are_read_on_first_use_and_checked_by_digest(tmp_path: Path) -> N
     other = tmp_path / "other"
     files.write(small(), tmp_path)
     files.write(dataclasses.replace(small(), correlations=small().correlations[1:]), other)
-    (tmp_path / "correlations.parquet").write_bytes((other / "correlations.parquet").read_bytes())
+    (other / "correlations.parquet").replace(tmp_path / "correlations.parquet")
     (tmp_path / "comparisons.parquet").unlink()
     report = files.read(tmp_path)
     assert repr(report.ranking) == repr(small().ranking)
@@ -122,11 +122,9 @@ def test_item_scores_are_joined_by_id_with_columns_per_quality() -> None:
     points = correlate.item_scores(dataset, judged, {("m[x=1]", "[x=1]"): scores})
     assert (points.items, points.systems, points.words.tolist()) == (("b", "a"), ("bot", ""), [2, 3])
     whole_column, overall = ("m[x=1]", "m[x=1]"), ("m[x=1]", "m[x=1]@overall")
+    np.testing.assert_equal(points.scores, {whole_column: [1e300, 1.0], overall: [np.nan, 3.0]})
     assert list(points.scores) == [whole_column, overall]
-    np.testing.assert_array_equal(points.scores[whole_column], [1e300, 1.0])
-    np.testing.assert_array_equal(points.scores[overall], [np.nan, 3.0])
-    np.testing.assert_array_equal(points.human["Overall"], [np.nan, 1.5])
-    np.testing.assert_array_equal(points.human["Fluent"], [4.0, np.nan])
+    np.testing.assert_equal(points.human, {"Overall": [np.nan, 1.5], "Fluent": [4.0, np.nan]})
     for target, column in zip(correlate.targets(points, judged), (overall, whole_column), strict=True):
         np.testing.assert_array_equal(points.scores[column], target.scores[0])
 

@@ -1,7 +1,7 @@
 """Pooled answers from results, and comparisons of two results: means, leads, and changed, lost and new rows."""
 
-import dataclasses
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,6 +10,8 @@ from harness.results import differences
 from harness.results.pooled import AT_ODDS, Lead, Pool
 from harness.statistics.pooled import Difference
 from tests.suite_run import SuiteRun
+
+PAIR = (("length", "length"), ("random", "random"))
 
 
 def test_means_and_leads_are_those_of_the_boards(suite_run: SuiteRun) -> None:
@@ -35,26 +37,26 @@ def test_means_and_leads_are_those_of_the_boards(suite_run: SuiteRun) -> None:
 
 @pytest.mark.parametrize("scale", [1e-65, 1e65])
 def test_columns_with_tiny_or_huge_scores_are_told_apart(suite_run: SuiteRun, scale: float) -> None:
-    columns, pool = (("length", "length"), ("random", "random")), Pool.of(suite_run.results)
-    scaled = {name: dataclasses.replace(points, scores={
-        column: points.scores[column] * scale for column in columns}) for name, points in pool.points.items()}
-    assert len(set(dataclasses.replace(pool, points=scaled).digests(pool.targets(), columns))) == 2
+    pool = Pool.of(suite_run.results)
+    scaled = {name: replace(points, scores={column: points.scores[column] * scale for column in PAIR})
+              for name, points in pool.points.items()}
+    assert len(set(replace(pool, points=scaled).digests(pool.targets(), PAIR))) == 2
 
 
 def test_an_interval_at_odds_with_p_is_explained_only_among_several_pairs(suite_run: SuiteRun) -> None:
     lead = Lead(("a", "a"), ("b", "b"), Difference(0.1, 0.01, 0.19, 0.06))
     assert AT_ODDS in lead.verdict
-    assert AT_ODDS not in dataclasses.replace(lead, only_pair=True).verdict
-    pool, pair = Pool.of(suite_run.results), (("length", "length"), ("random", "random"))
-    alone = dataclasses.replace(pool, columns={column: pool.columns[column] for column in pair}, swapped={})
-    assert [part.leads(part.targets("dev"), [pair])[0].only_pair for part in (pool, alone)] == [False, True]
+    assert AT_ODDS not in replace(lead, only_pair=True).verdict
+    pool = Pool.of(suite_run.results)
+    alone = replace(pool, columns={column: pool.columns[column] for column in PAIR}, swapped={})
+    assert [part.leads(part.targets("dev"), [PAIR])[0].only_pair for part in (pool, alone)] == [False, True]
 
 
 def test_a_column_fitted_on_real_ratings_has_no_value_there(suite_run: SuiteRun) -> None:
     results = suite_run.results
     metric, name = results.metrics[0], next(entry.name for entry in results.datasets if entry.split == "dev")
-    fitted = dataclasses.replace(results, metrics=(dataclasses.replace(metric, learned_on=(name,)),), datasets=tuple(
-        dataclasses.replace(entry, origin="imported") for entry in results.datasets))
+    fitted = replace(results, metrics=(replace(metric, learned_on=(name,)),), datasets=tuple(
+        replace(entry, origin="imported") for entry in results.datasets))
     pool = Pool.of(fitted)
     assert not any(column[0] == metric.name for column in pool.means(pool.targets("dev", "real")))
     (lead,) = pool.leads(pool.targets("dev"), [((metric.name, metric.columns[0]), ("random", "random"))])
@@ -62,17 +64,17 @@ def test_a_column_fitted_on_real_ratings_has_no_value_there(suite_run: SuiteRun)
 
 
 def test_share_reached_comes_with_the_number_of_reliable_targets(suite_run: SuiteRun) -> None:
-    pool, column = Pool.of(suite_run.results), ("length", "length")
+    pool, (column, _) = Pool.of(suite_run.results), PAIR
     first, second, third, *_ = targets = pool.targets("dev")
-    known = dataclasses.replace(pool, reliability={first: 0.25, second: 0.0, third: -0.1})
+    known = replace(pool, reliability={first: 0.25, second: 0.0, third: -0.1})
     assert known.reached(targets, column) == (pytest.approx(pool.columns[column][first] / 0.5), 1)
 
 
 def test_rows_that_differ_are_counted_with_the_largest_difference(suite_run: SuiteRun) -> None:
     report = suite_run.results
     first, second, *rest = report.correlations
-    later = dataclasses.replace(report, correlations=(
-        dataclasses.replace(first, value=first.value - 1e-9), dataclasses.replace(second, quality="new"), *rest))
+    later = replace(report, correlations=(
+        replace(first, value=first.value - 1e-9), replace(second, quality="new"), *rest))
     assert all(table.equal for table in differences.compare(report, report)), "NaN is NaN"
     tables = {table.table: table for table in differences.compare(report, later)}
     table = tables.pop("correlations")
@@ -81,21 +83,20 @@ def test_rows_that_differ_are_counted_with_the_largest_difference(suite_run: Sui
     (difference,) = table.fields
     assert (difference.key, difference.field) == (differences.key_of(first), "value")
     assert difference.size == pytest.approx(1e-9, rel=1e-3)
-    gone = dataclasses.replace(report, correlations=(dataclasses.replace(first, value=math.nan), second, *rest))
+    gone = replace(report, correlations=(replace(first, value=math.nan), second, *rest))
     (difference,) = differences.compare(report, gone)[0].fields
     assert math.isinf(difference.size), "a number that is gone is no small difference"
 
 
 def test_a_score_of_one_item_is_a_difference(suite_run: SuiteRun) -> None:
     report = suite_run.results
-    points, *rest = report.points
-    column = ("length", "length")
-    values = points.scores[column].copy()
-    values[3] += 0.5
-    for later, absent in ((values, False), (np.where(np.arange(len(values)) == 3, np.nan, values), True)):
-        moved = dataclasses.replace(points, scores={**points.scores, column: later})
-        table = differences.compare(report, dataclasses.replace(report, points=(moved, *rest)))[-1]
+    (points, *rest), (column, _) = report.points, PAIR
+    before = points.scores[column]
+    for later, size in ((before[3] + 0.5, 0.5 / max(1, before[3] + 0.5)), (math.nan, math.inf)):
+        values = np.where(np.arange(len(before)) == 3, later, before)
+        moved = replace(points, scores={**points.scores, column: values})
+        table = differences.compare(report, replace(report, points=(moved, *rest)))[-1]
         assert (table.table, table.gone, table.new) == ("points", (), ())
         (difference,) = table.fields
         assert difference.key == (points.dataset, *column, points.items[3])
-        assert difference.size == pytest.approx(math.inf if absent else 0.5 / max(1, values[3]))
+        assert difference.size == pytest.approx(size)

@@ -13,7 +13,6 @@ from leaderboard.blocks.tables import Picture, Prose, Table
 from leaderboard.model.boards import overall_boards
 from leaderboard.model.index import make_index
 from leaderboard.pages import exhibits
-from leaderboard.pages.exhibits import sections
 from tests.leaderboard.conftest import EMPTY, SCRIPT, quality, row
 from tests.leaderboard.large import exhibit
 
@@ -77,11 +76,8 @@ def test_correlation_cell_has_marks_interval_and_tooltip() -> None:
         assert cell.title == f"n = 80{words}, 95 % interval −0.100 to 0.400"
 
 
-SAMPLE = "the bundled sample (made by a script, simulated raters)"
-
-
 def test_exhibit_has_an_escaped_picture_and_sortable_tables() -> None:
-    pictures, table, remarks, repeat = sections(exhibit(), make_index(EMPTY))
+    pictures, table, remarks, repeat = exhibits.sections(exhibit(), make_index(EMPTY))
     (picture,), (shown,) = pictures.blocks, table.blocks
     assert isinstance(picture, Picture)
     root = ET.fromstring(picture.svg)  # noqa: S314  (our own)
@@ -95,7 +91,8 @@ def test_exhibit_has_an_escaped_picture_and_sortable_tables() -> None:
 
 def test_studies_and_challenge_have_pages_without_the_sample(mixed: Results) -> None:
     simulated = tuple(entry for entry in mixed.datasets if entry.origin == "sample")
-    on_sample = (SAMPLE, f"{SAMPLE}, datasets with references", "Persona-See, sample, 40 items")
+    on_sample = ("the bundled sample (made by a script, simulated raters)",
+                 "the bundled sample, datasets with references", "Persona-See, sample, 40 items")
     studies = [exhibit(f"s{number}", data=data) for number, data in enumerate(on_sample)]
     full = replace(mixed, datasets=simulated, exhibits=(
         exhibit("b/../<x>"), exhibit("empty", data=""), *studies, exhibit("dstc10", "challenge")))

@@ -5,9 +5,9 @@ import io
 from dataclasses import replace
 from typing import Any
 
-from harness.results.causes import causes, signature_causes, summary
+from harness.results.differences import causes, signature_causes, summary
 from harness.results.rows import Results
-from leaderboard.pages.changes import UNEXPLAINED, Change, changes
+from leaderboard.pages.changes import UNEXPLAINED, changes
 from leaderboard.site import site
 from tests.leaderboard.conftest import EMPTY, altered
 
@@ -27,28 +27,25 @@ def ran(results: Results, **fields: Any) -> Results:
     return replace(results, run=replace(results.run, **{"commit": "a" * 40, **fields}))
 
 
-def on_fed_turn(before: Results, after: Results) -> Change:
-    return next(change for change in changes(before, after) if change.key.dataset == "fed-turn")
-
-
-SIGNATURES = (
-    (DEB, {"revision": "2"}, "code"),
-    ({"code": "0123456789ab"}, {"code": "ba9876543210"}, "code"),
-    (DEB, {"weights deb": "deb@966471a081a0"}, "weights"),
-    (DEB, {"encoder": "all-MiniLM-L6-v2@53aa51172d15"}, "weights"),
-    (DEB, {"encoder": "roberta-base@53aa51172d15"}, "options"),
-    (DEB, {"encoder": f"{ENCODER} bf16"}, "options"),
-    (DEB, {"negatives": "adversarial"}, "options"),
-    ({"evaluate": "0.4.6"}, {"evaluate": "0.4.7"}, "environment"),
-    ({"environment": "966471a081a0"}, {"environment": "b66471a081a0"}, "environment"),
-    ({"prompt": "mine@966471a081a0"}, {"prompt": "mine@b66471a081a0"}, "options"),
-    ({"sha256": "966471a081a0"}, {"sha256": "b66471a081a0"}, "data"),
-    (AVERAGE, {"deb: weights deb": "deb@966471a081a0"}, "weights"),
-    (AVERAGE, {"weights rank-average": "rank-average@966471a081a0"}, "weights"))
+def why_on_fed_turn(before: Results, after: Results) -> str:
+    return next(change.why for change in changes(before, after) if change.key.dataset == "fed-turn")
 
 
 def test_signature_difference_has_kind_and_name() -> None:
-    for old, change, kind in SIGNATURES:
+    for old, change, kind in (
+            (DEB, {"revision": "2"}, "code"),
+            ({"code": "0123456789ab"}, {"code": "ba9876543210"}, "code"),
+            (DEB, {"weights deb": "deb@966471a081a0"}, "weights"),
+            (DEB, {"encoder": "all-MiniLM-L6-v2@53aa51172d15"}, "weights"),
+            (DEB, {"encoder": "roberta-base@53aa51172d15"}, "options"),
+            (DEB, {"encoder": f"{ENCODER} bf16"}, "options"),
+            (DEB, {"negatives": "adversarial"}, "options"),
+            ({"evaluate": "0.4.6"}, {"evaluate": "0.4.7"}, "environment"),
+            ({"environment": "966471a081a0"}, {"environment": "b66471a081a0"}, "environment"),
+            ({"prompt": "mine@966471a081a0"}, {"prompt": "mine@b66471a081a0"}, "options"),
+            ({"sha256": "966471a081a0"}, {"sha256": "b66471a081a0"}, "data"),
+            (AVERAGE, {"deb: weights deb": "deb@966471a081a0"}, "weights"),
+            (AVERAGE, {"weights rank-average": "rank-average@966471a081a0"}, "weights")):
         (cause,) = signature_causes(old, {**old, **change})
         assert (cause.kind, [cause.name]) == (kind, [*change])
         assert not signature_causes(old, old)
@@ -62,7 +59,7 @@ def test_change_names_causes_of_its_dataset_and_metric(results: Results) -> None
             (ran(before, options={**options, "limit": 9}), "options: limit"),
             (ran(before, options={**options, "ratings sha256": "f"}), "data: ratings sha256"),
             (altered(items, "length", signature={"revision": "2"}), "data: items; code: revision")):
-        assert on_fed_turn(before, moved(after)).why == why
+        assert why_on_fed_turn(before, moved(after)) == why
 
 
 def test_change_without_own_cause_names_those_of_the_run(results: Results) -> None:
@@ -74,7 +71,7 @@ def test_change_without_own_cause_names_those_of_the_run(results: Results) -> No
         after = moved(ran(results, **fields))
         (cause,) = causes(ran(results), after).run
         assert (cause.kind, cause.name) == (kind, name)
-        assert on_fed_turn(ran(results), after).why.endswith(summary([cause]))
+        assert why_on_fed_turn(ran(results), after).endswith(summary([cause]))
 
 
 def test_unexplained_changes_come_first(results: Results) -> None:

@@ -10,12 +10,10 @@ from harness.results.rows import Reliability, Results
 from leaderboard.blocks.decisions import ROWS
 from leaderboard.blocks.pictures import power_picture, vote_picture
 from leaderboard.blocks.tables import Cell, Dot, Dots, Picture
-from leaderboard.model.index import make_index
-from leaderboard.model.missing import without_value
-from leaderboard.model.questions import DEFAULT_CHOICE, answers, default, questions
-from leaderboard.model.sentences import evidence
+from leaderboard.model.index import make_index, without_value
+from leaderboard.model.questions import DEFAULT_CHOICE, answers
 from leaderboard.pages import dataset
-from tests.leaderboard.conftest import CELLS, SCRIPT, altered, table
+from tests.leaderboard.conftest import CELLS, SCRIPT, altered, evidence, find_block, find_page, find_question, table
 from tests.suite_run import SuiteRun
 
 
@@ -30,34 +28,30 @@ def test_dataset_page_lists_the_best_columns_of_each_quality(results: Results) -
         decision(CELLS[0], "bleu1", 1.1), decision(CELLS[0], "bleu2", 1.2, replaces=False),
         decision(CELLS[1], "bleu2", math.nan, rho=math.nan, passes=False, replaces=False), *(
             decision(CELLS[1], f"other{number}", 1.0) for number in range(30))])
-    page = next(page for page in dataset.build(made) if page.label == "fed-turn")
-    rows = table(page, "decisions-table").rows
-    assert len(rows) == ROWS // 2 + 2
-    assert {row[0].text for row in rows} == {"fed-turn"}
-    assert [[cell.text for cell in row[1:]] for row in rows[:2]] == [
+    drawn = table(find_page(dataset.build(made), "fed-turn"), "decisions-table")
+    assert len(drawn.rows) == ROWS // 2 + 2
+    assert {row[0].text for row in drawn.rows} == {"fed-turn"}
+    assert [[cell.text for cell in row[1:]] for row in drawn.rows[:2]] == [
         ["Interesting", "bleu2", "0.200", "1.20", "1.10–1.30", "0.800", "0.700", "0.600", "as constant", ""],
         ["Interesting", "bleu1", "0.100", "1.10", "1.00–1.20", "0.800", "0.700", "0.600", "yes", ""]]
-    assert "ε = 0.2" in table(page, "decisions-table").caption
+    assert "ε = 0.2" in drawn.caption
 
 
 def test_one_rater_is_the_mean_of_the_known_ones(results: Results) -> None:
     known = Reliability("fed-turn", "Overall", "leave-one-rater-out", 0.625, 90)
     made = replace(results, reliability=(*results.reliability, known))
-    rows = table(next(page for page in dataset.build(made) if page.label == "fed-turn"), "qualities").rows
-    cells = {row[0].text: row[4].text for row in rows}
+    cells = {row[0].text: row[4].text for row in table(find_page(dataset.build(made), "fed-turn"), "qualities").rows}
     assert (cells["Overall"], cells["Interesting"]) == ("0.625", "")
 
 
 def test_the_answer_says_where_a_rater_is_replaced_and_the_worth(results: Results) -> None:
-    question = default(questions(results))
-    assert question is not None
-    answer = answers(results)[question.name, DEFAULT_CHOICE]
-    assert "worth" not in evidence(make_index(results), question, answer)
-    metric, column = answer.best
+    question = find_question(results)
+    assert "worth" not in evidence(results, question)
+    metric, column = answers(results)[question.name, DEFAULT_CHOICE].best
     made = replace(results, decisions=[
         decision(target, column, worth, metric=metric, replaces=worth > 1.3)
         for target, worth in zip(question.targets, (1.2, 1.4, 1.6), strict=True)])
-    text = evidence(make_index(made), question, answer)
+    text = evidence(made, question)
     assert "replace a rater on 2 of 3 qualities with several votes (ε = 0.2)" in text
     assert "worth 1.40 ratings" in text
     more = [decision(target, "length", 1.2, metric="length") for target in question.targets]
@@ -65,19 +59,17 @@ def test_the_answer_says_where_a_rater_is_replaced_and_the_worth(results: Result
     for passed, others, part in ((2, more, "(ε = 0.2); length may, on 3."), (2, more[:2], "(ε = 0.2). "), (
             0, more[:1], f"any of 3 qualities with several votes (ε = 0.2); length does, on {where}.")):
         rows = [replace(row, replaces=row.replaces and passed > 0) for row in made.decisions]
-        assert part in evidence(make_index(replace(made, decisions=[*rows, *others])), question, answer)
+        assert part in evidence(replace(made, decisions=[*rows, *others]), question)
 
 
 def test_metrics_above_the_limit_are_not_named_as_replacements(results: Results) -> None:
-    question = default(questions(results))
-    assert question is not None
+    question = find_question(results)
     made = replace(altered(results, "length", models=("large",), parameters=40_000_000), decisions=[
         decision(target, name, 1.2, metric=metric, replaces=metric == "length")
         for target in question.targets for metric, name in (("bleu", "bleu1"), ("length", "length"))])
     for size, named in ((math.inf, True), (30e6, False)):
-        answer = answers(made)[question.name, (False, size)]
-        assert answer.best == ("bleu", "bleu1")
-        assert ("; length does" in evidence(make_index(made), question, answer)) == named
+        assert answers(made)[question.name, (False, size)].best == ("bleu", "bleu1")
+        assert ("; length does" in evidence(made, question, (False, size))) == named
 
 
 def test_missing_references_are_the_cause_of_missing_values(results: Results) -> None:
@@ -90,10 +82,8 @@ def test_missing_references_are_the_cause_of_missing_values(results: Results) ->
 
 
 def test_dataset_page_draws_its_power_by_contexts(suite_run: SuiteRun) -> None:
-    page = next(page for page in dataset.build(suite_run.results) if page.label == "persona-usr")
-    (picture,) = (block for section in page.sections for block in section.blocks
-                  if isinstance(block, Picture) and "80 % power" in block.text)
-    assert picture.svg.count('class="strokes"') > 1
+    page = find_page(dataset.build(suite_run.results), "persona-usr")
+    assert find_block(page, Picture, "80 % power").svg.count('class="strokes"') > 1
 
 
 def test_power_is_drawn_even_if_there_are_too_few_contexts() -> None:
@@ -116,8 +106,6 @@ def test_picture_extends_to_a_band_below_its_usual_start() -> None:
 
 
 def test_equal_columns_of_the_picture_are_in_order_of_their_names(results: Results) -> None:
-    rows = tuple(replace(row, value=0.25) for row in results.correlations)
-    page = next(page for page in dataset.build(replace(results, correlations=rows)) if page.label == "fed-dial")
-    (picture,) = page.sections[0].blocks
-    assert isinstance(picture, Dots)
+    made = replace(results, correlations=tuple(replace(row, value=0.25) for row in results.correlations))
+    picture = find_block(find_page(dataset.build(made), "fed-dial"), Dots)
     assert [line.name.text for line in picture.lines] == [f"{SCRIPT} / x|y", "bleu1", "length"]

@@ -16,14 +16,13 @@ from harness.statistics.pooled import TOO_FEW
 from leaderboard.blocks.boards import cost_cell
 from leaderboard.blocks.pictures import cost_picture
 from leaderboard.blocks.tables import Ask
-from leaderboard.model.cost import Cost, costs
 from leaderboard.model.index import make_index, only
 from leaderboard.model.numbers import BETTER, NO_DIFFERENCE, WORSE, worst
-from leaderboard.model.questions import DEFAULT_CHOICE, answers, best_of_each, default, equals, questions
-from leaderboard.model.sentences import agrees, evidence, rater_agreement, recommendation
+from leaderboard.model.questions import DEFAULT_CHOICE, Cost, answers, best_of_each, costs, equals, questions
+from leaderboard.model.sentences import agrees, rater_agreement, recommendation
 from leaderboard.pages import front
 from leaderboard.render.text import summary
-from tests.leaderboard.conftest import CELLS, SCRIPT, altered, ranking, row, script_data, table
+from tests.leaderboard.conftest import CELLS, SCRIPT, altered, evidence, find_question, ranking, row, script_data, table
 
 
 def with_values(results: Results, values: Mapping[tuple[str, str, str], float]) -> Results:
@@ -40,42 +39,37 @@ def test_answer_names_leaders_without_each_dataset(results: Results) -> None:
     """The mean of 0.1, 0.5, 0.55 is below that of 0.3, 0.4, 0.5, but not if the first value is left out."""
     made = with_values(results, {("fed-turn", SCRIPT, "Overall"): 0.1, ("fed-dial", SCRIPT, "Overall"): 0.55,
                                  ("topical-usr", SCRIPT, "Overall quality"): 0.5})
-    texts = {question.title: evidence(make_index(made), question, answers(made)[question.name, DEFAULT_CHOICE])
-             for question in questions(made)}
+    texts = {question.title: evidence(made, question) for question in questions(made)}
     assert ("Leaving out one dataset at a time: still first in 2 of 3 cases; without fed-turn, "
             f"{SCRIPT} / x|y leads. Cost") in texts["overall"]
     assert "left out" not in texts["interesting"]
 
 
 def test_page_and_terminal_say_how_firm_a_lead_is(results: Results) -> None:
-    question = default(questions(results))
-    assert question is not None
-    removals = {"datasets": None, "contexts": 12, "votes": 1400}
+    question = find_question(results)
     best = answers(results)[question.name, DEFAULT_CHOICE].best
-    tied = ("y", "length")
-    places = [Firmness(board, "real", question.rule, "spearman", among, *best, unit, removed, 9000, "x", (), tied)
-              for board in (question.name, question.id.group) for among in ("all", "unfitted")
-              for unit, removed in removals.items()]
-    shown = replace(results, firmness=places)
+    shown = replace(results, firmness=[
+        Firmness(board, "real", "dev", "spearman", among, *best, unit, removed, 9000, "x", (), ("y", "length"))
+        for board in (question.name, question.id.group) for among in ("all", "unfitted")
+        for unit, removed in (("datasets", None), ("contexts", 12), ("votes", 1400))])
     sentence = ("Another metric would lead without 12 of 9,000 contexts or 1,400 of 9,000 votes; "
                 "fewer contexts or votes may be enough.")
-    assert f"{sentence} Tied with the best: y, length." in " ".join(summary(shown).split())
-    assert f"{make_index(shown).labels[best]}, not shown to beat length. Spearman" in " ".join(summary(shown).split())
-    (page, *_) = front.build(shown)
-    assert all(text in str(page) for text in (sentence, "tied with y", "; not shown to beat length"))
+    printed, page = " ".join(summary(shown).split()), str(front.build(shown)[0])
+    assert f"{sentence} Tied with the best: y, length." in printed
+    assert f"{make_index(shown).labels[best]}, not shown to beat length. Spearman" in printed
+    assert all(text in page for text in (sentence, "tied with y", "; not shown to beat length"))
     assert "Another metric would lead" not in str(front.build(results))
 
 
 def test_firmness_is_that_among_the_metrics_of_the_choice(results: Results) -> None:
-    question = default(questions(results))
-    assert question is not None
+    question = find_question(results)
     best = answers(results)[question.name, DEFAULT_CHOICE].best
-    index = make_index(replace(results, firmness=[
-        Firmness(question.name, "real", question.rule, "spearman", among, *best, "contexts", removed, 90, "x", (), ())
-        for among, removed in (("all", 7), ("unfitted", 12))]))
+    made = replace(results, firmness=[
+        Firmness(question.name, "real", "dev", "spearman", among, *best, "contexts", removed, 90, "x", (), ())
+        for among, removed in (("all", 7), ("unfitted", 12))])
     for choice, part in (((False, math.inf), "without 12 of 90"), ((True, math.inf), "without 7 of 90"),
                          ((False, 30e6), ""), ((True, 30e6), "")):
-        text = evidence(index, question, answers(results)[question.name, choice])
+        text = evidence(made, question, choice)
         assert part in text
         assert ("Another metric would lead" in text) == bool(part)
 
@@ -131,19 +125,16 @@ def test_sample_and_challenges_name_no_era(mixed: Results, results: Results) -> 
 def test_best_column_near_zero_is_not_recommended(results: Results, value: float, error: float) -> None:
     made = with_values(results, {("fed-turn", name, "Interesting"): value for name in ("bleu", SCRIPT, "length")})
     made = replace(made, ranking=tuple(replace(row, error=error) for row in made.ranking))
-    question = next(question for question in questions(made) if question.title == "interesting")
-    answer = answers(made)[question.name, DEFAULT_CHOICE]
-    assert not agrees(question, answer.best)
-    assert "lead" not in evidence(make_index(made), question, answer)
+    question = find_question(made, "interesting")
+    assert not agrees(question, answers(made)[question.name, DEFAULT_CHOICE].best)
+    assert "lead" not in evidence(made, question)
 
 
 def test_leads_on_few_contexts_cannot_be_established(full: Results) -> None:
     for contexts, few in ((6, False), (1, True)):
         made = replace(full, points=tuple(replace(
             points, contexts=np.arange(len(points.items)) % contexts, conversations=None) for points in full.points))
-        texts = [evidence(make_index(made), question, answers(made)[question.name, DEFAULT_CHOICE])
-                 for question in questions(made)]
-        assert any(TOO_FEW in text for text in texts) == few
+        assert any(TOO_FEW in evidence(made, question) for question in questions(made)) == few
 
 
 def test_scripts_have_every_rank(full: Results) -> None:
@@ -174,9 +165,8 @@ def test_scripts_have_every_comparison(full: Results) -> None:
 def test_ties_are_shown(results: Results) -> None:
     tied = with_values(results, {(row.dataset, SCRIPT, row.quality): row.value for row in results.correlations
                                  if row.column == "bleu1" and row.statistic == "spearman"})
-    first = default(questions(tied))
-    assert first is not None
-    assert {name for name, _ in best_of_each(make_index(tied), first, DEFAULT_CHOICE)[:2]} == {"bleu", SCRIPT}
+    best = best_of_each(make_index(tied), find_question(tied), DEFAULT_CHOICE)
+    assert {name for name, _ in best[:2]} == {"bleu", SCRIPT}
 
 
 @pytest.mark.parametrize(("change", "same"), [(1e-9, True), (1.0, False)])
@@ -223,24 +213,16 @@ def test_cost_includes_inputs(results: Results) -> None:
         assert cost_cell(Cost(value)).text == text
 
 
-def test_cost_picture_draws_the_pareto_front(full: Results) -> None:
-    index, first = make_index(full), default(questions(full))
-    assert first is not None
+def test_cost_picture_has_the_pareto_front_of_known_costs(full: Results) -> None:
+    timed = replace(full, timings=[row for row in full.timings if row.metric != "random"])
+    index, first = make_index(timed), find_question(timed)
     shown = best_of_each(index, first, DEFAULT_CHOICE)
     picture = cost_picture(index, first, shown)
     assert picture is not None
-    points = {index.labels[column]: (costs(full)[column[0]].seconds, first.ranked[column].value) for column in shown}
+    points = {index.labels[column]: (costs(timed)[column[0]].seconds, first.ranked[column].value)
+              for column in shown if column[0] != "random"}
     best = {name for name, (cost, value) in points.items() if not any(
         other < cost and more >= value for other, more in points.values())}
     assert set(re.findall(r"([\w-]+), -?\d\.\d\d at", picture.text)) == best
-    assert picture.svg.count("<circle") == len(points)
-
-
-def test_cost_picture_counts_the_metrics_with_a_known_cost(full: Results) -> None:
-    timed = replace(full, timings=[row for row in full.timings if row.metric != "random"])
-    index, first = make_index(timed), default(questions(timed))
-    assert first is not None
-    shown = best_of_each(index, first, DEFAULT_CHOICE)
-    picture = cost_picture(index, first, shown)
-    assert picture is not None
     assert picture.text.startswith(f"Of the {len(shown) - 1} metrics with a known cost, none reaches a higher ")
+    assert picture.svg.count("<circle") == len(points) == len(shown) - 1

@@ -35,9 +35,9 @@ def test_metric_page_begins_with_summary_and_differences(results: Results) -> No
     assert card["Summary"] == ["our own small substitute for GRADE, not the paper's method, fitted on ratings"]
     assert card["Notes"] == ["Reads <both>."]
     assert card["Differences from the paper"] == ["A <head> on a frozen encoder.", "No graph."]
-    low = tuple(replace(entry, value=-0.5) if entry.metric == "bleu" and entry.rank else entry
-                for entry in results.ranking)
-    text = str(section(find_page(metric.build(replace(results, ranking=low)), "bleu"), "card").blocks[0])
+    low = replace(results, ranking=tuple(
+        replace(row, value=-0.5) if row.metric == "bleu" and row.rank else row for row in results.ranking))
+    text = str(section(find_page(metric.build(low), "bleu"), "card").blocks[0])
     assert "overall quality it is no better than counting words: −0.500 against −0.013." in text
 
 
@@ -59,9 +59,9 @@ def test_values_are_not_corrected_for_low_reliability(results: Results) -> None:
         cells = row(table(find_page(metric.build(made), "bleu"), "targets-table"), "fed-turn", "Overall")
         assert cells["Corrected"].text == shown
         data = script_data(made)
-        limits = {(data["datasets"][target["dataset"]], target["quality"]): target["limit"]
-                  for target in data["targets"]}
-        assert (limits["fed-turn", "Overall"] is None) == (shown == "–")
+        (limit,) = (target["limit"] for target in data["targets"]
+                    if (data["datasets"][target["dataset"]], target["quality"]) == ("fed-turn", "Overall"))
+        assert (limit is None) == (shown == "–")
 
 
 def test_largest_errors_are_on_the_pages(full: Results) -> None:
@@ -75,16 +75,14 @@ def test_largest_errors_are_on_the_pages(full: Results) -> None:
     assert "2 scored too high and 1 too low are shown" in str(part)
     assert part.title == "Largest errors"
     page = find_page(dataset.build(made), "fed-turn")
-    assert items(section(page, "underrated")) == ["three", "one"]
-    assert items(section(page, "overrated")) == ["two"]
+    assert [items(section(page, anchor)) for anchor in ("underrated", "overrated")] == [["three", "one"], ["two"]]
 
 
 def test_dataset_page_has_systems_agreement_and_votes(full: Results) -> None:
     page, points = find_page(dataset.build(full), "fed-turn"), full.points[1]
-    of_system = np.array(points.systems) == "fitting"
+    ratings = points.human["Overall"][np.array(points.systems) == "fitting"]
     cells = row(table(page, "system-table"), "fitting")
-    assert (cells["Items"].text, cells["Overall"].text) == (
-        str(of_system.sum()), f"{points.human['Overall'][of_system].mean():.2f}")
+    assert (cells["Items"].text, cells["Overall"].text) == (str(ratings.size), f"{ratings.mean():.2f}")
     agreement = {entry.method: entry.value for entry in full.reliability
                  if (entry.dataset, entry.quality) == ("fed-turn", "Interesting")}
     cells = row(table(page, "qualities"), "Interesting")

@@ -14,8 +14,7 @@ from harness.results.rows import Comparisons, Failure, Results, Skip
 from leaderboard.blocks.tables import Cell, Heading, Table, numeric
 from leaderboard.render import latex
 from leaderboard.render import rows as exports
-from leaderboard.render import text as terminal
-from leaderboard.render.text import summary
+from leaderboard.render.text import summary, text
 from leaderboard.site import site as draw
 from tests.leaderboard.conftest import altered
 
@@ -54,14 +53,14 @@ def test_comparisons_with_odd_names_read_back(results: Results) -> None:
 def test_wide_characters_and_columns_keep_to_the_terminal() -> None:
     def lines(width: int, *rows: tuple[str, str]) -> list[str]:
         cells = tuple((Cell(name), Cell(value)) for name, value in rows)
-        made = Table.of("", "T", (Heading("team", "stub"), Heading("value", "number")), cells)
-        return terminal.text(made, width).splitlines()[4:]
+        return text(Table.of("", "T", (Heading("team", "stub"), Heading("value", "number")), cells),
+                    width).splitlines()[4:]
 
     assert lines(110, ("茶の会", "0.1"), ("beta", "0.25")) == ["茶の会    0.1", "beta     0.25"]
     assert lines(31, ("茶" * 13, "0.1")) == [f"{'茶' * 11}…     0.1"]
     wide = Table.of("", "T", (Heading("team", "stub"), *numeric("first", "second")),
                     [(Cell("t" * 28), Cell("1"), Cell("2"))])
-    assert terminal.text(wide, 32).splitlines()[2:] == [
+    assert text(wide, 32).splitlines()[2:] == [
         "team                      first", "    second", "-" * 31, f"{'t' * 12}…{'t' * 11}      1", "         2"]
 
 
@@ -90,10 +89,10 @@ def test_latex_rows_fit_their_columns(results: Results) -> None:
 
 
 def test_latex_is_escaped() -> None:
-    for text, escaped in (("a_b & 50% #1 $x$ {y}", r"a\_b \& 50\% \#1 \$x\$ \{y\}"), ("Ж", "[U+0416]"),
-                          ("~^\\", r"\textasciitilde{}\textasciicircum{}\textbackslash{}"),
-                          ("é ň ü −1 –", "é ň ü $-$1 –")):
-        assert latex.text(text) == escaped
+    for plain, escaped in (("a_b & 50% #1 $x$ {y}", r"a\_b \& 50\% \#1 \$x\$ \{y\}"), ("Ж", "[U+0416]"),
+                           ("~^\\", r"\textasciitilde{}\textasciicircum{}\textbackslash{}"),
+                           ("é ň ü −1 –", "é ň ü $-$1 –")):
+        assert latex.text(plain) == escaped
 
 
 def test_wide_board_is_split_and_repeats_rank_and_metric() -> None:
@@ -114,15 +113,15 @@ def test_wide_board_is_split_and_repeats_rank_and_metric() -> None:
 
 def test_terminal_has_boards_then_skips_then_failures(results: Results) -> None:
     failures = Failure("fed-turn", "grade", "boom"), Failure("fed-dial", "grade", "boom")
-    text = summary(replace(results, failures=failures, ranking=tuple(
+    printed = summary(replace(results, failures=failures, ranking=tuple(
         replace(row, letters="ab" if row.rank else "") for row in results.ranking)))
-    positions = [text.index(part) for part in (
+    positions = [printed.index(part) for part in (
         "Development datasets: Spearman, averages. Data: 3 datasets", "Test datasets: Spearman",
         "Skipped 3 pairs of metric and dataset: weights are not on this machine (grade on a|b, fed-turn, topical-usr)",
         "Skipped 1 pair of metric and dataset: scores turns | not dialogues (grade on fed-dial)",
         "Failed 2 pairs of metric and dataset: boom (grade on fed-dial, fed-turn)")]
     assert positions == sorted(positions)
-    complete = next(line.split() for line in text.splitlines() if line.split()[1:2] == ["bleu1"])
+    complete = next(line.split() for line in printed.splitlines() if line.split()[1:2] == ["bleu1"])
     incomplete = next(line.split() for line in summary(results).splitlines() if line.split()[0:1] == ["bleu2"])
     assert complete[-2:] == ["ab", "15"], "1.5 seconds for 100 items"
     assert incomplete == ["bleu2", *["–", "4", "of", "5", "targets"] * 2, "–", "–", "15"]
