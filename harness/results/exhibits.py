@@ -155,7 +155,7 @@ def _plain(text: str) -> str:
     return MARKDOWN_SPECIAL.sub(r"\\\g<0>", " ".join(text.split()))
 
 
-def drawn(title: str, maps: Sequence[HeatMap]) -> str:
+def draw_maps(title: str, maps: Sequence[HeatMap]) -> str:
     """Draw maps below one another as SVG: orange for -1, white for 0, blue for 1, and the number."""
     longest = max((len(label) for heat in maps for label in heat.labels), default=0)
     space = min(MAX_LABEL, LETTER * longest + 20)

@@ -82,8 +82,7 @@ def power(results: Results, target: Target, between: Between = "columns", pair: 
     first, second = map(names.index, pair) if pair else leaders
     typical = (first, second) if pair else _typical(contrasts.spread, groups)
     for rating in dict.fromkeys((votes, *(raters or (max(1, round(votes * times)) for times in SCALES if times != 1)))):
-        usual, named = (contrasts.pair(*sides).at(reliability, rating / votes)
-                        for sides in (typical, (first, second)))
+        usual, named = (contrasts.pair(*sides).at(reliability, rating / votes) for sides in (typical, (first, second)))
         needed = named.needed()
         for count in dict.fromkeys((size, *(contexts or (max(2, round(size * times)) for times in SCALES)))):
             yield Power(*target, between, names[first], names[second], items, count, rating,

@@ -99,7 +99,7 @@ def files(name: str, command: str, findings: Findings) -> dict[str, bytes]:
                       findings.tables, findings.maps, (*findings.remarks, *failed))
     tables = {f"{kind}.csv": exhibits.csv_of([entries[0], *(map(_cell, entry.values()) for entry in entries)])
               for kind, entries in findings.objects.items() if entries}
-    pictures = {f"{name}.svg": exhibits.drawn(study.TITLE, findings.maps).encode()} if findings.maps else {}
+    pictures = {f"{name}.svg": exhibits.draw_maps(study.TITLE, findings.maps).encode()} if findings.maps else {}
     return {f"{name}.md": exhibits.markdown(exhibit), exhibits.FILE: exhibits.encoded(exhibit), **tables, **pictures}
 
 

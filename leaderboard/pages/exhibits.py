@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from harness.results.exhibits import Exhibit, Grid, drawn
+from harness.results.exhibits import Exhibit, Grid, draw_maps
 from harness.results.item_scores import slug
 from harness.results.rows import Results
 from leaderboard.blocks.cells import column_cell
@@ -49,7 +49,7 @@ def sections(exhibit: Exhibit, index: Index) -> tuple[Section, ...]:
     described = " ".join(heat.told for heat in exhibit.maps)
     return (*tables[:official],
             Section("pictures", "How similar the submissions are" if official else "At a glance",
-                    (Picture(drawn(exhibit.title, exhibit.maps), described),) if exhibit.maps else ()),
+                    (Picture(draw_maps(exhibit.title, exhibit.maps), described),) if exhibit.maps else ()),
             *tables[official:], Section("remarks", "Notes", tuple(map(Prose, exhibit.remarks))),
             Section("repeat", "How to reproduce it", (Prose(exhibit.command, code=True),) if exhibit.command else ()))
 

@@ -93,7 +93,7 @@ def choose(page: sync_api.Page, **options: str | int) -> None:
 def watch(context: sync_api.BrowserContext, errors: list[str]) -> None:
     """Collect errors of the pages of a context and block foreign requests."""
     def refuse(route: sync_api.Route) -> None:
-        errors.append(f"asked for {route.request.url}")
+        errors.append(f"requested {route.request.url}")
         route.abort()
 
     def note(message: str, matters: bool) -> None:

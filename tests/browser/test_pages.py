@@ -45,7 +45,7 @@ def light(page: sync_api.Page) -> bool:
 @pytest.mark.parametrize(("options", "rules"), [
     ({"viewport": DESK}, None), ({"viewport": PHONE}, None),
     ({"color_scheme": "dark"}, ["color-contrast", "link-in-text-block"])], ids=["desk", "phone", "dark"])
-def test_axe_finds_nothing(site: Site, visit: Open, options: dict[str, Any], rules: list[str] | None) -> None:
+def test_axe_reports_no_violation(site: Site, visit: Open, options: dict[str, Any], rules: list[str] | None) -> None:
     page = visit(site.at("index.html"), **options)
     found = {}
     for path in site.kinds:

@@ -1,5 +1,7 @@
 """Small hand-made results with gaps, ties, crashes and hostile names; their averages are easy to check by hand."""
 
+import csv
+import io
 import json
 import math
 from collections.abc import Iterable, Iterator
@@ -62,6 +64,10 @@ def altered(results: Results, name: str, /, **fields: Any) -> Results:
     tables = {table: tuple(replace(entry, **fields) if entry.name == name else entry
                            for entry in getattr(results, table)) for table in ("metrics", "datasets")}
     return replace(results, **tables)
+
+
+def read_csv(content: bytes) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(content.decode(), newline="")))
 
 
 def script_data(results: Results) -> Any:

@@ -36,7 +36,7 @@ def test_means_and_leads_are_those_of_the_boards(suite_run: SuiteRun) -> None:
 
 
 @pytest.mark.parametrize("scale", [1e-65, 1e65])
-def test_columns_with_tiny_or_huge_scores_are_told_apart(suite_run: SuiteRun, scale: float) -> None:
+def test_columns_with_tiny_or_huge_scores_are_distinguished(suite_run: SuiteRun, scale: float) -> None:
     pool = Pool.of(suite_run.results)
     scaled = {name: replace(points, scores={column: points.scores[column] * scale for column in PAIR})
               for name, points in pool.points.items()}
@@ -88,7 +88,7 @@ def test_rows_that_differ_are_counted_with_the_largest_difference(suite_run: Sui
     assert math.isinf(difference.size), "a number that is gone is no small difference"
 
 
-def test_a_score_of_one_item_is_a_difference(suite_run: SuiteRun) -> None:
+def test_change_of_one_item_score_is_a_difference(suite_run: SuiteRun) -> None:
     report = suite_run.results
     (points, *rest), (column, _) = report.points, PAIR
     before = points.scores[column]

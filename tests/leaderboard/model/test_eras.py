@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+from harness.results.entries import BoardId
 from harness.results.rows import Results, Timing
 from leaderboard.model.boards import ERAS, era_of, parts
 from leaderboard.model.questions import costs, questions
@@ -25,8 +26,9 @@ def mixed_eras(suite_run: SuiteRun) -> Results:
 
 def test_no_board_question_or_cost_spans_eras(mixed_eras: Results) -> None:
     era = {entry.name: era_of(entry.split) for entry in mixed_eras.datasets}
-    assert {era_of(row.board.partition(":")[0].partition("-")[0]) for row in mixed_eras.ranking} == set(ERAS)
-    for name in {row.board for row in mixed_eras.ranking}:
+    boards = {row.board for row in mixed_eras.ranking}
+    assert {era_of(BoardId.parse(name).split) for name in boards} == set(ERAS)
+    for name in boards:
         assert len({era[entry.name] for entry in mixed_eras.datasets if entry.on(name)}) == 1, name
     assert [part.era for part in parts(mixed_eras)] == list(ERAS)
     for part in parts(mixed_eras):

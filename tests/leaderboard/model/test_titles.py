@@ -19,7 +19,7 @@ from leaderboard.model.titles import LONGEST, short, titles
     ("rank-average[inputs=deb+judge:fit[lm=tiny]]", "rank-average (deb + judge:fit)"),
     ("rank-average[inputs=+judge:fit[lm=tiny]]", "rank-average (+ judge:fit)"),
     ("rank-average[inputs=a+b+c+d]", "rank-average (a + b + 2 more)")])
-def test_titles_leave_out_what_is_obvious(name: str, title: str) -> None:
+def test_titles_omit_obvious_names_of_options(name: str, title: str) -> None:
     assert short(name) == title
 
 
@@ -32,7 +32,7 @@ def test_columns_with_equal_titles_keep_more_of_their_names() -> None:
     assert len(shown["d", ""]) == LONGEST
 
 
-def test_a_title_of_the_run_comes_first() -> None:
+def test_title_requested_in_the_run_takes_precedence() -> None:
     entry = MetricEntry("mix[k=1]", "Mix", "composite", ("mix[k=1]", "mix-single[k=1]"), (), {})
     names = {(entry.name, column): column for column in entry.columns}
     assert [*titles(names, [replace(entry, named="panel")]).values()] == ["panel", "panel / mix-single"]

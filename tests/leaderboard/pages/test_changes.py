@@ -1,7 +1,5 @@
 """Changes since an earlier run and their causes."""
 
-import csv
-import io
 from dataclasses import replace
 from typing import Any
 
@@ -9,7 +7,7 @@ from harness.results.differences import causes, signature_causes, summary
 from harness.results.rows import Results
 from leaderboard.pages.changes import UNEXPLAINED, changes
 from leaderboard.site import site
-from tests.leaderboard.conftest import EMPTY, altered
+from tests.leaderboard.conftest import EMPTY, altered, read_csv
 
 ENCODER = "all-MiniLM-L6-v2@53aa51172d14.a9d2b0"
 DEB = {"metric": "deb", "revision": "1", "encoder": ENCODER, "negatives": "random", "weights deb": "deb@ac5ec123f754"}
@@ -103,6 +101,6 @@ def test_sample_and_real_data_of_the_same_name_are_not_compared(mixed: Results) 
 
 
 def test_changes_file_has_every_change(results: Results) -> None:
-    rows = list(csv.DictReader(io.StringIO(site(moved(results), results)["changes.csv"].decode())))
+    rows = read_csv(site(moved(results), results)["changes.csv"])
     assert len(rows) == len(changes(results, moved(results)))
     assert all(float(row["new"]) - float(row["old"]) == float(row["difference"]) for row in rows)

@@ -44,7 +44,7 @@ def test_one_rater_is_the_mean_of_the_known_ones(results: Results) -> None:
     assert (cells["Overall"], cells["Interesting"]) == ("0.625", "")
 
 
-def test_the_answer_says_where_a_rater_is_replaced_and_the_worth(results: Results) -> None:
+def test_answer_states_where_a_rater_is_replaced_and_the_worth(results: Results) -> None:
     question = find_question(results)
     assert "worth" not in evidence(results, question)
     metric, column = answers(results)[question.name, DEFAULT_CHOICE].best
@@ -105,7 +105,7 @@ def test_picture_extends_to_a_band_below_its_usual_start() -> None:
         -0.1, -0.1, -0.5]
 
 
-def test_equal_columns_of_the_picture_are_in_order_of_their_names(results: Results) -> None:
+def test_equal_columns_are_drawn_in_order_of_their_names(results: Results) -> None:
     made = replace(results, correlations=tuple(replace(row, value=0.25) for row in results.correlations))
     picture = find_block(find_page(dataset.build(made), "fed-dial"), Dots)
     assert [line.name.text for line in picture.lines] == [f"{SCRIPT} / x|y", "bleu1", "length"]

@@ -45,7 +45,7 @@ def test_answer_names_leaders_without_each_dataset(results: Results) -> None:
     assert "left out" not in texts["interesting"]
 
 
-def test_page_and_terminal_say_how_firm_a_lead_is(results: Results) -> None:
+def test_page_and_terminal_state_how_firm_a_lead_is(results: Results) -> None:
     question = find_question(results)
     best = answers(results)[question.name, DEFAULT_CHOICE].best
     shown = replace(results, firmness=[
@@ -162,7 +162,7 @@ def test_scripts_have_every_comparison(full: Results) -> None:
     assert len(set(codes.values())) > 1
 
 
-def test_ties_are_shown(results: Results) -> None:
+def test_tied_columns_are_both_shown(results: Results) -> None:
     tied = with_values(results, {(row.dataset, SCRIPT, row.quality): row.value for row in results.correlations
                                  if row.column == "bleu1" and row.statistic == "spearman"})
     best = best_of_each(make_index(tied), find_question(tied), DEFAULT_CHOICE)

@@ -1,18 +1,17 @@
 """Means by era and source, worked by hand, and their page, plot and file."""
 
-import csv
-import io
 from dataclasses import replace
 
 import pytest
 from scipy import stats
 
 from harness.results.rows import Correlation, Results, Timing
+from leaderboard.model.index import only
 from leaderboard.pages import holds_up
 from leaderboard.pages.holds_up import means
 from leaderboard.render import rows as exports
 from leaderboard.site import site as draw
-from tests.leaderboard.conftest import EMPTY, dataset, metric, quality
+from tests.leaderboard.conftest import EMPTY, dataset, metric, quality, read_csv
 
 VALUES = {("usr-a", "Fun"): 0.2, ("usr-a", "Overall"): 0.4, ("usr-b", "Overall"): 0.5, ("fed", "Overall"): 0.6,
           ("dices-1", "safe"): 0.1, ("dices-2", "safe"): 0.3, ("deco", "sense"): -0.1, ("mtrag", "kind"): None}
@@ -65,12 +64,11 @@ def test_page_and_file_exist_if_real_data_of_both_eras_do(both: Results) -> None
     assert "Of 1 metric with values on several sources of each era, none agrees with people" in page
     assert page.count('class="dot"') == page.count('class="other"') == page.count('class="other-span"') == 1
     assert 'href="holds-up.csv"' in page
-    lines = {(line["era"], line["source"]): line["mean"] for line in csv.DictReader(io.StringIO(
-        files["holds-up.csv"].decode()))}
+    lines = {(line["era"], line["source"]): line["mean"] for line in read_csv(files["holds-up.csv"])}
     assert float(lines["until 2021", ""]) == pytest.approx(0.5)
     assert float(lines["from 2022 on", "deco"]) == -0.1
     for kept in ({"usr-a", "fed"}, {"deco"}):
-        one = replace(both, datasets=tuple(entry for entry in both.datasets if entry.name in kept))
-        assert (holds_up.build(one), exports.holds_up(one)) == ((), b"")
+        part = only(both, kept)
+        assert (holds_up.build(part), exports.holds_up(part)) == ((), b"")
     sample = replace(both, datasets=tuple(replace(entry, origin="sample") for entry in both.datasets))
     assert holds_up.build(sample) == ()

@@ -1,7 +1,5 @@
 """Results as LaTeX, CSV, JSON and terminal text, also with hostile names."""
 
-import csv
-import io
 import json
 import math
 import re
@@ -16,7 +14,7 @@ from leaderboard.render import latex
 from leaderboard.render import rows as exports
 from leaderboard.render.text import summary, text
 from leaderboard.site import site as draw
-from tests.leaderboard.conftest import altered
+from tests.leaderboard.conftest import altered, read_csv
 
 
 def test_json_and_csv_have_every_row_in_full_precision(results: Results, site: dict[str, bytes]) -> None:
@@ -30,7 +28,7 @@ def test_json_and_csv_have_every_row_in_full_precision(results: Results, site: d
         ("bleu1", 1), ("x|y", 2), ("length", 3), ("bleu2", None)]
     assert all((row["rank"] is None) == (row["value"] is None) == (row["covered"] < row["targets"])
                for board in boards for row in board["ranking"])
-    rows = list(csv.DictReader(io.StringIO(site["correlations.csv"].decode())))
+    rows = read_csv(site["correlations.csv"])
     assert len(rows) == len(results.correlations)
     assert sorted(float(row["value"]) for row in rows if row["value"]) == sorted(
         row.value for row in results.correlations if math.isfinite(row.value))
@@ -44,9 +42,8 @@ def test_comparisons_with_odd_names_read_back(results: Results) -> None:
     numbers["delta"] = np.array([math.nan if name == "nan" else 1 / 3 for name in names])
     rows = replace(results.comparisons[0], names=(*names, *(name[::-1] for name in names)), better=np.arange(6),
                    worse=np.arange(6, 12), **numbers)
-    written = exports.comparisons(replace(results, comparisons=(rows,))).decode()
-    read = csv.DictReader(io.StringIO(written, newline=""))
-    assert {(row["better"], row["worse"], row["delta"], row["holm"]) for row in read} == {
+    written = exports.comparisons(replace(results, comparisons=(rows,)))
+    assert {(row["better"], row["worse"], row["delta"], row["holm"]) for row in read_csv(written)} == {
         (name, name[::-1], "" if name == "nan" else "0.333", "0.03") for name in names}
 
 
