@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from metrics.models.encoder import Encoder
+    from metrics.models.masked import MaskedModel
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 SIZES = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 32}
@@ -125,7 +126,7 @@ def gguf(file: Path, architecture: str = "llama", template: str = CHAT, length: 
     return file
 
 
-def rows_read(encoder: Encoder) -> list[int]:
+def rows_read(encoder: Encoder | MaskedModel) -> list[int]:
     """Return a list to which each call of a network appends its number of rows."""
     rows: list[int] = []
 

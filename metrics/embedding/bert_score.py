@@ -4,13 +4,13 @@ Special tokens can be matched but are not counted. A text without other tokens s
 precision, recall and F-measure over the references separately, so that F need not follow from the other two. RoBERTa
 and GPT-2 tokenizers get each text after a space, as in the paper's experiments.
 
-Departures from the package: a token whose best cosine is negative counts as 0, which the package does for all but the
-longest texts of a batch; texts are truncated at the encoder's limit; with `idf`, a text whose tokens all have weight 0
-scores 0 instead of NaN.
+Departures from the package: a token whose best cosine is negative counts as 0, also in the longest texts of a batch;
+texts are truncated at the encoder's limit; with `idf`, a text whose tokens all have weight 0 scores 0 instead of NaN.
 """
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import math
 from collections import Counter
@@ -31,10 +31,8 @@ from metrics.text.words import Aggregation, sharing, unscored
 
 SHARING = 1_024
 """Maximum number of responses with the same references encoded at a time."""
-
 DECIMALS = 6
 """Decimals of a score before rescaling; beyond them, float32 rounding would separate replies equal to a reference."""
-
 Shared = tuple[tuple[Reference, ...], list[tuple[int, str]]]
 """References, and the positions and texts of the responses that share them."""
 LAYERS = {
@@ -82,8 +80,9 @@ class BertScore:
         encoder = models.encoder(self.encoder)
         if layer := self.layer or LAYERS.get(encoder.name.rpartition("/")[-1].casefold(), 0):
             encoder = models.encoder(self.encoder, layer)
-        base = _baseline(self.baseline, encoder.layer or int(encoder.networks[0].config.num_hidden_layers)) if (
-            self.baseline) else None
+        base = np.zeros(3)
+        if self.baseline:
+            base = _baseline(self.baseline, encoder.layer or int(encoder.networks[0].config.num_hidden_layers))
         groups = [(shared, replies[start : start + SHARING]) for shared, replies in sharing(items, self.references)
                   for start in range(0, len(replies), SHARING)]
         reader = _Reader(encoder, groups if self.idf else None)
@@ -97,9 +96,7 @@ class BertScore:
                     pairs = [soft_match(np.maximum(response @ vectors.T, 0), weights, others)
                              for vectors, others in references]
                     table[:, row] = self._joined(*np.array(pairs).T)
-        table = table.round(DECIMALS)
-        if base is not None:
-            table = ((table.T - base) / (1 - base)).T
+        table = ((table.round(DECIMALS).T - base) / (1 - base)).T
         return dict(zip(self.card.columns, table, strict=True))
 
     def _joined(self, precisions: Column, recalls: Column) -> Column:
@@ -126,9 +123,9 @@ class _Reader:
     def read(self, block: Sequence[Shared]) -> dict[str, Weighted]:
         texts = list(dict.fromkeys(text for group in block for text in _texts(group)))
         prepared = [self._prepared(text) for text in texts]
-        numbers = (row.ids for row in self._encoder.tokenizer.texts(prepared))
-        return {text: self._text(states, ids)
-                for text, states, ids in zip(texts, self._encoder.states(prepared), numbers, strict=True)}
+        rows = self._encoder.tokenizer.texts(prepared)
+        return {text: self._text(states, row.ids)
+                for text, states, row in zip(texts, self._encoder.states(prepared), rows, strict=True)}
 
     def _text(self, states: Vectors, ids: list[int]) -> Weighted:
         if not ids:  # a model without special tokens
@@ -144,7 +141,6 @@ class _Reader:
         """Weight tokens by log((n + 1) / (n with the token + 1)), with n the references of all items."""
         times: Counter[str] = Counter()
         for shared, replies in groups:
-            times.update({reference.text: 0 for reference in shared})
             for reference in shared:
                 times[reference.text] += len(replies)
         holding: Counter[int] = Counter()
@@ -158,15 +154,12 @@ class _Reader:
 
 def _baseline(file: File, layer: int) -> Column:
     """Return P, R and F of a layer from a file of lines `LAYER,P,R,F`, the package's format."""
-    lines = csv.reader(file.content().decode(errors="replace").replace("\t", ",").splitlines())
-    for line in lines:
+    for line in csv.reader(file.content().decode(errors="replace").replace("\t", ",").splitlines()):
         if line and line[0].strip() == str(layer):
-            try:
-                _, *values = map(float, line)
-                precision, recall, f = values
-            except ValueError:
-                break
-            return np.array([precision, recall, f])
+            with contextlib.suppress(ValueError):
+                _, precision, recall, f = map(float, line)
+                return np.array([precision, recall, f])
+            break
     raise BadOption(f"bert-score: {file} has no line LAYER,P,R,F for layer {layer}")
 
 

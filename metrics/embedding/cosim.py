@@ -1,6 +1,5 @@
 """CoSim (Xu et al., 2018, a baseline of DynaEval): the mean cosine of adjacent utterances.
 
-DynaEval uses token means of a RoBERTa adapted to dialogue; here the vectors come from the run's encoder.
 A response is scored as the last utterance of its dialogue so far.
 """
 

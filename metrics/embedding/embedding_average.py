@@ -55,7 +55,6 @@ def compared(items: Sequence[Item], references: Aggregation, vectors: WordVector
         return pool(known) if len(known) else np.zeros(vectors.width, dtype=np.float32)
 
     def cosine(response: Vectors, reference: Vectors) -> float:
-        return float(cosines(response[None], reference[None])[0])
+        return float(cosines(response, reference))
 
-    aggregation: Aggregation = "max" if references == "standard" else references
-    return np.asarray(np.clip(against_references(items, aggregation, pooled, cosine), -1, 1))
+    return np.asarray(np.clip(against_references(items, references, pooled, cosine), -1, 1))

@@ -39,10 +39,8 @@ class GreedyMatching:
 
     def score(self, items: Sequence[Item], models: Models) -> Columns:
         """Return the mean cosine of greedily matched words, −1 to 1; NaN without a reference."""
-        vectors = models.vectors(self.vectors)
-        aggregation: Aggregation = "max" if self.references == "standard" else self.references
-        column = against_references(items, aggregation, partial(_known_words, vectors), _matched)
-        return {"greedy-matching": np.clip(column, -1, 1)}
+        known = partial(_known_words, models.vectors(self.vectors))
+        return {"greedy-matching": np.clip(against_references(items, self.references, known, _matched), -1, 1)}
 
 
 def _known_words(vectors: WordVectors, text: str, language: str) -> Weighted:
@@ -53,7 +51,6 @@ def _known_words(vectors: WordVectors, text: str, language: str) -> Weighted:
 
 
 def _matched(response: Weighted, reference: Weighted) -> float:
-    """Return the mean of precision and recall; 0 where either side has no known word."""
     # einsum, because a threaded matrix product of this size is slower, and its rounding depends on the size and
     # would break ties between equal scores
     cosines = np.einsum("ik,jk->ij", response[0], reference[0]).astype(np.float64)

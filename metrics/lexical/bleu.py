@@ -58,11 +58,7 @@ class Bleu:
 
 @functools.lru_cache(maxsize=1 << 12)
 def geometric_means(matches: tuple[float, ...], length: int, closest: int, smoothing: Smoothing) -> tuple[float, ...]:
-    """Return 100 · BP · exp(1/n · Σ_{k≤n} log p_k) for each n, 0 where no order up to n has a match.
-
-    `length` is that of the response, `closest` that of the nearest reference. Cached, since short texts often have the
-    same counts.
-    """
+    """Return BLEU-n for each n, 0 if no order up to n has a match; cached, as short texts often have equal counts."""
     brevity = 1.0 if length >= closest else math.exp(1 - closest / length) if length else 0.0
     scores: list[float] = []
     logs: list[float] = []
@@ -94,7 +90,7 @@ def _log_precision(match: float, total: int, doubled: float, smoothing: Smoothin
 
 def _matches(response: Sequence[str], references: SideBySide) -> tuple[int, ...]:
     matches = [0] * len(ORDERS)
-    for order, matched in enumerate(references.found(response, len(ORDERS))):
+    for order, matched in enumerate(references.matches(response, len(ORDERS))):
         if not matched:  # so no longer n-gram matches either
             break
         matches[order] = len(matched)

@@ -21,7 +21,7 @@ from metrics.text.words import Aggregation, Ngram, against_references, ngrams
 _PUNCTUATION = frozenset(string.punctuation)
 
 Counted: TypeAlias = tuple[Counter[str | Ngram], int]
-"""The n-grams of one order with their counts, and the total."""
+"""The counts of the n-grams of one order, and their total."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,10 +38,10 @@ class DeltaBleu:
         """Return ΔBLEU, 0 to 100; NaN without a reference of positive weight."""
         table = unscored(1, len(items))
         for references, replies in sharing(items, "standard"):
-            best = max(reference.weight for reference in references)
+            weights = [reference.weight for reference in references]
+            best = max(weights)
             if best <= 0:
                 continue
-            weights = [reference.weight for reference in references]
             language = items[replies[0][0]].language
             pool = SideBySide([tokens(reference.text, self.lowercase, language) for reference in references])
             for row, text in replies:
@@ -58,4 +58,4 @@ def _weighted_matches(response: Sequence[str], pool: SideBySide, weights: Sequen
         return max(weight * min(count, held) for weight, held in zip(weights, counts, strict=True) if held)
 
     return [sum(best(count, pool.counts(bits)) for bits, count in Counter(matched).items())
-            for matched in pool.found(response, len(ORDERS))]
+            for matched in pool.matches(response, len(ORDERS))]

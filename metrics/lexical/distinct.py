@@ -1,8 +1,4 @@
-"""Distinct-n (Li et al., 2016) of a single response: its share of distinct n-grams.
-
-The paper counts over all responses of a system; here each response is scored, so that its score can be compared with
-its ratings. Short responses score high.
-"""
+"""Distinct-n (Li et al., 2016) of a single response: its share of distinct n-grams. Short responses score high."""
 
 from __future__ import annotations
 

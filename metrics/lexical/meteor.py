@@ -110,25 +110,20 @@ def _aligned(response: _Text, reference: _Text) -> list[tuple[int, int]]:
 
 @functools.lru_cache(maxsize=1)
 def remembered(path: Path, _digest: str) -> WordNet:
-    """Load WordNet, and keep it in memory."""
     return WordNet(path)
 
 
 class WordNet:
-    """WordNet in memory, about 60 MB.
-
-    For each part of speech, it holds the offsets of each word's synsets, the synsets, irregular forms and regular
-    endings.
-    """
+    """WordNet in memory, about 60 MB."""
 
     def __init__(self, path: Path) -> None:
-        self._parts = []
+        self._parts = []  # by part of speech: offsets of synsets by word, synsets, irregular forms, regular endings
         try:
             files = path if path.is_dir() else zipfile.Path(path, "wordnet/")
             for name, endings in ENDINGS.items():
                 offsets = dict(_INDEX_LINE.findall((files / f"index.{name}").read_bytes()))
-                lines = map(str.split, (files / f"{name}.exc").read_text(encoding="utf-8").splitlines())
-                irregular = {first: rest for first, *rest in lines}
+                lines = (files / f"{name}.exc").read_text(encoding="utf-8").splitlines()
+                irregular = {first: rest for first, *rest in map(str.split, lines)}
                 regular = [ending.split(":") for ending in endings.split()]
                 self._parts.append((offsets, (files / f"data.{name}").read_bytes(), irregular, regular))
         except (zipfile.BadZipFile, OSError) as error:
@@ -140,14 +135,11 @@ class WordNet:
         return frozenset(name for name in self._lemmas(word.lower()) if "_" not in name)
 
     def _lemmas(self, word: str) -> Iterator[str]:
-        """Yield the lemmas of all synsets of the word's forms, with repetitions.
-
-        The fields of a synset's line are: offset, file, kind, number of words (hexadecimal), word, id, word, ...
-        """
         for offsets, synsets, irregular, regular in self._parts:
             forms = irregular.get(word) or [word.removesuffix(old) + new for old, new in regular if word.endswith(old)]
             for form in {word, *forms}:
                 for offset in map(int, offsets.get(form.encode(errors="surrogatepass"), b"").split()):
+                    # fields: offset, file, kind, number of words (hexadecimal), word, id, word, id, ...
                     fields = synsets[offset : synsets.index(b"\n", offset)].split()
                     for field in fields[4 : 4 + 2 * int(fields[3], 16) : 2]:
                         yield field.decode().partition("(")[0]

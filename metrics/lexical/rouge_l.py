@@ -21,7 +21,6 @@ from metrics.models.service import Models
 from metrics.text.words import Aggregation, SideBySide, over_references, sharing, stem, unscored, words
 
 _WORD = re.compile("[a-z0-9]+")
-_SHORTEST_STEMMED = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,11 +67,10 @@ def _words(text: str, stemmed: bool, language: str) -> list[str]:
     if primary_language(language) != "en":  # the package reads only ASCII letters, and Porter's stems are English
         return words(text, language)
     plain = _WORD.findall(text.lower())
-    return [stem(word) if len(word) >= _SHORTEST_STEMMED else word for word in plain] if stemmed else plain
+    return [stem(word) if len(word) > 3 else word for word in plain] if stemmed else plain
 
 
 def _precisions_and_recalls(response: Sequence[str], pool: SideBySide) -> list[tuple[float, float]]:
-    """Return P and R with each reference, from the length of the longest common subsequence."""
     all_bits = sum(pool.spans)
     open_ = all_bits  # a bit is cleared where the common subsequence grows
     for word in response:

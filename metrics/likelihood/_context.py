@@ -19,11 +19,8 @@ from metrics.text.words import reply
 Separator: TypeAlias = Literal["end", "space"]
 Turns: TypeAlias = Literal["all", "last"]
 
-PERCENTILE = 5
-
 LONGEST = 1024
-"""Default limit on context tokens, unless the model's own is lower; contexts in the challenge's public datasets are
-shorter."""
+"""Default limit on context tokens; contexts in the challenge's public datasets are shorter."""
 
 
 def spaced(turns: Iterable[Utterance], between: str) -> tuple[str, ...]:
@@ -36,13 +33,6 @@ def prefixes(item: Item) -> dict[str, str]:
     """Return the prefix of each speaker of an item: `A:` for the first to speak, `B:` for the second, and so on."""
     names = dict.fromkeys(turn.speaker for turn in item.utterances)
     return {name: f"{chr(ord('A') + min(25, order))}:" for order, name in enumerate(names)}
-
-
-def prefixed(item: Item) -> list[Utterance]:
-    """Return the non-blank turns of an item, each prefixed by its speaker."""
-    by_speaker = prefixes(item)
-    return [Utterance(turn.speaker, f"{by_speaker[turn.speaker]} {turn.text.strip()}")
-            for turn in item.utterances if turn.text.strip()]
 
 
 def unconditional(items: Sequence[Item], model: LanguageModel) -> Column:
@@ -67,11 +57,10 @@ def scaled(means: Column) -> Column:
     −∞ becomes 0 and NaN stays. Where `low` is 0 every finite mean is 1.
     """
     finite = means[np.isfinite(means)]
-    low = np.percentile(finite, PERCENTILE) if finite.size else np.nan
+    low = np.percentile(finite, 5) if finite.size else np.nan
     if low == 0:
         return np.where(np.isnan(means), np.nan, np.where(np.isfinite(means), 1.0, 0.0))
-    scale: Column = 1 - np.maximum(means, low) / low
-    return scale
+    return np.asarray(1 - np.maximum(means, low) / low)
 
 
 def _means(model: LanguageModel, pairs: Sequence[tuple[Before, str]], longest: int = LONGEST) -> Column:

@@ -3,10 +3,8 @@
 Adequacy (AM) is the cosine of the response and the last utterance before it. Fluency (FM) is the coherence of Pang et
 al. (2020): the response's mean log-likelihood after that utterance, scaled to 0..1 by the dataset's 5th percentile.
 
-Departures: the baseline adapts its BERT and GPT-2 to dialogues; here `encoder` and `lm` name the models, and a text's
-vector is the mean over its tokens. The baseline scales AM by AM's 5th percentile, so its values are unbounded where
-that is near 0; here a negative cosine counts as 0 in the mean but stays negative in the column `am`. The baseline
-replaces an empty response by "no response"; here AM and FM are 0.
+Departures besides those in the card: the baseline replaces an empty response by "no response"; here AM and FM are 0.
+Its scaled AM is unbounded where the percentile is near 0; here a negative cosine stays negative in the column `am`.
 """
 
 from __future__ import annotations
@@ -19,7 +17,7 @@ import numpy as np
 
 from benchmarks.dataset import Item
 from metrics.likelihood._context import Separator, Turns, conditional, scaled
-from metrics.metric import Column, Columns, MetricCard
+from metrics.metric import Columns, MetricCard
 from metrics.models.service import Models
 from metrics.text.similarity import cosines
 from metrics.text.words import reply
@@ -50,16 +48,12 @@ class DeepAmFm:
 
     def score(self, items: Sequence[Item], models: Models) -> Columns:
         """Return AM from −1 to 1, FM and their mean from 0 to 1; NaN without a context."""
-        model = models.lm(self.lm)
-        fm = scaled(conditional(items, model, self.turns, self.separator))
-        am = self._adequacy(items, models)
-        return {"deep-am-fm": (np.maximum(am, 0) + fm) / 2, "am": am, "fm": fm}
-
-    def _adequacy(self, items: Sequence[Item], models: Models) -> Column:
+        fm = scaled(conditional(items, models.lm(self.lm), self.turns, self.separator))
         encoder = models.encoder(self.encoder)
         last = ["".join(turn.text.strip() for turn in item.context[-1:]) for item in items]
         similar = cosines(encoder.sentences([reply(item) for item in items]), encoder.sentences(last))
-        return np.where([bool(text) for text in last], similar, np.nan)
+        am = np.where([bool(text) for text in last], similar, np.nan)
+        return {"deep-am-fm": (np.maximum(am, 0) + fm) / 2, "am": am, "fm": fm}
 
     def depends(self, models: Models) -> Mapping[str, str]:
         """Return how contexts of several turns are truncated, which differed in an earlier version."""

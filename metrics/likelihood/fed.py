@@ -5,11 +5,10 @@ quality's score is the mean log-likelihood of the follow-ups for it minus that o
 for it, the score is the negative of the latter. The paper's model is DialoGPT. The model's end-of-text token precedes
 the conversation and follows each turn, without the spaces of the released code, which tokenizers dropped at the time.
 
-Departure: only the follow-up's tokens count, given the conversation. The released code takes the mean over the tokens
-of both (`tokens=all`). The score of a quality with both kinds of follow-up then shrinks as the conversation grows, and
-with one kind it is mainly the likelihood of the conversation. If a conversation is too long for the model, `tokens=all`
-uses the likelihood of its beginning, whereas the released code fails. `speakers=true` prefixes the turns by `A:` and
-`B:`, which neither the paper nor the code does.
+Departure: only the follow-up's tokens count, given the conversation. In the released code (`tokens=all`), the score of
+a quality with both kinds of follow-up shrinks as the conversation grows, and with one kind it is mainly the likelihood
+of the conversation. If a conversation is too long for the model, `tokens=all` uses its beginning, whereas the released
+code fails. `speakers=true` prefixes the turns by `A:` and `B:`, which neither the paper nor the code does.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from benchmarks.dataset import Item
-from metrics.likelihood._context import LONGEST, prefixed
+from metrics.likelihood._context import LONGEST, prefixes
 from metrics.metric import Column, Columns, MetricCard
 from metrics.models.causal import Before, LanguageModel
 from metrics.models.service import Models
@@ -32,23 +31,13 @@ from metrics.models.service import Models
 Likelihoods: TypeAlias = npt.NDArray[np.float64]
 """One row per conversation, one column per follow-up."""
 
-
-@dataclass(frozen=True, slots=True)
-class FollowUps:
-    """Utterances that speak for a quality, possibly none, and against it."""
-
-    speak_for: tuple[str, ...]
-    against: tuple[str, ...]
-
-
-_LEVELS = {level: {quality: FollowUps(tuple(sides["speak_for"]), tuple(sides["against"]))
-                   for quality, sides in qualities.items()}
-           for level, qualities in tomllib.loads((files(__package__) / "followups.toml").read_text("utf-8")).items()}
-TURN, DIALOGUE = _LEVELS["turn"], _LEVELS["dialogue"]
-
+_LEVELS = tomllib.loads((files(__package__) / "followups.toml").read_text("utf-8"))
+TURN: dict[str, dict[str, list[str]]] = _LEVELS["turn"]
+DIALOGUE: dict[str, dict[str, list[str]]] = _LEVELS["dialogue"]
 QUALITIES = TURN | DIALOGUE
-UTTERANCES = tuple(dict.fromkeys(text for sides in QUALITIES.values() for text in (*sides.speak_for, *sides.against)))
-_COLUMN = {text: column for column, text in enumerate(UTTERANCES)}
+"""The follow-ups that speak for each quality (`speak_for`, possibly none) and against it (`against`)."""
+UTTERANCES = tuple(dict.fromkeys(text for sides in QUALITIES.values()
+                                 for text in (*sides["speak_for"], *sides["against"])))
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,8 +68,7 @@ class Fed:
     def score(self, items: Sequence[Item], models: Models) -> Columns:
         """Return differences of log-likelihoods, unbounded; NaN for a conversation without text."""
         model = models.lm(self.lm)
-        turns = [[turn.text.strip() for turn in (prefixed(item) if self.speakers else item.utterances)]
-                 for item in items]
+        turns = [self._turns(item) for item in items]
         with_text = [row for row, texts in enumerate(turns) if any(texts)]
         likelihoods = np.full((len(items), len(UTTERANCES)), np.nan)
         likelihoods[with_text] = self._likelihoods([turns[row] for row in with_text], model)
@@ -88,6 +76,12 @@ class Fed:
         turn, dialogue = (_mean([columns[f"fed-{quality}"] for quality in level]) for level in (TURN, DIALOGUE))
         is_dialogue = np.array([item.response is None for item in items], dtype=bool)
         return {"fed": np.where(is_dialogue, dialogue, turn), **columns}
+
+    def _turns(self, item: Item) -> list[str]:
+        if not self.speakers:
+            return [turn.text.strip() for turn in item.utterances]
+        by_speaker = prefixes(item)
+        return [f"{by_speaker[turn.speaker]} {turn.text.strip()}" for turn in item.utterances if turn.text.strip()]
 
     def _likelihoods(self, turns: Sequence[Sequence[str]], model: LanguageModel) -> Likelihoods:
         """Return the mean log p per token of every follow-up after every conversation, or of both together."""
@@ -105,11 +99,10 @@ class Fed:
 
 def _quality(quality: str, likelihoods: Likelihoods) -> Column:
     """Return the likelihood of praise for a quality minus that of complaints: (items,)."""
-    praise, complaint = ([likelihoods[:, _COLUMN[text]] for text in side] for side in
-                         (QUALITIES[quality].speak_for, QUALITIES[quality].against))
+    praise, complaint = ([likelihoods[:, UTTERANCES.index(text)] for text in QUALITIES[quality][side]]
+                         for side in ("speak_for", "against"))
     return _mean(praise) - _mean(complaint) if praise else -_mean(complaint)
 
 
 def _mean(columns: Sequence[Column]) -> Column:
-    mean: Column = np.mean(columns, axis=0)
-    return mean
+    return np.asarray(np.mean(columns, axis=0))

@@ -3,9 +3,8 @@
 Each is a mean log-likelihood per token, scaled to 0..1 by the 5th percentile of the dataset. As in the paper, and
 unlike its released script, the coherence is divided by the response's length.
 
-Departures: the paper fine-tunes GPT-2 on its dialogues; here `lm` names the model. The paper's query is one utterance
-(`turns=last`); here the whole context is used. The first token of a response is scored too, after the beginning-of-text
-token. An empty response, which the script scores −10⁶, gets 0 and does not affect the percentile.
+Departures besides those in the card: the first token of a response follows the beginning-of-text token; an empty
+response, which the script scores −10⁶, gets 0 and does not affect the percentile.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Perplexity of the response under a language model, negated so that higher is better.
 
-`context=none` scores the response alone, `all` after the whole context and `last` after its last utterance. The first
-token counts too: without a context it follows the model's beginning-of-text token, whereas scripts that use a model's
-loss skip it. A long, ordinary response is less surprising per token than a short one; compare `length`.
+`context=none` scores the response alone, `all` after the whole context and `last` after its last utterance. Without a
+context, the first token follows the model's beginning-of-text token; scripts that use a model's loss skip it. A long,
+ordinary response is less surprising per token than a short one; compare `length`.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ from torch.nn import functional
 
 
 class Adapters(torch.nn.Module):
-    """Low-rank changes to linear layers; `linears` holds the name, input size and output size of each."""
+    """Low-rank changes to linear layers; `linears` are their names, input sizes and output sizes."""
 
     def __init__(self, rank: int, linears: Sequence[tuple[str, int, int]]) -> None:
         super().__init__()
@@ -29,20 +29,15 @@ class Adapters(torch.nn.Module):
     @contextlib.contextmanager
     def applied_to(self, encoder: Any) -> Iterator[None]:
         """Apply the adapters to the encoder inside the `with` block."""
-        layers = dict(encoder.named_modules())
-        hooks = [layers[name].register_forward_hook(_adapter(down, up))
-                 for name, down, up in zip(self.names, self.down, self.up, strict=True)]
-        try:
+        with contextlib.ExitStack() as stack:
+            for name, down, up in zip(self.names, self.down, self.up, strict=True):
+                stack.callback(encoder.get_submodule(name).register_forward_hook(_adapter(down, up)).remove)
             yield
-        finally:
-            for hook in hooks:
-                hook.remove()
 
     def merge(self, encoder: Any) -> None:
-        layers = dict(encoder.named_modules())
         with torch.no_grad():
             for name, down, up in zip(self.names, self.down, self.up, strict=True):
-                layers[name].weight += up @ down
+                encoder.get_submodule(name).weight += up @ down
 
 
 class Adapted(Adapters):
@@ -56,7 +51,6 @@ class Adapted(Adapters):
         self.bias = torch.nn.Parameter(torch.zeros(vocabulary))
 
     def initialise_bias(self, frequencies: Any) -> None:
-        """Initialise the bias with the log frequencies of the tokens."""
         with torch.no_grad():
             self.bias.copy_(torch.from_numpy(frequencies).log())
 
@@ -70,13 +64,11 @@ class Adapted(Adapters):
         def add_offset(_: Any, ids: Any, embedded: Any) -> Any:
             return embedded + (ids[0] == mask)[..., None] * self.mask
 
-        hook = encoder.get_input_embeddings().register_forward_hook(add_offset) if self.names else None
-        try:
-            with self.applied_to(encoder):
-                yield
-        finally:
-            if hook:
-                hook.remove()
+        with contextlib.ExitStack() as stack:
+            if self.names:
+                stack.callback(encoder.get_input_embeddings().register_forward_hook(add_offset).remove)
+            stack.enter_context(self.applied_to(encoder))
+            yield
 
 
 def _adapter(down: Any, up: Any) -> Any:
@@ -87,7 +79,7 @@ def _adapter(down: Any, up: Any) -> Any:
 
 
 def linears(encoder: Any) -> list[tuple[str, int, int]]:
-    """Return name, input size and output size of all linear layers except the pooler's."""
+    """Return name, input size and output size of every linear layer except the pooler's."""
     return [(name, module.in_features, module.out_features) for name, module in encoder.named_modules()
             if isinstance(module, torch.nn.Linear) and not name.startswith("pooler")]
 

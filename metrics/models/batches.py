@@ -1,4 +1,4 @@
-"""Batches of texts of similar length, within a budget of tokens that includes padding; results keep the texts' order.
+"""Batches of texts of similar length, within a budget of tokens that includes padding, and counters of these tokens.
 
 The longest texts come first, so that a lack of memory shows at once; the budget is then halved and the rest rebatched.
 On a CPU, all texts of a batch have the same length and every core processes its own batches: nothing is padded, and no
@@ -7,18 +7,20 @@ core waits for another within a layer (docs/decisions/0009).
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import threading
+import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from metrics.errors import CannotScore
-from metrics.models.counters import COUNTERS
 from metrics.models.device import on_one_core
 
 Positions = npt.NDArray[np.intp]
@@ -28,6 +30,58 @@ Forward = Callable[[Positions], Sequence[Result]]
 
 _OUT_OF_MEMORY = ("out of memory", "can't allocate memory", "not enough memory", "ALLOC_FAILED")
 """Parts of error messages of MPS, the CPU (two) and cuBLAS."""
+
+
+@dataclass(slots=True)
+class NetworkCounters:
+    """Tokens that networks process and the time they take, for progress and costs; scores do not depend on them.
+
+    `tokens` were processed in scoring, `training_tokens` in training, `processed_tokens` since `restart`. The first
+    metric of a run loads models and encodes texts that later metrics find in memory. To make the cost of a metric
+    independent of the order, `loading_seconds` are subtracted from it and `cached_seconds`, which cached texts once
+    took, are added.
+    """
+
+    tokens: int = 0
+    training_tokens: int = 0
+    processed_tokens: int = 0
+    requested_tokens: int = 0
+    loading_seconds: float = 0.0
+    cached_seconds: float = 0.0
+    _within: bool = False
+
+    @contextlib.contextmanager
+    def count_loading(self) -> Iterator[None]:
+        """Count the time of the `with` block as loading; nested blocks count once."""
+        if self._within:
+            yield
+            return
+        start, self._within = time.perf_counter(), True
+        try:
+            yield
+        finally:
+            self._within = False
+            self.loading_seconds += time.perf_counter() - start
+
+    @property
+    def excluded(self) -> float:
+        """Seconds to subtract from a metric's time."""
+        return self.loading_seconds - self.cached_seconds
+
+    def restart(self) -> None:
+        self.processed_tokens = self.requested_tokens = 0
+
+    def count_tokens(self, tokens: int) -> None:
+        self.tokens += tokens
+        self.processed_tokens += tokens
+
+    @property
+    def fraction_done(self) -> float:
+        """The share of the requested tokens that are processed; 0 if none are requested."""
+        return self.processed_tokens / self.requested_tokens if self.requested_tokens else 0.0
+
+
+COUNTERS = NetworkCounters()
 
 
 def cut(lengths: Sequence[int] | npt.NDArray[np.intp], budget: int, even: bool = False) -> list[Positions]:
@@ -57,7 +111,7 @@ class Batches:
 
     def run(self, lengths: Sequence[int], forwards: Sequence[Forward[Result]]) -> list[Result]:
         """Return one result per text, in the order of `lengths`; raise CannotScore if one text exceeds the memory."""
-        results: list[Result | None] = [None] * len(lengths)
+        results: dict[int, Result] = {}
         waiting = deque(cut(lengths, self.budget, self.even))
         COUNTERS.requested_tokens += sum(lengths)
 
@@ -70,8 +124,7 @@ class Batches:
                         continue
                     with self._lock:
                         COUNTERS.count_tokens(sum(lengths[position] for position in batch))
-                    for position, result in zip(batch, computed, strict=True):
-                        results[position] = result
+                        results.update(zip(batch.tolist(), computed, strict=True))
             except BaseException:
                 with self._lock:
                     waiting.clear()  # stop the other workers
@@ -86,14 +139,13 @@ class Batches:
                     len(forwards), initializer=lambda: torch.set_num_threads(1)) as pool:
                 for done in [pool.submit(work, forward) for forward in forwards]:
                     done.result()
-        return results  # type: ignore[return-value]
+        return [results[position] for position in range(len(lengths))]
 
     def _next(self, waiting: deque[Positions]) -> Positions | None:
         with self._lock:
             return waiting.popleft() if waiting else None
 
     def _halve(self, batch: Positions, lengths: Sequence[int], waiting: deque[Positions]) -> None:
-        """Set the budget to half of this batch, and rebatch it with all waiting texts."""
         if batch.size == 1:
             raise CannotScore(f"out of memory with a single text of {lengths[batch[0]]} tokens")
         if (torch := sys.modules.get("torch")) and torch.cuda.is_available():
@@ -117,6 +169,6 @@ def _computed(forward: Forward[Result], batch: Positions) -> Sequence[Result] | 
 
 
 def out_of_memory(error: Exception) -> bool:
-    """Return True if memory ran out; torch has an exception class for this on CUDA, elsewhere only a message."""
+    """Return True if memory ran out; torch has an exception class for this only on CUDA."""
     return (isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError"
             or any(words in str(error) for words in _OUT_OF_MEMORY))

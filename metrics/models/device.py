@@ -20,7 +20,6 @@ from metrics.errors import MetricError
 
 PRECISIONS = ("auto", "fp32", "bf16", "fp16")
 DEVICE = re.compile(r"auto|mps|cpu(,cpu)*|cuda(:\d+)?(,cuda:\d+)*")
-
 TOKENS = {"cpu": 2_048, "mps": 8_192, "cuda": 65_536}
 """Default maximum of tokens in a batch, including padding."""
 
@@ -92,11 +91,10 @@ def _check(device: str) -> None:
 
 
 def _best() -> str:
-    """Return the device for `auto`; on Linux without an accelerator's driver, torch is not imported."""
+    """Return the device for `auto`, without importing torch on Linux if there is no accelerator's driver."""
     drivers = ("/dev/nvidiactl", "/dev/dxg", "/dev/kfd")
-    if platform.system() == "Linux" and not any(Path(driver).exists() for driver in drivers):
-        return "cpu"
-    if importlib.util.find_spec("torch") is None:
+    has_driver = platform.system() != "Linux" or any(Path(driver).exists() for driver in drivers)
+    if not has_driver or importlib.util.find_spec("torch") is None:
         return "cpu"
     import torch
 

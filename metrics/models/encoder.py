@@ -19,8 +19,7 @@ from metrics.models import networks
 from metrics.models.batches import Batches, Forward, Positions
 from metrics.models.device import Machine
 from metrics.models.memory import ArrayCache, Vectors, length
-from metrics.models.readings import Reading
-from metrics.models.tokens import Tokenized, Tokenizer
+from metrics.models.readings import Reading, Tokenized, Tokenizer
 from metrics.models.weights import Weights
 
 Pooling: TypeAlias = Literal["mean", "max", "cls", "mean and max"]
@@ -30,9 +29,8 @@ _POOLINGS: dict[str, Callable[[Vectors], Vectors]] = {
     "cls": lambda states: states[0].copy(),
     "mean and max": lambda states: np.concatenate([states.mean(axis=0), states.max(axis=0)]),
 }
-_COUNT_FROM_PAD = {
-    "camembert", "longformer", "mpnet", "roberta", "roberta-prelayernorm", "xlm-roberta", "xlm-roberta-xl",
-}
+_COUNT_FROM_PAD = {"camembert", "longformer", "mpnet", "roberta", "roberta-prelayernorm", "xlm-roberta",
+                   "xlm-roberta-xl"}
 """Model types whose positions start after the padding id."""
 Element = TypeVar("Element")
 BLOCK = 1 << 18
@@ -63,8 +61,7 @@ class Encoder:
     @cached_property
     def tokenizer(self) -> Tokenizer:
         config = self.networks[0].config
-        first = getattr(config, "pad_token_id", 0) or 0
-        unused = first + 1 if config.model_type in _COUNT_FROM_PAD else 0
+        unused = (config.pad_token_id or 0) + 1 if config.model_type in _COUNT_FROM_PAD else 0
         return Tokenizer(self.weights, networks.positions(config) - unused)
 
     @property
@@ -82,7 +79,7 @@ class Encoder:
         return self.readings(texts, pooling)
 
     def means_and_maxima(self, texts: Sequence[str]) -> Vectors:
-        """Return the mean and the maximum of each text's states, concatenated: (texts, 2 · width)."""
+        """Return the mean and the maximum of each text's states: (texts, 2 · width)."""
         return self.readings(texts, "mean and max")
 
     def readings(self, readings: Sequence[Reading], pooling: Pooling, limit: int | None = None) -> Vectors:
@@ -104,8 +101,7 @@ class Encoder:
         return np.stack([known[reading] for reading in readings]) if readings else np.zeros((0, width), np.float32)
 
     def embeddings(self) -> Vectors:
-        table: Vectors = self.networks[0].get_input_embeddings().weight.detach().float().cpu().numpy()
-        return table
+        return np.asarray(self.networks[0].get_input_embeddings().weight.detach().float().cpu().numpy())
 
     def _forward(self, rows: Sequence[Tokenized]) -> list[Vectors]:
         nonempty = [row for row in rows if row.ids]  # without special tokens, an empty text has no tokens

@@ -15,12 +15,10 @@ from metrics.errors import MissingResource, in_one_line
 
 PATIENCE = 10.0
 """Timeout of the first request to the hub, in seconds; later requests have none."""
-
 _FILES: dict[str, Any] = {
     "allow_patterns": ["*.safetensors", "*.safetensors.index.json", "*.json", "*.txt", "*.model"],
     "ignore_patterns": ["*/*"],
 }
-
 _REFUSALS = {
     "HFValidationError": "it is neither a local folder nor a valid name on the hub",
     "OfflineModeIsEnabled": "access to the hub is disabled by HF_HUB_OFFLINE",
@@ -61,7 +59,7 @@ def snapshot(name: str, revision: str) -> Path:
 
 
 def fetch(name: str, revision: str) -> Path:
-    """Download a model from the hub and return its folder; raise MissingResource if that fails."""
+    """Download a model from the hub and return its folder, or raise MissingResource."""
     from huggingface_hub import HfApi, snapshot_download
 
     try:

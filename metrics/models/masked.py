@@ -2,11 +2,10 @@
 
 Each token is masked in turn and predicted from the others (pseudo-log-likelihood, Salazar et al. 2020), after a context
 or alone; only tokens of the text itself are masked. If a text has more than `copies` tokens, a copy has every
-`copies`-th token masked, so that the text is processed `copies` times. By default, there are 2 to 8 copies, but more
-than two only if all copies with their contexts have at most `TOKENS` tokens. The cost then grows linearly with the
-length instead of quadratically (docs/metrics.md compares them).
+`copies`-th token masked, so that the cost grows linearly with the length (docs/metrics.md compares them). By default,
+there are 2 to 8 copies, but more than two only if all copies with their contexts have at most `TOKENS` tokens.
 
-All likelihoods are natural logarithms. A text that is too long loses its end, a context its beginning (tokens.py).
+All likelihoods are natural logarithms. A text that is too long loses its end, a context its beginning (readings.py).
 The weights are the checkpoint `mlm` (metrics/training/backbones), merged into a copy of the encoder.
 """
 
@@ -22,12 +21,11 @@ from benchmarks.dataset import Item
 from metrics.column import Column
 from metrics.errors import BadOption
 from metrics.models import networks
-from metrics.models.batches import Batches, Forward, Positions
+from metrics.models.batches import COUNTERS, Batches, Forward, Positions
 from metrics.models.causal import LOGITS
-from metrics.models.counters import COUNTERS
 from metrics.models.encoder import Encoder, padded
 from metrics.models.memory import ArrayCache, Vectors
-from metrics.models.tokens import Tokenized
+from metrics.models.readings import Tokenized
 from metrics.text.words import reply
 
 if TYPE_CHECKING:
@@ -36,8 +34,7 @@ if TYPE_CHECKING:
 BY_LENGTH = 0
 """Value of `copies` with which short texts have more copies than long ones."""
 FEWEST, MOST, TOKENS = 2, 8, 64
-"""Minimum and maximum number of copies of a text, and the maximum of their tokens if there are more than the minimum.
-With eight copies, one token in eight is masked, close to the share in training."""
+"""Minimum and maximum number of copies of a text, and the maximum of their tokens if there are more than FEWEST."""
 
 BOUNDED = ("Long replies are read twice, with half of their tokens masked each time; shorter ones up to eight times, "
            f"as long as all copies together have at most {TOKENS} tokens.")

@@ -1,6 +1,6 @@
 """A cache of arrays in bounded memory; the least recently used are dropped first.
 
-Each array is stored with the seconds it took, which count as saved when a metric first reuses it (counters.py).
+Each array is stored with the seconds it took, which count as saved when a metric first reuses it (batches.py).
 """
 
 from __future__ import annotations
@@ -13,18 +13,17 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from metrics.models.counters import COUNTERS
+from metrics.models.batches import COUNTERS
 
 Vectors = npt.NDArray[np.float32]
 Text = TypeVar("Text", bound=Hashable)
 
 MEBIBYTE = 1 << 20
-ENTRY_OVERHEAD = 200
-"""Bytes of overhead per entry."""
+ENTRY_OVERHEAD = 200  # bytes
 
 
 class ArrayCache:
-    """A dictionary of arrays that never holds more than `capacity` bytes."""
+    """A cache of arrays that never holds more than `capacity` bytes."""
 
     def __init__(self, capacity: int) -> None:
         self.capacity = capacity
@@ -34,7 +33,6 @@ class ArrayCache:
         self._reused = 0.0
 
     def start_metric(self) -> None:
-        """Start counting savings for the next metric."""
         self._counted.clear()
 
     def get(self, key: Hashable) -> Vectors | None:
@@ -49,10 +47,7 @@ class ArrayCache:
 
     def get_all(self, key: tuple[Hashable, ...], texts: Sequence[Text],
                 compute: Callable[[list[Text]], Sequence[Vectors]]) -> list[Vectors]:
-        """Return the array of each text, computing each missing one once.
-
-        The time is attributed to texts by length; it includes that of reused arrays but not the loading of models.
-        """
+        """Return the array of each text, computing each missing one once; time is attributed to texts by length."""
         arrays = {text: self.get((*key, text)) for text in dict.fromkeys(texts)}
         if missing := [text for text, array in arrays.items() if array is None]:
             start = self._clock()
@@ -64,6 +59,7 @@ class ArrayCache:
         return [arrays[text] for text in texts]  # type: ignore[misc]
 
     def _clock(self) -> float:
+        """Return a time that includes that of reused arrays but not the loading of models."""
         return time.perf_counter() - COUNTERS.loading_seconds + self._reused
 
     def put(self, key: Hashable, array: Vectors, seconds: float = 0.0) -> None:

@@ -1,4 +1,8 @@
-"""Load networks, from transformers or this project, onto the machine's devices and in its precision."""
+"""Load networks, from transformers or this project, onto the machine's devices and in its precision.
+
+On a CPU, the weights of linear layers are packed in advance for oneDNN's kernels (docs/decisions/0011); PyTorch's own
+layer packs them at each call and adds the bias in a separate pass.
+"""
 
 from __future__ import annotations
 
@@ -8,26 +12,24 @@ from collections.abc import Callable
 from typing import Any
 
 from metrics.errors import BadOption, MissingResource, in_one_line
-from metrics.models import packed
+from metrics.models.batches import COUNTERS
 from metrics.models.checkpoint import Checkpoint, command, trained_tensors
-from metrics.models.counters import COUNTERS
 from metrics.models.device import Machine
 from metrics.models.hub import quiet
 from metrics.models.weights import Weights
-
-ROUNDING = 0.01
-"""Largest difference between logits that is attributed to rounding."""
-
-PRIMITIVE_CACHE_SIZE = "64"
-"""Capacity of oneDNN's kernel cache; each batch shape needs a kernel, and most shapes are rare."""
 
 BODY, ADAPTERS, HEAD = "body.", "adapters.", "head."
 """Prefixes of weight names in a checkpoint: the transformer's, its adapters' and the head's."""
 MASKED_LM_ADAPTERS = "down.", "up."
 """Prefixes of adapter names in the checkpoint of the masked language model."""
-
 _NOT_NEEDED = ("pooler", "position_ids")
 """Parts of a network that may be missing from its files, because no output depends on them."""
+_CPU_PRECISIONS = ("fp32", "bf16")
+"""The precisions for which oneDNN has such kernels."""
+_PACKED_ROWS = 2_048
+"""The number of rows that the layout of packed weights is optimised for."""
+_ACTIVATIONS = {"dense": "intermediate_act_fn", "dense_h_to_4h": "act"}
+"""Layers of BERT and GPT-NeoX that are followed by an activation, and the attribute that holds it."""
 
 
 def transformer(kind: str, weights: Weights, machine: Machine, layers: int | None = None) -> list[Any]:
@@ -38,7 +40,7 @@ def transformer(kind: str, weights: Weights, machine: Machine, layers: int | Non
 
 def loaded(kind: str, weights: Weights, machine: Machine, layers: int | None = None) -> Any:
     """Load the network as plain PyTorch, for training or for changes before `place`."""
-    os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", PRIMITIVE_CACHE_SIZE)
+    os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "64")  # each batch shape needs a kernel; most are rare
     import transformers
 
     config = None
@@ -50,8 +52,7 @@ def loaded(kind: str, weights: Weights, machine: Machine, layers: int | None = N
                 config.num_hidden_layers = layers
             network, info = getattr(transformers, kind).from_pretrained(
                 str(weights.folder), config=config, local_files_only=True, use_safetensors=True,
-                dtype=machine.dtype(), output_loading_info=True,
-                ignore_mismatched_sizes=True)  # rejected below
+                dtype=machine.dtype(), output_loading_info=True, ignore_mismatched_sizes=True)  # rejected below
         except (MemoryError, BadOption):
             raise
         except Exception as error:  # the type depends on what is broken
@@ -69,8 +70,13 @@ def loaded(kind: str, weights: Weights, machine: Machine, layers: int | None = N
     return network if weights.trained is None else with_trained_weights(network, weights.trained)
 
 
+def _check_depth(weights: Weights, config: Any, layers: int) -> None:
+    if not 1 <= layers <= config.num_hidden_layers:
+        raise BadOption(f"model {weights.name} has {config.num_hidden_layers} layers, not {layers}")
+
+
 def _check_causal(weights: Weights, config: Any, kind: str) -> None:
-    """Raise MissingResource if `kind` is a causal language model but the configuration names another architecture."""
+    """Raise MissingResource if a causal language model is needed but the configuration names another architecture."""
     name = next(iter(getattr(config, "architectures", None) or ()), "")
     if kind == "AutoModelForCausalLM" and name and not ("Causal" in name or "LMHead" in name):
         raise MissingResource(f"model {weights.name} is a {name}; --lm needs a causal language model (encoders are "
@@ -81,14 +87,61 @@ def place(network: Any, machine: Machine) -> list[Any]:
     """Return one copy of the network per device, with packed linear layers on a CPU; modifies the argument."""
     network.eval().requires_grad_(False)
     copies = [network, *(copy.deepcopy(network) for _ in machine.devices[1:])]
-    if machine.kind == "cpu" and machine.precision in packed.PRECISIONS and packed.available():
-        return [packed.pack(replica) for replica in copies]
+    if machine.kind == "cpu" and machine.precision in _CPU_PRECISIONS and can_pack():
+        return [pack(replica) for replica in copies]
     return [replica.to(device) for replica, device in zip(copies, machine.devices, strict=True)]
 
 
-def _check_depth(weights: Weights, config: Any, layers: int) -> None:
-    if not 1 <= layers <= config.num_hidden_layers:
-        raise BadOption(f"model {weights.name} has {config.num_hidden_layers} layers, not {layers}")
+def can_pack() -> bool:
+    import torch
+
+    return torch.backends.mkldnn.is_available() and all(
+        hasattr(torch.ops.mkldnn, name) for name in ("_reorder_linear_weight", "_linear_pointwise"))
+
+
+def pack(network: Any) -> Any:
+    """Pack the weights of every linear layer of the network in place, fusing bias and a GELU that follows it.
+
+    The kernel is the one that `torch.compile` would choose. A bf16 output layer is left alone, since rows of it are
+    used in fp32.
+    """
+    import torch
+
+    output: Any = getattr(network, "get_output_embeddings", lambda: None)()
+    for module in list(network.modules()):
+        for name, child in list(module.named_children()):
+            if type(child) is torch.nn.Linear and not (child is output and child.weight.dtype == torch.bfloat16):
+                after = _ACTIVATIONS.get(name, "")
+                gelu = _gelu(getattr(module, after, None))
+                setattr(module, name, _packed(child, gelu))
+                if gelu:
+                    setattr(module, after, torch.nn.Identity())
+    return network
+
+
+def _gelu(activation: Any) -> str:
+    """Return how a GELU is approximated, `none` or `tanh`; empty for other activations."""
+    import torch
+
+    if isinstance(activation, torch.nn.GELU):
+        return str(activation.approximate)
+    return {"GELUActivation": "none", "GELUTanh": "tanh"}.get(type(activation).__name__, "")
+
+
+def _packed(layer: Any, gelu: str) -> Any:
+    import torch
+
+    class Packed(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.weight = torch.ops.mkldnn._reorder_linear_weight(layer.weight.detach(), _PACKED_ROWS)
+            self.bias = None if layer.bias is None else layer.bias.detach()
+
+        def forward(self, rows: Any) -> Any:
+            return torch.ops.mkldnn._linear_pointwise(
+                rows, self.weight, self.bias, "gelu" if gelu else "none", [], gelu or "none")
+
+    return Packed()
 
 
 def positions(config: Any) -> int:
@@ -103,17 +156,15 @@ def is_causal(network: Any, device: str) -> bool:
 
     with torch.inference_mode():
         scores = network(input_ids=torch.tensor([[1, 2], [1, 3]], device=device)).logits[:, 0].float()
-    return bool((scores[0] - scores[1]).abs().max() < ROUNDING)
+    return bool((scores[0] - scores[1]).abs().max() < 0.01)  # more than rounding
 
 
 def workers(networks: list[Any], machine: Machine) -> list[tuple[Any, str]]:
     """Return the network and device of each worker: one per device, or one per CPU core."""
-    pairs = list(zip(networks, machine.devices, strict=True))
-    if machine.devices != ("cpu",):
-        return pairs
     import torch
 
-    return pairs * int(torch.get_num_threads())
+    pairs = list(zip(networks, machine.devices, strict=True))
+    return pairs * int(torch.get_num_threads()) if machine.devices == ("cpu",) else pairs
 
 
 def from_checkpoint(kind: Callable[..., Any], checkpoint: Checkpoint, machine: Machine) -> Any:
@@ -175,9 +226,9 @@ def pretraining_heads(weights: Weights) -> dict[str, Any]:
     if not file.is_file():
         return {}
     with safe_open(file, "pt") as stored:
-        return {name.removeprefix("cls.").replace("LayerNorm.gamma", "LayerNorm.weight").replace(
-            "LayerNorm.beta", "LayerNorm.bias"): stored.get_tensor(name)
-            for name in stored.keys() if name.startswith("cls.")}  # noqa: SIM118 - not a dictionary
+        heads = {name: stored.get_tensor(name) for name in stored.keys() if name.startswith("cls.")}  # noqa: SIM118
+    return {name.removeprefix("cls.").replace("LayerNorm.gamma", "LayerNorm.weight").replace(
+        "LayerNorm.beta", "LayerNorm.bias"): tensor for name, tensor in heads.items()}
 
 
 def add_separator(network: Any) -> Any:

@@ -1,4 +1,4 @@
-"""A scorer: the interface through which metrics use a trained network of any architecture."""
+"""The interface through which metrics use a trained network of any architecture."""
 
 from __future__ import annotations
 

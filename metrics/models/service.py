@@ -1,12 +1,12 @@
 """The Models service: all networks, word vectors and resources that a metric does not define itself.
 
-    models.encoder(name)          texts to vectors             metrics/models/encoder.py
-    models.lm(name)               likelihoods of texts         metrics/models/causal.py
-    models.vectors(name)          words to vectors             metrics/models/vectors.py
-    models.scorer(name)           scores of a checkpoint       metrics/models/scorer.py
-    models.trained(name, kind)    a network trained here       metrics/models/checkpoint.py
-    models.masked(encoder)        likelihoods of tokens        metrics/models/masked.py
-    models.resource(name)         data such as WordNet         metrics/models/resources.py
+    models.encoder(name)          texts to vectors             encoder.py
+    models.lm(name)               likelihoods of texts         causal.py
+    models.vectors(name)          words to vectors             vectors.py
+    models.scorer(name)           scores of a checkpoint       scorer.py
+    models.trained(name, kind)    a network trained here       checkpoint.py
+    models.masked(encoder)        likelihoods of tokens        masked.py
+    models.resource(name)         data such as WordNet         resources.py
 
 An empty name means the model chosen for the run (`--encoder`, `--lm`, `--vectors`), or else the embedded default. Each
 model is loaded once, on first use.
@@ -14,6 +14,7 @@ model is loaded once, on first use.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import functools
 import importlib.util
@@ -25,8 +26,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from metrics.errors import MissingResource
 from metrics.models import catalogue, checkpoint, resources, small_lm
 from metrics.models import weights as files
+from metrics.models.batches import COUNTERS
 from metrics.models.checkpoint import Checkpoint
-from metrics.models.counters import COUNTERS
 from metrics.models.device import Machine, machine
 from metrics.models.memory import MEBIBYTE, ArrayCache
 from metrics.models.resources import Resource
@@ -46,10 +47,7 @@ MASKED = "mlm"
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """The models of a run, for metrics whose options do not name one, and how to run them.
-
-    `price` is per million tokens of prompts and of answers; `max_cost` and `max_requests` limit judges, 0 for no limit.
-    """
+    """The models of a run, for metrics whose options do not name one, and how to run them."""
 
     encoder: str = ""
     lm: str = ""
@@ -58,22 +56,20 @@ class Choice:
     precision: str = "auto"
     batch_tokens: int | None = None
     download: bool = False
-    price: tuple[float, float] = (0.0, 0.0)
-    max_cost: float = 0.0
+    price: tuple[float, float] = (0.0, 0.0)  # per million tokens of prompts and of answers
+    max_cost: float = 0.0  # of judges; 0 for no limit
     max_requests: int = 0
 
 
 @dataclass
 class Models:
-    """Finds and loads the models that metrics need, on the chosen device; `requested` records their kinds and names.
-
-    `folders` are checkpoints outside the home, by name; they replace those in the home and the shipped ones.
-    """
+    """Finds and loads the models that metrics need, on the chosen device; `requested` records their kinds and names."""
 
     home: Path
     choice: Choice = field(default_factory=Choice)
     memory: ArrayCache = field(default_factory=lambda: ArrayCache(1024 * MEBIBYTE))
     folders: Mapping[str, Path] = field(default_factory=dict)
+    """Checkpoints by name; they replace those in the home and the shipped ones."""
 
     def __post_init__(self) -> None:
         self._loaded: dict[tuple[Any, ...], Any] = {}
@@ -81,34 +77,29 @@ class Models:
 
     @functools.cached_property
     def machine(self) -> Machine:
-        choice = self.choice
-        return machine(choice.device, choice.precision, choice.batch_tokens)
+        return machine(self.choice.device, self.choice.precision, self.choice.batch_tokens)
 
     def encoder(self, name: str = "", layer: int = 0) -> Encoder:
         self.requested.add(("encoder", name))
         return self._encoder(name, layer)
 
     def lm(self, name: str = "") -> LanguageModel:
-        self.requested.add(("lm", name))
         from metrics.models.causal import LanguageModel
 
+        self.requested.add(("lm", name))
         weights = self._weights_of("lm", name)
-
-        def load() -> LanguageModel:
-            if weights.name == small_lm.DISPLAY_NAME:
-                return small_lm.load(self._small_lm(), self.machine, self.memory)
-            return LanguageModel(weights, self._machine("lm", name), self.memory)
-
-        return self.once(("lm", weights.identity), load)
+        return self.once(("lm", weights.identity), lambda: small_lm.load(self._small_lm(), self.machine, self.memory)
+                         if weights.name == small_lm.DISPLAY_NAME
+                         else LanguageModel(weights, self._machine("lm", name), self.memory))
 
     def vectors(self, name: str = "") -> WordVectors:
         """Return word vectors from a file, or the encoder's input embeddings if neither metric nor run names a file."""
-        self.requested.add(("vectors", name))
         from metrics.models.vectors import from_encoder, from_file
 
+        self.requested.add(("vectors", name))
         file = name or self.choice.vectors
-        return self.once(("vectors", file), lambda: from_file(self._vector_file(file), self.home) if file else
-                         from_encoder(self._encoder("")))
+        return self.once(("vectors", file), lambda: from_file(self._vector_file(file), self.home) if file
+                         else from_encoder(self._encoder("")))
 
     def trained(self, name: str, kind: Callable[..., Loaded], encoder: str = "") -> Loaded:
         """Return the network `kind(**config)` with the weights `name` for this encoder."""
@@ -117,7 +108,7 @@ class Models:
         self.requested.add(("checkpoint", name))
         trained = self.checkpoint(name, encoder)
         network: Loaded = self.once(("trained", kind, trained.folder),
-                                     lambda: networks.from_checkpoint(kind, trained, self.machine))
+                                    lambda: networks.from_checkpoint(kind, trained, self.machine))
         return network
 
     def scorer(self, name: str, encoder: str = "") -> Scorer:
@@ -137,19 +128,17 @@ class Models:
         body, head = self._encoder(self._masked_on(encoder)), self.trained(MASKED, Adapted, encoder)
         trained = self.checkpoint(MASKED, encoder)
         return self.once(("masked", trained.folder),
-                          lambda: MaskedModel(body, head.to(self.machine.dtype()), trained.identity, self.memory))
+                         lambda: MaskedModel(body, head.to(self.machine.dtype()), trained.identity, self.memory))
 
     def checkpoint(self, name: str, encoder: str = "") -> Checkpoint:
         encoder = self._masked_on(encoder) if name == MASKED else encoder
-        no_encoder = None
         try:
             identity = self._weights_of("encoder", encoder).identity
-        except MissingResource as error:  # some weights need no encoder
-            identity, no_encoder = "", error
-        try:
-            return self._checkpoint(name, identity)
-        except MissingResource as error:
-            raise no_encoder or error from error
+        except MissingResource:
+            with contextlib.suppress(MissingResource):  # some weights need no encoder
+                return self._checkpoint(name, "")
+            raise
+        return self._checkpoint(name, identity)
 
     def resource(self, name: str) -> Resource:
         return resources.find(name, self.home)
@@ -159,41 +148,35 @@ class Models:
         if kind == "vectors" and (name or self.choice.vectors):
             file = self._vector_file(name or self.choice.vectors)
             return f"{file.name}@{file.digest[:12]}"
-        weights = self._weights_of(kind, name)
-        parts = [weights.identity if kind != "vectors" else f"input embeddings of {weights.identity}"]
-        if (precision := self._machine(kind, name).precision) != "fp32":
-            parts.append(precision)
-        return " ".join(parts)
+        identity = self._weights_of(kind, name).identity
+        precision = self._machine(kind, name).precision
+        return ("input embeddings of " if kind == "vectors" else "") + identity + (
+            f" {precision}" if precision != "fp32" else "")
 
     def display_name(self, kind: str, name: str = "") -> str:
         """Return the model's name for pages, with its precision unless fp32; empty if the model is missing."""
         try:
-            identity = self.identity(kind, name)
+            name, _, rest = self.identity(kind, name).partition("@")
         except MissingResource:
             return ""
-        name, _, rest = identity.partition("@")
         return " ".join([name, *rest.split()[1:]])
 
     def parameters(self, kind: str, name: str = "") -> int:
         """Return the number of parameters; 0 for word vectors in a file or a missing model."""
-        if kind == "vectors" and (name or self.choice.vectors):
-            return 0
-        try:
-            weights = self._weights_of(kind, name)
-        except MissingResource:
-            return 0
-        return files.parameters(weights.folder, "word_embeddings" if kind == "vectors" else "")
+        with contextlib.suppress(MissingResource):
+            if kind != "vectors" or not (name or self.choice.vectors):
+                folder = self._weights_of(kind, name).folder
+                return files.parameters(folder, "word_embeddings" if kind == "vectors" else "")
+        return 0
 
     def once(self, key: tuple[Any, ...], load: Callable[[], Loaded]) -> Loaded:
         """Return the value for a key, loading it on first use."""
         if key not in self._loaded:
             with COUNTERS.count_loading():
                 self._loaded[key] = load()
-        loaded: Loaded = self._loaded[key]
-        return loaded
+        return self._loaded[key]  # type: ignore[no-any-return]
 
     def _machine(self, kind: str, name: str) -> Machine:
-        """Return the machine for a model, whose card may set the precision for `auto` on a CPU."""
         card = catalogue.cards().get(name or self.choice.lm) if kind == "lm" else None
         if card is None or self.choice.precision != "auto" or self.machine.kind != "cpu":
             return self.machine
@@ -204,7 +187,7 @@ class Models:
 
         weights = self._weights_of("encoder", name)
         return self.once(("encoder", weights.identity, layer),
-                          lambda: Encoder(weights, self.machine, self.memory, layer))
+                         lambda: Encoder(weights, self.machine, self.memory, layer))
 
     def _weights_of(self, kind: str, name: str) -> Weights:
         """Return the files of a model; for word vectors, those of the run's encoder.
@@ -245,11 +228,10 @@ class Models:
     def _masked_on(self, encoder: str) -> str:
         """Return this encoder if there are weights for a masked language model on it, else the embedded one."""
         identity = self._weights_of("encoder", encoder).identity
-        try:
+        with contextlib.suppress(MissingResource):
             self._checkpoint(MASKED, identity)
-        except MissingResource:
-            return files.EMBEDDED
-        return encoder
+            return encoder
+        return files.EMBEDDED
 
     def _small_lm(self) -> Checkpoint:
         self.once(("installed",), _check_installed)

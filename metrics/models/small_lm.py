@@ -29,10 +29,8 @@ if TYPE_CHECKING:
 
 NAME, DISPLAY_NAME = "lm", "dialogue-lm"
 """The names of the checkpoint, and of the model in signatures and on pages."""
-
 END = "<|endoftext|>"
 """The token that ends a turn; two separate dialogues, and one precedes a text without a context."""
-
 SPACE, OTHER = "▁", "\ufffd"
 CHARACTERS = "".join(char for char in map(chr, range(33, 127)) if char == char.lower()) + SPACE + OTHER
 
@@ -109,7 +107,7 @@ def load(checkpoint: Checkpoint, machine: Machine, memory: ArrayCache) -> Langua
 
 
 def expand(checkpoint: Checkpoint, folder: Path) -> None:
-    """Write a checkpoint in the format of transformers: config.json, tokenizer, and weights in float32."""
+    """Write a checkpoint in the format of transformers."""
     import safetensors
     from safetensors.torch import save_file
     from transformers import PreTrainedTokenizerFast

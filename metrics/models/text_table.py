@@ -30,7 +30,6 @@ class TextTable:
     """The vectors of distinct texts; row 0 is zeros and stands for a missing or blank text."""
 
     def __init__(self, texts: Iterable[str], encode: Callable[[Sequence[str]], Vectors]) -> None:
-        """`encode` is an encoder's `means_and_maxima`, or a cache of it."""
         self._encode = encode
         self._rows = {"": 0}
         self.vectors = encode([""])
@@ -42,7 +41,7 @@ class TextTable:
 
     @property
     def width(self) -> int:
-        """The width of the encoder, half the length of a row."""
+        """The width of the encoder."""
         return int(self.vectors.shape[1]) // 2
 
     def add(self, texts: Iterable[str]) -> None:
@@ -83,8 +82,8 @@ class PooledVectors:
         self._report = report
         self._row = np.dtype([("key", "V16"), ("vectors", "<f2", 2 * encoder.width)])
         self._rows: dict[bytes, tuple[Any, int]] = {}
-        self._folder = (
-            root / f"{encoder.weights.digest[:16]}-{encoder.weights.settings[:8]}-{encoder.machine.precision}")
+        weights = encoder.weights
+        self._folder = root / f"{weights.digest[:16]}-{weights.settings[:8]}-{encoder.machine.precision}"
         sweep(self._folder)
         self._store = Store(self._folder)
         for name in self._store.files.names("", end=".rows"):
@@ -93,7 +92,7 @@ class PooledVectors:
 
     def __call__(self, texts: Sequence[str]) -> Vectors:
         """Return the vectors as float16: (texts, 2 · width); an interrupted run loses only its current block."""
-        keys = {text: _key(text) for text in texts}
+        keys = {text: hashlib.sha256(text.encode(errors="surrogatepass")).digest()[:16] for text in texts}
         missing, start = [text for text, key in keys.items() if key not in self._rows], time.perf_counter()
         for first in range(0, len(missing), BLOCK):
             block = missing[first : first + BLOCK]
@@ -106,7 +105,6 @@ class PooledVectors:
         return pooled  # type: ignore[return-value]
 
     def _put(self, keys: Sequence[bytes], vectors: Vectors) -> None:
-        """Write new rows to a file; raise MetricError if that fails or a value exceeds float16."""
         rows = np.empty(len(keys), self._row)
         rows["key"] = np.array(keys, "V16")
         with np.errstate(over="ignore"):
@@ -123,7 +121,3 @@ class PooledVectors:
     def _open(self, name: str) -> None:
         rows = np.memmap(self._folder / name, self._row, "r")
         self._rows |= {key: (rows["vectors"], row) for row, key in enumerate(rows["key"].tolist())}
-
-
-def _key(text: str) -> bytes:
-    return hashlib.sha256(text.encode(errors="surrogatepass")).digest()[:16]

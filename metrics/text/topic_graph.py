@@ -8,8 +8,7 @@
     weights   f4         the weights of the edges; each edge is an entry of both its nodes
     text      bytes      the terms
 
-The graph is undirected and has no loops; of two edges between the same terms the heavier is kept. Opening verifies the
-checksum.
+The graph is undirected and has no loops; of two edges between the same terms the heavier is kept.
 """
 
 from __future__ import annotations
@@ -40,9 +39,6 @@ _BLOCK = 512
 class DamagedGraph(MissingResource):
     """The size or checksum of a graph's file is wrong."""
 
-    def __init__(self, path: Path) -> None:
-        super().__init__(f"{path} is damaged; remove it, and it will be rebuilt")
-
 
 class Graph:
     """A graph in a memory-mapped file."""
@@ -52,7 +48,7 @@ class Graph:
         magic, nodes, entries, text, checksum = map(int, content[:40].view("<u8"))
         if (magic != _MAGIC or content.size != _HEADER + 24 * nodes + 16 + 8 * entries + text
                 or zlib.crc32(content[_HEADER:].data) != checksum):
-            raise DamagedGraph(path)
+            raise DamagedGraph(f"{path} is damaged; remove it, and it will be rebuilt")
         sizes = (8 * nodes, 8 * (nodes + 1), 8 * (nodes + 1), 4 * entries, 4 * entries, text)
         keys, ends, rows, columns, weights, texts = np.split(content[_HEADER:], np.cumsum(sizes)[:-1])
         self._keys, self._ends, self._texts = keys.view("<u8"), ends.view("<u8"), texts
@@ -64,7 +60,7 @@ class Graph:
         """The weights as a sparse matrix (nodes, nodes)."""
         import scipy
 
-        entries = (self.weights, self.columns.astype(np.int32), self.rows)
+        entries = self.weights, self.columns.astype(np.int32), self.rows
         return scipy.sparse.csr_array(entries, shape=(len(self), len(self)))
 
     def __len__(self) -> int:
@@ -98,10 +94,10 @@ class Graph:
         return hops
 
     def neighbours(self, nodes: Nodes, first: int, second: int) -> tuple[Nodes, Nodes]:
-        """Return each node's `first` nearest neighbours at one hop and `second` nearest at two hops; -1 if missing.
+        """Return each node's neighbours at one hop (nodes, first) and two (nodes, second), nearest first; -1 for none.
 
         At one hop the heaviest edge is nearest; at two hops, through these neighbours, the largest sum over paths of
-        the product of both weights. Shapes are (nodes, first) and (nodes, second).
+        the product of both weights.
         """
         near = np.full((len(nodes), first), -1)
         for rank in range(first):
@@ -131,7 +127,7 @@ class Graph:
         return second_nodes
 
     def _hops_from(self, sources: Nodes, left: Nodes, right: Nodes) -> Hops:
-        """Return the hops of each pair; `sources` are the distinct left nodes, at most 64, ascending."""
+        """Return the hops of each pair; `sources` are the at most 64 distinct left nodes, ascending."""
         bits = np.uint64(1) << np.searchsorted(sources, left).astype(np.uint64)
         reached = np.zeros(len(self), np.uint64)
         reached[sources] = np.uint64(1) << np.arange(len(sources), dtype=np.uint64)
@@ -175,10 +171,10 @@ def write(path: Path, terms: Sequence[str], left: Nodes, right: Nodes, weights: 
 
 def _symmetric(left: Nodes, right: Nodes, weights: npt.NDArray[np.float32],
                nodes: int) -> tuple[Nodes, Nodes, npt.NDArray[np.float32]]:
-    """Return the CSR rows, columns and weights, with each edge entered from both ends and without loops."""
+    """Return the CSR rows, columns and weights, with each edge entered at both ends and without loops."""
     kept = left != right
     rows, columns = np.concatenate([left[kept], right[kept]]), np.concatenate([right[kept], left[kept]])
-    data = np.concatenate([weights[kept], weights[kept]])
+    data = np.tile(weights[kept], 2)
     order = np.lexsort((-data, columns, rows))
     rows, columns, data = rows[order], columns[order], data[order]
     new = np.ones(len(rows), dtype=bool)

@@ -7,8 +7,8 @@ Outside English, following Unicode (UAX #29), a word is a run of letters and dig
 single character in scripts without spaces (Han, Hiragana, Thai, Lao, Khmer, Burmese); BLEU uses sacreBLEU's tokenizer
 for the item's language.
 
-`mean`, `max` and `first` skip blank references; `standard` keeps them, as the packages do, which only affects the
-length that BLEU compares with. Items without a non-blank reference are not scored.
+Only the aggregation `standard` uses blank references, as the packages do, and only BLEU's length depends on them. Items
+without a non-blank reference are not scored.
 """
 
 from __future__ import annotations
@@ -73,14 +73,11 @@ def tokens(text: str, lowercase: bool = False, language: str = "en", tokenizer: 
         tokenizer = _TOKENIZERS.get(primary_language(language), "13a")
     if tokenizer != "13a":
         return list(_sacrebleu(tokenizer)(text).split())
-    if "&" in text or "-\n" in text or "<skipped>" in text or _STOPS_BEFORE_DIGIT.search(text):
-        split: list[str] = _sacrebleu("13a")(text).split()
-        return split
-    return _TOKEN.findall(text)
+    is_simple = not ("&" in text or "-\n" in text or "<skipped>" in text or _STOPS_BEFORE_DIGIT.search(text))
+    return _TOKEN.findall(text) if is_simple else list(_sacrebleu("13a")(text).split())
 
 
 def ngrams(sequence: Sequence[str], order: int) -> Iterator[Ngram]:
-    """Return all n-grams of one order, in order of appearance."""
     return zip(*(sequence[start:] for start in range(order)), strict=False)
 
 
@@ -98,10 +95,7 @@ def reply(item: Item) -> str:
 
 def sharing(items: Sequence[Item],
             references: Aggregation) -> Iterator[tuple[tuple[Reference, ...], list[tuple[int, str]]]]:
-    """Yield the references to use, with positions and responses of all items of one language that share them.
-
-    Values derived from references can thus be computed once and dropped before the next group.
-    """
+    """Yield the references to use, with positions and responses of all items of one language that share them."""
     groups: dict[tuple[tuple[Reference, ...], str], list[int]] = {}
     for row, item in enumerate(items):
         groups.setdefault((item.references, item.language), []).append(row)
@@ -113,15 +107,18 @@ def sharing(items: Sequence[Item],
 
 
 def over_references(scores: Sequence[float], references: Aggregation) -> float:
-    """Aggregate the scores with each reference: their mean, or else the largest."""
+    """Return the mean of the scores with each reference, or else the largest."""
     return math.fsum(scores) / len(scores) if references == "mean" else max(scores)
 
 
 def against_references(items: Sequence[Item], references: Aggregation, read: Callable[[str, str], Text],
                        score: Callable[[Text, Text], float]) -> Column:
-    """Score each response against each of its references, both as `read` from text and language; NaN without one."""
+    """Score each response against each of its references, both as `read` from text and language; NaN without one.
+
+    `standard` means `max`.
+    """
     column: Column = unscored(1, len(items))[0]
-    for shared, replies in sharing(items, references):
+    for shared, replies in sharing(items, "max" if references == "standard" else references):
         language = items[replies[0][0]].language
         known = [read(reference.text, language) for reference in shared]
         for row, text in replies:
@@ -138,8 +135,7 @@ def unscored(columns: int, items: int) -> npt.NDArray[np.float64]:
 class SideBySide:
     """Texts as the bits of one integer, a bit per word and a free bit after each text, to search all at once.
 
-    `positions` holds the bits of each word, `spans` the bits of each text, `lengths` the number of its words. Time and
-    memory grow with the product of the lengths compared, which suits utterances.
+    `positions` holds the bits of each word, `spans` the bits of each text, `lengths` the number of its words.
     """
 
     def __init__(self, texts: Sequence[Sequence[str]]) -> None:
@@ -153,7 +149,7 @@ class SideBySide:
             self.spans.append((1 << len(text)) - 1 << start)
             start += len(text) + 1
 
-    def found(self, text: Sequence[str], orders: int) -> Iterator[list[int]]:
+    def matches(self, text: Sequence[str], orders: int) -> Iterator[list[int]]:
         """Yield for each order the n-grams of `text` that occur here, from the left, as the bits of their last words.
 
         Different n-grams of one order never end at the same position, so equal bits mean equal n-grams.

@@ -22,12 +22,11 @@ from metrics.models import networks
 from metrics.models.adapters import Adapted, Adapters, linears
 from metrics.models.architectures.base import Architecture
 from metrics.models.architectures.cross_encoder import TokenArchitecture
-from metrics.models.counters import COUNTERS
+from metrics.models.batches import COUNTERS
 from metrics.models.encoder import padded
 from metrics.models.masked import mask_of
-from metrics.models.readings import Reading
+from metrics.models.readings import Reading, Tokenizer
 from metrics.models.scorer import find
-from metrics.models.tokens import Tokenizer
 from metrics.training.data import TrainingData
 
 CHUNK = 512

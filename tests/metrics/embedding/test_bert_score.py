@@ -27,7 +27,6 @@ from metrics.text.similarity import soft_match  # noqa: E402
 from tests import tiny  # noqa: E402
 from tests.conftest import make_item  # noqa: E402
 
-COLUMNS = ("bert-score-p", "bert-score-r", "bert-score-f")
 TEXTS = (
     "hello there", "what do you like", "i like tea, not you!", "a good reply to you", "", " ", "?!", "\u200b",
     "  hello  there ", "a [SEP] b [CLS] c", "[MASK] [PAD] [UNK]", "日本語 🙂", "émigré naïve", "a\u202eb\u0000c",
@@ -55,10 +54,7 @@ def roberta(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def package(folder: Path, layer: int, items: Sequence[Item], limit: int | None = None, **more: Any) -> np.ndarray:
-    """Return P, R and F of each item by the package: (3, items).
-
-    It treats the longest texts of a batch differently, so a text that is longer than all others is added.
-    """
+    """Return P, R and F of each item by the package, which treats the longest texts of a batch differently."""
     from transformers import AutoTokenizer
 
     references = [[reference.text for reference in item.references] for item in items]
@@ -73,13 +69,12 @@ def package(folder: Path, layer: int, items: Sequence[Item], limit: int | None =
     responses = [item.response.text for item in items if item.response]
     most = max(len(whole.encode(text)) for texts in (responses, *references) for text in texts)
     longest = "x " * min(most, whole.model_max_length)
-    responses.append(longest)
-    return np.stack(scorer.score(responses, [*references, [longest]], batch_size=1 << 10))[:, :-1]
+    return np.stack(scorer.score([*responses, longest], [*references, [longest]], batch_size=1 << 10))[:, :-1]
 
 
 def table(metric: BertScore, items: Sequence[Item], home: Path = Path()) -> np.ndarray:
-    found = metric.score(items, Models(home))
-    return np.stack([found[column] for column in COLUMNS])
+    actual = metric.score(items, Models(home))
+    return np.stack([actual[f"bert-score-{part}"] for part in "prf"])
 
 
 def crossed() -> list[Item]:
@@ -94,8 +89,8 @@ def test_negative_cosines_count_0_and_special_tokens_match() -> None:
     c, d = ((np.array([(-1, 0), token, (0, -1)], np.float32), np.array([0.0, 1, 0]))
             for token in ((0.5, 0.75**0.5), (-(0.5**0.5), -(0.5**0.5))))
     for reference, response, expected in ((c, d, (0.5**0.5, 0)), (d, c, (0, 0.5**0.5))):
-        found = soft_match(np.maximum(response[0] @ reference[0].T, 0), response[1], reference[1])
-        assert found == pytest.approx(expected, abs=1e-6)
+        actual = soft_match(np.maximum(response[0] @ reference[0].T, 0), response[1], reference[1])
+        assert actual == pytest.approx(expected, abs=1e-6)
 
 
 def test_several_references(tiny_encoder: Path) -> None:
@@ -133,9 +128,9 @@ def baseline() -> Path:
 @pytest.mark.filterwarnings("ignore:The given NumPy array is not writable")  # how the package reads its file
 def test_rescaling_equals_the_package(tiny_encoder: Path, baseline: Path) -> None:
     items = crossed()
-    found = table(BertScore(encoder=str(tiny_encoder), layer=2, baseline=File(baseline)), items)
+    actual = table(BertScore(encoder=str(tiny_encoder), layer=2, baseline=File(baseline)), items)
     expected = package(tiny_encoder, 2, items, lang="en", rescale_with_baseline=True, baseline_path=str(baseline))
-    np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(actual, expected, rtol=1e-4, atol=1e-5)
 
 
 def test_a_baseline_that_does_not_fit_is_refused(tiny_encoder: Path, baseline: Path, tmp_path: Path) -> None:
@@ -159,6 +154,6 @@ def test_layers_are_those_the_package_recommends(tmp_path: Path) -> None:
     tiny.encoder(tmp_path / "models" / "google-bert" / "bert-base-uncased", num_hidden_layers=10)
     items = [make_item("1", "hello there", "what is tea")]
     name = "google-bert/bert-base-uncased"
-    found = table(BertScore(encoder=name), items, tmp_path)
-    np.testing.assert_array_equal(found, table(BertScore(encoder=name, layer=9), items, tmp_path))
-    assert not np.allclose(found, table(BertScore(encoder=name, layer=10), items, tmp_path))
+    actual = table(BertScore(encoder=name), items, tmp_path)
+    np.testing.assert_array_equal(actual, table(BertScore(encoder=name, layer=9), items, tmp_path))
+    assert not np.allclose(actual, table(BertScore(encoder=name, layer=10), items, tmp_path))

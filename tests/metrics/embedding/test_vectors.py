@@ -18,15 +18,14 @@ from metrics.embedding.cosine import Cosine
 from metrics.embedding.embedding_average import EmbeddingAverage
 from metrics.embedding.greedy_matching import GreedyMatching
 from metrics.embedding.vector_extrema import VectorExtrema
-from metrics.metric import Column
 from metrics.models import weights
 from metrics.models.service import Models
 from metrics.models.vectors import WordVectors
 from metrics.text.words import Aggregation
 from tests.conftest import make_item
 
-METRICS = (EmbeddingAverage, VectorExtrema, GreedyMatching)
 Kind = type[EmbeddingAverage] | type[VectorExtrema] | type[GreedyMatching]
+METRICS: tuple[Kind, ...] = (EmbeddingAverage, VectorExtrema, GreedyMatching)
 HALF = math.sqrt(0.5)
 HAND = {"x": [1.0, 0.0], "y": [0.0, 1.0], "xy": [3.0, 3.0], "minus": [-2.0, 0.0], "nothing": [0.0, 0.0],
         "up": [2.0, 1.0], "down": [-2.0, 1.0]}
@@ -47,14 +46,10 @@ class Toy(Models):
         return self.known
 
 
-def scored(kind: Kind, items: Sequence[Item], models: Models, references: Aggregation = "standard") -> Column:
-    [column] = kind(references=references).score(items, models).values()
-    return column
-
-
-def one(kind: Kind, response: str, *references: str, table: dict[str, list[float]] = HAND,
+def score_of(kind: Kind, response: str, *references: str, table: dict[str, list[float]] = HAND,
         how: Aggregation = "standard") -> float:
-    return float(scored(kind, [make_item("1", response, *references)], Toy(table), how)[0])
+    [column] = kind(references=how).score([make_item("1", response, *references)], Toy(table)).values()
+    return float(column[0])
 
 
 def test_word_vectors_by_hand() -> None:
@@ -76,30 +71,30 @@ def test_word_vectors_by_hand() -> None:
         (GreedyMatching, "x y", "x", (1 / 2 + 1) / 2), (GreedyMatching, "x y", "xy xy", HALF),
         (GreedyMatching, "x nothing", "x", (1 / 2 + 1) / 2),       # a zero vector is known, and similar to nothing
     ):
-        assert one(kind, response, reference) == pytest.approx(expected, abs=1e-7), (kind, response, reference)
+        assert score_of(kind, response, reference) == pytest.approx(expected, abs=1e-7), (kind, response, reference)
 
 
 @settings(max_examples=50, deadline=None)
 @given(st.sampled_from(METRICS), TEXT, st.lists(TEXT.filter(str.strip), min_size=1, max_size=4))
 def test_references_at_once_equal_one_at_a_time(kind: Kind, response: str, references: list[str]) -> None:
-    each = [one(kind, response, reference, table=RANDOM) for reference in references]
+    each = [score_of(kind, response, reference, table=RANDOM) for reference in references]
     expected: dict[Aggregation, float] = {
         "standard": max(each), "max": max(each), "mean": sum(each) / len(each), "first": each[0]}
     for how, value in expected.items():
-        assert one(kind, response, *references, table=RANDOM, how=how) == pytest.approx(value, abs=1e-6)
+        assert score_of(kind, response, *references, table=RANDOM, how=how) == pytest.approx(value, abs=1e-6)
     assert all(-1 <= value <= 1 for value in each)
 
 
 @pytest.mark.parametrize("kind", METRICS)
 def test_unknown_words_score_0_and_blank_references_nothing(kind: Kind) -> None:
     for response in ("", " ", "?!", "unheard"):
-        assert one(kind, response, "x", "unheard", "y") == one(kind, response, "unheard") == 0
-    assert one(kind, "x", "unheard", "🙂") == 0
-    assert one(kind, "x", "unheard", "x", how="mean") == pytest.approx(1 / 2)
+        assert score_of(kind, response, "x", "unheard", "y") == score_of(kind, response, "unheard") == 0
+    assert score_of(kind, "x", "unheard", "🙂") == 0
+    assert score_of(kind, "x", "unheard", "x", how="mean") == pytest.approx(1 / 2)
     for how in ("standard", "mean", "max", "first"):
-        assert one(kind, "x", " ", "minus", how=how) == pytest.approx(-1)
+        assert score_of(kind, "x", " ", "minus", how=how) == pytest.approx(-1)
         for references in ((), ("",), (" ", "\n")):
-            assert math.isnan(one(kind, "x", *references, how=how))
+            assert math.isnan(score_of(kind, "x", *references, how=how))
 
 
 ANGLES = {"east": 0, "north": 90, "north-east": 45, "west": 180}
@@ -123,17 +118,17 @@ def score(metric: Any, *items: Any) -> list[float]:
 
 
 def test_sentence_cosine_by_hand() -> None:
-    found = score(Cosine(), make_item("1", "north-east", context=("west", "east")),
+    actual = score(Cosine(), make_item("1", "north-east", context=("west", "east")),
                   make_item("2", "west", "west", context=("west", "north")), make_item("3", "", context=("east",)))
-    np.testing.assert_allclose(found, [HALF, 0, 0], atol=1e-7)
+    np.testing.assert_allclose(actual, [HALF, 0, 0], atol=1e-7)
     last_two = score(Cosine(turns=2), make_item("1", "east", context=("west", "north", "east")),
                      make_item("2", "east", context=("north", "")))
     np.testing.assert_allclose(last_two, [0, 0], atol=1e-7)  # neither "north east" nor "north " is a direction
     ways: dict[Any, float] = {"standard": HALF, "max": HALF, "mean": (0 - 1 + HALF) / 3, "first": 0}
     item = make_item("1", "east", "north", "west", " ", "north-east", context=())
     for how, expected in ways.items():
-        found = score(Cosine(against="references", references=how), item, make_item("2", "east"))
-        np.testing.assert_allclose(found, [expected, np.nan], atol=1e-7)
+        actual = score(Cosine(against="references", references=how), item, make_item("2", "east"))
+        np.testing.assert_allclose(actual, [expected, np.nan], atol=1e-7)
 
 
 def test_cosim_by_hand() -> None:

@@ -33,11 +33,13 @@ TEXTS = st.lists(TEXT.filter(str.strip), min_size=1, max_size=4)
 SMOOTHING = st.sampled_from(["exp", "add-k", "floor", "none"])
 
 
-def scores(metric: Metric, item: Item) -> list[float]:
-    return [float(column[0]) for column in metric.score([item], Models(Path())).values()]
+def scores(metric: Metric | str, item: Item) -> list[float]:
+    """Return the scores of an item in every column of a metric or of one requested by name."""
+    chosen = registry.choose(metric).metric if isinstance(metric, str) else metric
+    return [float(column[0]) for column in chosen.score([item], Models(Path())).values()]
 
 
-def against(metric: Metric, response: str, *references: str) -> list[float]:
+def against(metric: Metric | str, response: str, *references: str) -> list[float]:
     return scores(metric, make_item("1", response, *references))
 
 
@@ -52,8 +54,8 @@ def test_metrics_with_references_by_hand() -> None:
         ("chrf[char_order=0,word_order=1,beta=1]", "a b", ["b c"], [50]),
         ("rouge-l[beta=1.2]", "a c", ["a b c d"], [2.44 * 0.5 / 1.94]),  # (1 + 1.44) * 1/2 / (1.44 + 1/2)
     ):
-        found = against(registry.choose(requested).metric, response, *references)
-        assert found[: len(expected)] == pytest.approx(expected, nan_ok=True), (requested, response)
+        actual = against(requested, response, *references)
+        assert actual[: len(expected)] == pytest.approx(expected, nan_ok=True), (requested, response)
 
 
 def weighted(response: str, *references: tuple[str, float]) -> Item:
@@ -97,11 +99,10 @@ def test_metrics_without_references_by_hand() -> None:
         ("repetition", "i like tea", ("i like tea",), [0]),  # the user did, not the system
         ("turns", "ok", ("a", "b"), [3]),
     ):
-        found = scores(registry.choose(requested).metric, make_item("x", response, context=context))
-        assert found == pytest.approx(expected, nan_ok=True), (requested, response)
+        actual = scores(requested, make_item("x", response, context=context))
+        assert actual == pytest.approx(expected, nan_ok=True), (requested, response)
     turns = (Utterance("user", "oh no oh no"), Utterance("system", "good day"), Utterance("system", "good day sir"))
-    repetition = scores(registry.choose("repetition").metric, Item("x", turns, None))
-    assert repetition == pytest.approx([-1 / 3]), "of a whole dialogue the system alone"
+    assert scores("repetition", Item("x", turns, None)) == pytest.approx([-1 / 3]), "only the system's turns"
 
 
 def test_other_languages_by_hand() -> None:
@@ -117,9 +118,8 @@ def test_other_languages_by_hand() -> None:
         ("delta-bleu", "zh", "我想喝茶", ("我想喝茶",), (), [100]),
         ("bleu", "en", "我喝茶", ("我想喝茶",), (), [0]), ("bleu[tokenize=char]", "en", "喝茶", ("喝茶",), (), [100]),
     ):
-        item = make_item("x", response, *references, context=context, language=language)
-        found = scores(registry.choose(requested).metric, item)
-        assert found[: len(expected)] == pytest.approx(expected), (requested, response)
+        actual = scores(requested, make_item("x", response, *references, context=context, language=language))
+        assert actual[: len(expected)] == pytest.approx(expected), (requested, response)
     for language, tokenizer, response, reference in (
             ("zh", "zh", "我今天3点去北京。", "今天我去北京，OK?"), ("ja", "char", "お茶を飲む", "お茶を飲みます")):
         oracle = BLEU(effective_order=True, tokenize=tokenizer).sentence_score(response, [reference]).score
@@ -152,9 +152,9 @@ def sacrebleu(response: str, references: Sequence[str], smoothing: Smoothing = "
 @given(TEXT, TEXTS, SMOOTHING, st.booleans())
 def test_bleu_equals_sacrebleu(response: str, references: list[str], smoothing: Smoothing, lowercase: bool) -> None:
     """With equal weights, ΔBLEU equals them too."""
-    found = against(Bleu(smoothing=smoothing, lowercase=lowercase), response, *references)
-    assert found == sacrebleu(response, references, smoothing, lowercase)
-    assert against(DeltaBleu(smoothing, lowercase), response, *references) == found[3:]
+    actual = against(Bleu(smoothing=smoothing, lowercase=lowercase), response, *references)
+    assert actual == sacrebleu(response, references, smoothing, lowercase)
+    assert against(DeltaBleu(smoothing, lowercase), response, *references) == actual[3:]
     each: dict[Any, Any] = np.array([sacrebleu(response, [reference]) for reference in references])  # type: ignore
     for how, combined in {"mean": np.mean, "max": np.max, "first": lambda every, axis: every[0]}.items():
         assert against(Bleu(how), response, *references) == pytest.approx(combined(each, axis=0))  # type: ignore

@@ -15,11 +15,10 @@ from metrics.metric import Columns, signature
 from metrics.models.service import Choice, Models
 from tests import tiny
 from tests.conftest import make_item
-from tests.metrics.models.test_causal import negative_loss, numbers
+from tests.metrics.models import test_causal
 
 pytest.importorskip("torch")
 
-NAMES = ("perplexity", "holistic", "deep-am-fm", "fed")
 ITEMS = [
     make_item("a", "I like tea.", context=("hi", "what do you like?")),
     make_item("b", "na na na", context=("what do you like?",)),
@@ -36,17 +35,21 @@ def models(home: Path, tiny_lm: Path, tiny_encoder: Path) -> Models:
     return Models(home, Choice(lm=str(tiny_lm), encoder=str(tiny_encoder)))
 
 
-def scores(name: str, models: Models, items: list[Item] | None = None) -> Columns:
-    return registry.choose(name).metric.score(ITEMS if items is None else items, models)
+def scores(name: str, models: Models, items: list[Item] = ITEMS) -> Columns:
+    return registry.choose(name).metric.score(items, models)
 
 
 def mean(models: Models, before: str, after: str) -> float:
-    """Return the mean log p of a text after another by transformers' loss."""
-    model = models.lm()
-    return negative_loss(model, numbers(model, before) or [0], numbers(model, after))
+    return test_causal.mean(models.lm(), before, after)
 
 
-def test_the_context_limit_is_in_the_signature_unless_default(models: Models) -> None:
+def rescaled(means: list[float]) -> np.ndarray:
+    """Return (max(cutoff, m) - cutoff) / |cutoff| with cutoff the 0.05 quantile, as in the released script."""
+    cutoff = np.quantile(means, 0.05)
+    return np.asarray((np.maximum(means, cutoff) - cutoff) / abs(cutoff))
+
+
+def test_a_context_limit_other_than_the_default_is_signed(models: Models) -> None:
     item = make_item("a", "tea", context=("tea or coffee?", "coffee"))
     for request in ("fed[{}]", "holistic[turns=all,{}]", "pmi[speakers=false,{}]", "perplexity[context=all,{}]"):
         usual, limited = (registry.choose(request.format(f"longest={limit}")).metric for limit in (1024, 1))
@@ -58,15 +61,15 @@ def test_the_context_limit_is_in_the_signature_unless_default(models: Models) ->
 
 
 def test_perplexity_of_the_response_is_never_infinite(models: Models, monkeypatch: pytest.MonkeyPatch) -> None:
-    found = scores("perplexity", models)["perplexity"]
+    actual = scores("perplexity", models)["perplexity"]
     expected = [-math.exp(-mean(models, "", item.response.text)) if item.response and item.response.text else math.nan
                 for item in ITEMS]
-    np.testing.assert_allclose(found, expected, rtol=1e-5)
-    assert found[0] == found[6]
+    np.testing.assert_allclose(actual, expected, rtol=1e-5)
+    assert actual[0] == actual[6]
     monkeypatch.setattr("metrics.likelihood._context._means", lambda model, pairs: np.full(len(pairs), -2000.0))
-    found = scores("perplexity", models)["perplexity"]
-    assert np.isfinite(found).all()
-    assert (found < -1e300).all()
+    actual = scores("perplexity", models)["perplexity"]
+    assert np.isfinite(actual).all()
+    assert (actual < -1e300).all()
 
 
 def test_perplexity_after_the_context(models: Models) -> None:
@@ -94,16 +97,14 @@ def test_the_scale_begins_at_the_fifth_percentile(means: list[float], expected: 
 
 
 def test_holistic_equals_the_released_formula(models: Models) -> None:
-    """(max(cutoff, m) - cutoff) / |cutoff| with cutoff the 0.05 quantile of the mean log-likelihoods m."""
     items = [ITEMS[0], ITEMS[1], ITEMS[3], ITEMS[6]]
-    found = scores("holistic", models, items)
+    actual = scores("holistic", models, items)
     contexts = ["hi what do you like?", "what do you like?", "is it not?  not good", "a b c hello there good"]
-    said = [item.response.text for item in items if item.response]
-    for column, raw in (
-            ("holistic-coherence", [mean(models, c, " " + r) for c, r in zip(contexts, said, strict=True)]),
-            ("holistic-fluency", [mean(models, "", r) for r in said])):
-        cutoff = np.quantile(raw, 0.05)
-        np.testing.assert_allclose(found[column], (np.maximum(raw, cutoff) - cutoff) / abs(cutoff), atol=1e-5)
+    responses = [item.response.text for item in items if item.response]
+    coherence = [mean(models, before, f" {after}") for before, after in zip(contexts, responses, strict=True)]
+    np.testing.assert_allclose(actual["holistic-coherence"], rescaled(coherence), atol=1e-5)
+    fluency = [mean(models, "", text) for text in responses]
+    np.testing.assert_allclose(actual["holistic-fluency"], rescaled(fluency), atol=1e-5)
 
 
 def test_deep_am_fm_equals_the_organisers_formula(models: Models) -> None:
@@ -117,8 +118,7 @@ def test_deep_am_fm_equals_the_organisers_formula(models: Models) -> None:
     raw = [mean(models, before, f" {after}") for before, after in (
         ("what do you like?", "I like tea."), ("what do you like?", "na na na"), ("not good", "the reply is good"),
         ("good", "I like tea."))]
-    cutoff = np.quantile(raw, 0.05)
-    np.testing.assert_allclose(columns["fm"][[0, 1, 3, 6]], (np.maximum(raw, cutoff) - cutoff) / -cutoff, atol=1e-5)
+    np.testing.assert_allclose(columns["fm"][[0, 1, 3, 6]], rescaled(raw), atol=1e-5)
     np.testing.assert_allclose(columns["deep-am-fm"], (np.maximum(columns["am"], 0) + columns["fm"]) / 2)
 
 
@@ -151,13 +151,8 @@ def test_a_long_context_loses_its_oldest_turns(models: Models) -> None:
 
 
 END = "<|endoftext|>"
-CONVERSATIONS = [
-    make_item("a", "I like tea.", context=("hi", "what do you like?")),
-    make_item("b", "", context=("what do you like?",)),
-    Item("c", (), Utterance("system", "hello there")),
-    Item("d", (), Utterance("system", " ")),
-    Item("e", (Utterance("user", "hi"), Utterance("system", "hello there")), None),
-]
+CONVERSATIONS = [ITEMS[0], ITEMS[2], ITEMS[4], Item("h", (), Utterance("system", " ")),
+                 Item("i", (Utterance("user", "hi"), Utterance("system", "hello there")), None)]
 TEXTS = [f"hi{END}what do you like?{END}I like tea.", f"what do you like?{END}", "hello there", "",
          f"hi{END}hello there"]
 
@@ -169,14 +164,8 @@ def roomy(tmp_path_factory: pytest.TempPathFactory) -> Models:
     return Models(home, Choice(lm=str(tiny.causal(home / "roomy-lm", n_positions=160))))
 
 
-def loss(models: Models, text: str, last: str = "") -> float:
-    """Return the loss by transformers, over all tokens of the text or those of its last part."""
-    model = models.lm()
-    return -negative_loss(model, numbers(model, text) if last else [], numbers(model, last or text))
-
-
 def test_each_side_has_as_many_follow_ups_as_the_released_table() -> None:
-    counts = {quality: (len(sides.speak_for), len(sides.against)) for quality, sides in QUALITIES.items()}
+    counts = {quality: (len(sides["speak_for"]), len(sides["against"])) for quality, sides in QUALITIES.items()}
     assert counts == {
         "interesting": (3, 3), "engaging": (3, 3), "specific": (3, 3), "relevant": (0, 3), "correct": (0, 3),
         "semantically-appropriate": (2, 1), "understandable": (2, 4), "fluent": (2, 3), "coherent": (0, 3),
@@ -191,18 +180,18 @@ def test_a_quality_is_praise_minus_complaint(roomy: Models) -> None:
     """The loss has labels for the follow-up's tokens alone, after the conversation between end-of-text tokens."""
     columns = scores("fed", roomy, CONVERSATIONS)
     for row, quality in ((0, "interesting"), (1, "relevant")):
-        praise, complaint = ([-loss(roomy, f"{END}{TEXTS[row]}{END}", text) for text in side] for side in
-                             (QUALITIES[quality].speak_for, QUALITIES[quality].against))
+        praise, complaint = ([mean(roomy, f"{END}{TEXTS[row]}{END}", text) for text in side]
+                             for side in QUALITIES[quality].values())
         expected = (np.mean(praise) if praise else 0) - np.mean(complaint)
         assert columns[f"fed-{quality}"][row] == pytest.approx(expected, abs=1e-5)
 
 
 def test_the_released_variant_uses_the_loss_of_all_tokens(roomy: Models) -> None:
     """Low score minus high score, each the mean loss of conversation and follow-up; 0 for a side without follow-ups."""
-    columns = scores("fed[tokens=all]", roomy, CONVERSATIONS)
+    columns, model = scores("fed[tokens=all]", roomy, CONVERSATIONS), roomy.lm()
     for row, quality in ((2, "relevant"), (4, "likeable")):
-        high, low = ([loss(roomy, f"{END}{TEXTS[row]}{END}{text}") for text in side] for side in
-                     (QUALITIES[quality].speak_for, QUALITIES[quality].against))
+        high, low = ([-test_causal.negative_loss(model, [], test_causal.numbers(model, f"{END}{TEXTS[row]}{END}{text}"))
+                      for text in side] for side in QUALITIES[quality].values())
         expected = sum(low) / max(len(low), 1) - sum(high) / max(len(high), 1)
         assert columns[f"fed-{quality}"][row] == pytest.approx(expected, abs=1e-5)
 

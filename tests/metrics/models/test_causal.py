@@ -44,12 +44,15 @@ def numbers(model: LanguageModel, text: str) -> list[int]:
     return list(model.tokenizer.plain([text])[0])
 
 
+def mean(model: LanguageModel, before: str, after: str) -> float:
+    """Return the expected mean; without a preceding text, tokens follow <|endoftext|>, whose id is 0."""
+    return negative_loss(model, numbers(model, before) or [0], numbers(model, after))
+
+
 def test_the_mean_is_the_negative_loss_of_transformers(model: LanguageModel) -> None:
-    """Without a preceding text, the first token is scored after <|endoftext|>, whose id is 0."""
     for (before, after), values in zip(PAIRS, model.log_likelihoods(PAIRS), strict=True):
-        start, following = numbers(model, before) or [0], numbers(model, after)
-        assert values.shape == (len(following),)
-        assert values.mean() == pytest.approx(negative_loss(model, start, following), abs=1e-5)
+        assert values.shape == (len(numbers(model, after)),)
+        assert values.mean() == pytest.approx(mean(model, before, after), abs=1e-5)
     assert [values.size for values in model.log_likelihoods([("", ""), (CONTEXT, ""), ("", "a")])] == [0, 0, 1]
 
 
@@ -58,9 +61,8 @@ def test_turns_of_a_dialogue_in_one_row_have_the_same_likelihoods(model: Languag
     pairs = [("".join(turns[:count]), turns[count]) for count in range(1, len(turns))]
     chains = causal._chained(*([numbers(model, pair[side]) for pair in pairs] for side in (0, 1)))
     assert len(chains) == 1
-    for values, (before, after) in zip(model.log_likelihoods(pairs), pairs, strict=True):
-        expected = negative_loss(model, numbers(model, before), numbers(model, after))
-        assert values.mean() == pytest.approx(expected, abs=1e-5)
+    for values, pair in zip(model.log_likelihoods(pairs), pairs, strict=True):
+        assert values.mean() == pytest.approx(mean(model, *pair), abs=1e-5)
 
 
 def test_batches_order_and_devices_change_nothing(model: LanguageModel, home: Path, tiny_lm: Path) -> None:
@@ -78,8 +80,7 @@ def test_long_contexts_lose_their_beginning(model: LanguageModel) -> None:
     expected = negative_loss(model, numbers(model, long)[-92:], numbers(model, " tea"))
     assert short_after.mean() == pytest.approx(expected, abs=1e-5)
     assert long_after.shape == (95,)
-    expected = negative_loss(model, numbers(model, "o"), numbers(model, long)[:95])
-    assert long_after.mean() == pytest.approx(expected, abs=1e-5)
+    assert long_after.mean() == pytest.approx(mean(model, "o", long[:95]), abs=1e-5)
     assert model.sizes([long, "", "tea"]).tolist() == [95, 0, 3]
     each = [negative_loss(model, numbers(model, long)[-90:], numbers(model, text)) for text in ("abcdef", "abcd")]
     np.testing.assert_allclose(model.after_each([long], ["abcdef", "abcd"])[0], each, **CLOSE)
@@ -90,9 +91,7 @@ AFTER = ["Tell me more!", "", "That makes no sense!", "a", "That's really boring
 
 
 def means(model: LanguageModel, befores: list[str], afters: list[str]) -> np.ndarray[Any, Any]:
-    """Return the expected result of `after_each`, pair by pair."""
-    return np.array([[negative_loss(model, numbers(model, before) or [0], numbers(model, after)) if after else np.nan
-                      for after in afters] for before in befores])
+    return np.array([[mean(model, before, after) if after else np.nan for after in afters] for before in befores])
 
 
 def test_a_text_with_several_continuations_equals_separate_pairs(model: LanguageModel) -> None:
@@ -142,9 +141,8 @@ def test_other_architectures_agree_with_their_own_loss(home: Path, tmp_path: Pat
     """Rotary, learned and linear positions, and a recurrent state instead of keys and values."""
     model = fresh(home, tiny.causal(tmp_path / kind))
     vars(model)["networks"] = [network_of(kind).eval()]
-    for (before, after), values in zip(PAIRS, model.log_likelihoods(PAIRS), strict=True):
-        expected = negative_loss(model, numbers(model, before) or [0], numbers(model, after))
-        assert values.mean() == pytest.approx(expected, abs=1e-4)
+    for pair, values in zip(PAIRS, model.log_likelihoods(PAIRS), strict=True):
+        assert values.mean() == pytest.approx(mean(model, *pair), abs=1e-4)
     np.testing.assert_allclose(model.after_each(BEFORES, AFTER), means(model, BEFORES, AFTER), rtol=0, atol=1e-4)
 
 
@@ -162,11 +160,10 @@ def with_tokenizer(folder: Path, **tokens: str) -> Path:
 
 def test_a_model_without_special_tokens_starts_after_a_newline(home: Path, tmp_path: Path) -> None:
     model = fresh(home, with_tokenizer(tmp_path / "bare"))
-    assert model.tokenizer.wrapped.bos_token_id is None
-    assert model.tokenizer.wrapped.eos_token_id is None
+    assert model.tokenizer.wrapped.bos_token_id is model.tokenizer.wrapped.eos_token_id is None
     assert model.end == "\n"
     [values] = model.log_likelihoods([("", "tea")])
-    assert values.mean() == pytest.approx(negative_loss(model, numbers(model, "\n"), numbers(model, "tea")), abs=1e-5)
+    assert values.mean() == pytest.approx(mean(model, "\n", "tea"), abs=1e-5)
     np.testing.assert_allclose(model.after_each([CONTEXT, "a"], AFTER), means(model, [CONTEXT, "a"], AFTER), **CLOSE)
 
 

@@ -81,11 +81,11 @@ def test_weights_of_another_encoder_are_refused_with_a_hint(home: Path, kept: Pa
         checkpoint.find("toy", OTHER, home)
     with pytest.raises(MissingResource, match="the run uses none"):
         checkpoint.find("toy", "", home)
-    for others, part in ((False, "run `pip install ./weights`"), (True, "`harness train not-here --recipe paper`")):
-        if others:
-            shipped.mkdir()
-        with pytest.raises(MissingResource, match=part):
-            checkpoint.find("not-here-paper-part", "", home)
+    with pytest.raises(MissingResource, match=r"run `pip install \./weights`"):
+        checkpoint.find("not-here-paper-part", "", home)
+    shipped.mkdir()
+    with pytest.raises(MissingResource, match="`harness train not-here --recipe paper`"):
+        checkpoint.find("not-here-paper-part", "", home)
 
 
 def spoiled(path: Path, change: Any) -> None:
@@ -95,9 +95,8 @@ def spoiled(path: Path, change: Any) -> None:
 
 
 DAMAGES: list[tuple[Callable[[Path], Any], str]] = [
-    (lambda folder: (folder / "model.safetensors").unlink(), "model.safetensors is missing"),
-    (lambda folder: (folder / "config.json").unlink(), "config.json is missing"),
-    (lambda folder: (folder / "card.json").unlink(), "card.json is missing"),
+    *((lambda folder, name=name: (folder / name).unlink(), f"{name} is missing")
+      for name in ("model.safetensors", "config.json", "card.json")),
     (lambda folder: (folder / "model.safetensors").write_bytes((folder / "model.safetensors").read_bytes()[:-1]),
      "model.safetensors was truncated or changed"),
     (lambda folder: spoiled(folder / "config.json", lambda config: config["network"].update(out_features=3)),
@@ -129,17 +128,15 @@ def test_weights_of_another_network_are_refused(home: Path, shipped: Path) -> No
         with refused(MissingResource, "does not fit the network", part):
             Models(home, Choice(device="cpu")).trained("toy", torch.nn.Linear)
 
-    def with_frozen() -> Any:
-        """Return two layers, of which only the first is learned and saved."""
-        return torch.nn.Sequential(torch.nn.Linear(1, 1), torch.nn.Linear(1, 1).requires_grad_(False))
-
-    def train(weights: Any) -> None:
+    def use(**weights: Any) -> None:
+        """Save and load two layers, of which only the first is learned and saved."""
         checkpoint.save(shipped / "toy", weights, {"network": {}, "encoder": None}, {"name": "toy"})
-        Models(home, Choice(device="cpu")).trained("toy", with_frozen)
+        Models(home, Choice(device="cpu")).trained("toy", lambda: torch.nn.Sequential(
+            torch.nn.Linear(1, 1), torch.nn.Linear(1, 1).requires_grad_(False)))
 
-    train({"0.weight": torch.ones(1, 1), "0.bias": torch.ones(1)})
+    use(**{"0.weight": torch.ones(1, 1), "0.bias": torch.ones(1)})
     with refused(MissingResource, "1 tensors do not match, such as 0.bias"):
-        train({"0.weight": torch.ones(1, 1)})
+        use(**{"0.weight": torch.ones(1, 1)})
 
 
 def test_a_failed_write_changes_nothing(home: Path, kept: Path, tmp_path: Path) -> None:

@@ -2,13 +2,13 @@
 
 import shutil
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pytest
 
 from metrics.errors import BadOption
-from metrics.models import packed
+from metrics.models import networks
 from metrics.models.encoder import Encoder, Pooling
 from metrics.models.memory import ENTRY_OVERHEAD, ArrayCache, Vectors
 from metrics.models.readings import Pair
@@ -18,7 +18,7 @@ from tests.tiny import rows_read
 
 torch = pytest.importorskip("torch")
 
-POOLINGS: tuple[Literal["mean", "max", "cls"], ...] = ("mean", "max", "cls")
+POOLINGS: tuple[Pooling, ...] = ("mean", "max", "cls")
 TALK = ("hello there", "you like tea?", "what a good reply to you", "not a good reply, is it", "i like the tea", "a")
 
 
@@ -27,11 +27,8 @@ def folder(request: pytest.FixtureRequest, tiny_encoder: Path, tiny_bytes: Path)
     return {"bert": tiny_encoder, "roberta": tiny_bytes}[request.param]
 
 
-def made(home: Path, folder: Path | str, layer: int = 0, memory: ArrayCache | None = None, **choice: Any) -> Encoder:
-    models = Models(home, Choice(**{"device": "cpu", **choice}))
-    if memory is not None:
-        models.memory = memory
-    return models.encoder(str(folder), layer)
+def made(home: Path, folder: Path | str, layer: int = 0, memory: int = 1 << 30, **choice: Any) -> Encoder:
+    return Models(home, Choice(device="cpu", **choice), ArrayCache(memory)).encoder(str(folder), layer)
 
 
 def read(encoder: Encoder, pairs: list[tuple[str, str]], pooling: Pooling = "cls") -> Vectors:
@@ -67,7 +64,7 @@ def test_batches_and_packed_layers_change_nothing(home: Path, monkeypatch: pytes
     texts = [f"{first} {second}" for first in TALK for second in TALK][:12]
     together = made(home, "").sentences(texts)
     assert np.allclose(together, made(home, "", batch_tokens=1).sentences(texts), atol=1e-5)
-    monkeypatch.setattr(packed, "available", lambda: False)
+    monkeypatch.setattr(networks, "can_pack", lambda: False)
     assert np.allclose(together, made(home, "").sentences(texts), atol=1e-5)
 
 
@@ -93,7 +90,7 @@ def test_each_text_is_encoded_once_in_a_run(home: Path, tiny_encoder: Path) -> N
 
 def test_little_memory_gives_the_same_vectors(home: Path, tiny_encoder: Path) -> None:
     plain, texts = made(home, tiny_encoder), [*TALK, "", " ", "\x00", *TALK[::-1]]
-    for memory in (ArrayCache(0), ArrayCache(5 * (ENTRY_OVERHEAD + 64))):
+    for memory in (0, 5 * (ENTRY_OVERHEAD + 64)):
         encoder = made(home, tiny_encoder, memory=memory)
         for pooling in POOLINGS:
             vectors = encoder.sentences(texts, pooling)
@@ -101,7 +98,7 @@ def test_little_memory_gives_the_same_vectors(home: Path, tiny_encoder: Path) ->
             assert [not vector.any() for vector in vectors] == [not text.strip(" \x00") for text in texts]
         for ours, theirs in zip(encoder.states(texts), plain.states(texts), strict=True):
             assert np.allclose(ours, theirs, atol=1e-5)
-        assert memory.held <= memory.capacity
+        assert encoder._memory.held <= memory
 
 
 def test_an_encoder_decoder_model_is_refused(home: Path, tiny_encoder: Path, tmp_path: Path) -> None:

@@ -46,8 +46,7 @@ def by_hand(model: MaskedModel, context: str, text: str) -> list[float]:
     size = read["input_ids"].shape[1]
     likelihoods = []
     for position in range(size - 1 - count, size - 1):
-        ids = read["input_ids"].clone()
-        target = int(ids[0, position])
+        ids, target = read["input_ids"].clone(), int(read["input_ids"][0, position])
         ids[0, position] = tokenizer.mask_token_id
         with torch.no_grad(), head.masking(body, tokenizer.mask_token_id):
             states = body(input_ids=ids, token_type_ids=read["token_type_ids"]).last_hidden_state
@@ -71,10 +70,7 @@ def test_a_long_text_is_processed_in_the_given_number_of_copies(model: MaskedMod
     exact, together = (model.log_likelihoods([("", text)], copies)[0] for copies in (64, 4))
     np.testing.assert_allclose(together[1:4], exact[1:4], atol=1e-5)
     assert abs(together[0] - exact[0]) > 1e-4
-    rows = []
-    for network in model.networks:
-        network.register_forward_pre_hook(lambda _, args, kwargs: rows.append(len(kwargs["input_ids"])),
-                                          with_kwargs=True)
+    rows = tiny.rows_read(model)
     model.log_likelihoods([("", "a b c d e f g h i j")], 4)
     assert sum(rows) == 4
     with pytest.raises(BadOption, match="copies=-1"):
@@ -97,9 +93,7 @@ def test_means_are_over_tokens_after_the_last_utterance(model: MaskedModel) -> N
     assert [values.size for values in alone] == [3, 1, 0]
 
 
-def test_training_learns_and_saves_only_trained_weights(
-    trained: tuple[Path, Fitted], models: Models, tmp_path: Path
-) -> None:
+def test_training_learns_and_saves_only_trained_weights(trained: tuple[Path, Fitted], models: Models) -> None:
     fitted = trained[1]
     assert {name.partition(".")[0] for name in fitted.weights} == {"dense", "norm", "bias", "mask", "down", "up"}
     data = TrainingData({"toy": tiny_weights.corpus()}, models, seed=0)
@@ -125,13 +119,10 @@ def test_a_batch_masks_its_share_and_at_least_one_token_per_text(home: Path, tin
         assert restored.view(ids.shape)[1, : len(texts[1].ids)].tolist() == texts[1].ids
 
 
-def test_an_encoder_without_weights_uses_the_embedded_masked_model(home: Path, tiny_encoder: Path) -> None:
+def test_the_embedded_model_replaces_missing_weights_but_no_encoder(home: Path, tiny_encoder: Path) -> None:
     models, embedded = Models(home, Choice(encoder=str(tiny_encoder))), Models(home)
     assert models.masked().encoder.weights.identity == embedded.encoder().weights.identity
     assert models.checkpoint("mlm").digest == embedded.checkpoint("mlm").digest
-
-
-def test_a_missing_encoder_is_not_replaced(home: Path) -> None:
     with pytest.raises(MissingResource, match="no-such-encoder"):
         Models(home, Choice(encoder="./no-such-encoder")).masked()
 

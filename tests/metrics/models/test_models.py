@@ -3,6 +3,7 @@
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -31,8 +32,7 @@ def test_an_empty_name_means_the_model_of_the_run(models: Models, tiny_encoder: 
 
 def test_the_bundled_models_are_the_default(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     bare = Models(home, Choice(device="cpu"))
-    assert bare.encoder().name == weights.EMBEDDED
-    assert bare.display_name("lm") == "dialogue-lm"
+    assert (bare.encoder().name, bare.display_name("lm")) == (weights.EMBEDDED, "dialogue-lm")
     monkeypatch.setattr(checkpoint, "SHIPPED", home / "nowhere")
     bare = Models(home, Choice(device="cpu"))
     for request in (bare.lm, lambda: bare.identity("lm")):
@@ -68,19 +68,18 @@ def test_a_missing_model_is_looked_up_once(home: Path, monkeypatch: pytest.Monke
 
 
 def test_impossible_choices_are_refused() -> None:
-    for name in ("", "cuda:", "cuda:-1", "gpu", "CPU", "cpu,cuda", "cuda:0,cpu", "cpu:0", "cpu,", "mps,mps", "auto,cpu",
-                 "cuda:0;cuda:1", "cpu\n"):
-        with pytest.raises(MetricError, match="device must be auto, cpu, cuda, cuda:N"):
-            machine(name)
-    for arguments, reason in ((("cpu", "fp8"), "precision must be one of auto, fp32, bf16, fp16, not 'fp8'"),
-                              (("cpu", "fp32", 0), "a batch must hold at least 1 token, not 0"),
-                              (("cuda:1,cuda:1",), "--device cuda:1,cuda:1 lists a device twice")):
+    missing = () if torch.cuda.is_available() or torch.backends.mps.is_available() else ("cuda", "cuda:0,cuda:1", "mps")
+    refusals: list[tuple[tuple[Any, ...], str]] = [
+        (("cpu", "fp8"), "precision must be one of auto, fp32, bf16, fp16, not 'fp8'"),
+        (("cpu", "fp32", 0), "a batch must hold at least 1 token, not 0"),
+        (("cuda:1,cuda:1",), "--device cuda:1,cuda:1 lists a device twice"),
+        *(((name,), "device must be auto, cpu, cuda, cuda:N") for name in (
+            "", "cuda:", "cuda:-1", "gpu", "CPU", "cpu,cuda", "cuda:0,cpu", "cpu:0", "cpu,", "mps,mps", "auto,cpu",
+            "cuda:0;cuda:1", "cpu\n")),
+        *(((name,), rf"^device {name.partition(',')[0]}: .{{,300}}$") for name in missing)]
+    for arguments, reason in refusals:
         with pytest.raises(MetricError, match=reason):
-            machine(*arguments)  # type: ignore[arg-type]
-    if not (torch.cuda.is_available() or torch.backends.mps.is_available()):
-        for name in ("cuda", "cuda:0,cuda:1", "mps"):
-            with pytest.raises(MetricError, match=rf"^device {name.partition(',')[0]}: .{{,300}}$"):
-                machine(name)
+            machine(*arguments)
 
 
 def test_auto_is_resolved(monkeypatch: pytest.MonkeyPatch) -> None:

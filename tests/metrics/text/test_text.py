@@ -25,8 +25,6 @@ from metrics.text.words import SideBySide, ngrams, sharing, terms, tokens, words
 from tests.conftest import make_item
 
 SHORT = st.lists(st.sampled_from("abc"), max_size=9)
-
-
 AWKWARD = ("Well, I never!", "don't", "$1,000.50 in 3.5 min.", "a.b,c", "1-2 well-known --x", "wait...", "a..5",
            "a...5", "&lt;b&gt; &amp;quot;", "new-\nline", "a<skipped>b", "end-\n", "日本語。 🙂🙃", "a\u00a0b\x1cc", "")
 """Full stops between digits, hyphens after them, entities, line ends and characters beyond ASCII."""
@@ -36,8 +34,8 @@ AWKWARD = ("Well, I never!", "don't", "$1,000.50 in 3.5 min.", "a.b,c", "1-2 wel
 @given(st.sampled_from(AWKWARD) | st.text(alphabet="a1 .,-'!\n&;<\u0660é\x1c\u00a0\U0001f600", max_size=12)
        | st.text(max_size=60))
 def test_tokens_equal_sacrebleu(text: str) -> None:
-    for own in (text, *AWKWARD):
-        assert tokens(own) == Tokenizer13a()(own.rstrip()).split()
+    for sample in (text, *AWKWARD):
+        assert tokens(sample) == Tokenizer13a()(sample.rstrip()).split()
 
 
 def test_words_outside_english_follow_unicode() -> None:
@@ -69,21 +67,18 @@ def test_a_missing_tokenizer_is_reported(monkeypatch: pytest.MonkeyPatch) -> Non
 @given(st.lists(SHORT, min_size=1, max_size=3), SHORT)
 def test_counts_of_many_texts_equal_plain_counters(texts: list[list[str]], text: list[str]) -> None:
     pool = SideBySide(texts)
-    for order, found in enumerate(pool.found(text, 4), 1):
-        plain = [Counter(ngrams(one, order)) for one in texts]
+    for order, matches in enumerate(pool.matches(text, 4), 1):
+        plain = [Counter(ngrams(words, order)) for words in texts]
         known = [ngram for ngram in ngrams(text, order) if any(ngram in counts for counts in plain)]
-        assert [pool.counts(bits) for bits in found] == [[counts[ngram] for counts in plain] for ngram in known]
-        assert sorted(Counter(found).values()) == sorted(Counter(known).values())
+        assert [pool.counts(bits) for bits in matches] == [[counts[ngram] for counts in plain] for ngram in known]
+        assert sorted(Counter(matches).values()) == sorted(Counter(known).values())
 
 
-def test_items_that_share_references_are_grouped() -> None:
-    items = [make_item("1", "a", "x"), make_item("2", "b", "y"), make_item("3", "c", "x")]
+def test_items_of_a_language_that_share_weighted_references_are_grouped() -> None:
+    items = [make_item("1", "a", "x"), make_item("2", "b", "y"), make_item("3", "c", "x"),
+             make_item("4", "d", "x", language="es"), Item("5", (), Utterance("system", "e"), (Reference("x", 0.5),))]
     groups = [([reference.text for reference in used], replies) for used, replies in sharing(items, "standard")]
-    assert groups == [(["x"], [(0, "a"), (2, "c")]), (["y"], [(1, "b")])]
-    spoken = Utterance("system", "a")
-    weighed = [Item(str(weight), (), spoken, (Reference("x", weight),)) for weight in (1.0, 0.5)]
-    assert len(list(sharing(weighed, "standard"))) == 2, "weights part references of the same text"
-    assert len(list(sharing([make_item("1", "a", "x"), make_item("2", "b", "x", language="es")], "standard"))) == 2
+    assert groups == [(["x"], [(0, "a"), (2, "c")]), (["y"], [(1, "b")]), (["x"], [(3, "d")]), (["x"], [(4, "e")])]
     ways: dict[Any, list[str]] = {"standard": ["", "x", " ", "y"], "mean": ["x", "y"], "max": ["x", "y"],
                                   "first": ["x"]}  # only the standard way uses a blank reference
     for aggregation, expected in ways.items():
@@ -102,9 +97,9 @@ def test_keywords_name_topics() -> None:
         assert keywords.keywords(text) == expected
     rare = {f"word{letter}": 1 for letter in "abcdefghijkl"}
     counts = Counts(1000, {"worda": 40, "wordb": 40, "often": 200, **dict.fromkeys([*rare][2:], 10)}, "")
-    found = keywords.ranked({**rare, "often": 5, "wordb": 2}, counts)
+    kept = keywords.ranked({**rare, "often": 5, "wordb": 2}, counts)
     # ln 25 = 3.2 for the first two, of which the second is there twice; the others have ln 100; "often" is too frequent
-    assert found == [word for word in rare if word not in ("worda", "wordl")]
+    assert kept == [word for word in rare if word not in ("worda", "wordl")]
     assert counts.rarity("never seen") == pytest.approx(5.521, abs=1e-3)  # ln(1000 / 4)
 
 
@@ -135,14 +130,14 @@ EDGES = [("tea", "cup", 2.0), ("cup", "kitchen", 1.0), ("kitchen", "house", 3.0)
 
 
 def graph(path: Path, terms: list[str] = TERMS, edges: list[tuple[str, str, float]] = EDGES) -> Graph:
-    left = np.array([terms.index(one) for one, _, _ in edges], dtype=np.int64)
-    right = np.array([terms.index(other) for _, other, _ in edges], dtype=np.int64)
+    left = np.array([terms.index(source) for source, _, _ in edges], dtype=np.int64)
+    right = np.array([terms.index(target) for _, target, _ in edges], dtype=np.int64)
     write(path, terms, left, right, np.array([edge[2] for edge in edges], dtype=np.float32))
     return Graph(path)
 
 
-def named(found: Graph, nodes: np.ndarray) -> list[str]:
-    return [found.term(node) for node in nodes.tolist() if node >= 0]
+def named(topics: Graph, nodes: np.ndarray) -> list[str]:
+    return [topics.term(node) for node in nodes.tolist() if node >= 0]
 
 
 @settings(max_examples=25)
@@ -152,24 +147,24 @@ def test_hops_are_those_of_scipy(tmp_path_factory: pytest.TempPathFactory, nodes
     path = tmp_path_factory.mktemp("graph") / "g"
     left, right = rng.integers(nodes, size=(2, edges))
     write(path, [str(node) for node in range(nodes)], left, right, np.ones(edges, np.float32))
-    found = Graph(path)
+    topics = Graph(path)
     pairs = rng.integers(nodes, size=(2, 200))
-    expected = shortest_path(found.matrix, unweighted=True)[pairs[0], pairs[1]]
+    expected = shortest_path(topics.matrix, unweighted=True)[pairs[0], pairs[1]]
     expected[expected > 4] = -1
-    np.testing.assert_array_equal(found.hops(*pairs), expected)
+    np.testing.assert_array_equal(topics.hops(*pairs), expected)
 
 
 def test_neighbours_are_the_heaviest_then_those_behind_them(tmp_path: Path) -> None:
-    found = graph(tmp_path / "g")
-    near, far = found.neighbours(found.find(["tea", "town", "moon"]), 10, 10)
-    assert [named(found, row) for row in near] == [["cup", "kitchen"], ["house"], []]
-    assert [named(found, row) for row in far] == [["house"], ["kitchen"], []]
-    near, far = found.neighbours(found.find(["tea"]), 1, 10)
-    assert named(found, near[0]) == ["cup"]  # weight 2: the heavier of two edges counts
-    assert named(found, far[0]) == []  # kitchen, behind cup, is a neighbour itself
-    assert found.neighbours(found.find(["tea"]), 0, 0)[1].shape == (1, 0)
-    unknown = found.find(["sun", "moon", "sun"])
-    assert found.hops(unknown, found.find(["tea", "tea", "sun"])).tolist() == [-1, -1, -1], "no term has no way"
+    topics = graph(tmp_path / "g")
+    near, far = topics.neighbours(topics.find(["tea", "town", "moon"]), 10, 10)
+    assert [named(topics, row) for row in near] == [["cup", "kitchen"], ["house"], []]
+    assert [named(topics, row) for row in far] == [["house"], ["kitchen"], []]
+    near, far = topics.neighbours(topics.find(["tea"]), 1, 10)
+    assert named(topics, near[0]) == ["cup"]  # weight 2: the heavier of two edges counts
+    assert named(topics, far[0]) == []  # kitchen, behind cup, is a neighbour itself
+    assert topics.neighbours(topics.find(["tea"]), 0, 0)[1].shape == (1, 0)
+    unknown = topics.find(["sun", "moon", "sun"])
+    assert topics.hops(unknown, topics.find(["tea", "tea", "sun"])).tolist() == [-1, -1, -1], "no path"
 
 
 def test_a_damaged_file_is_noticed(tmp_path: Path) -> None:
@@ -186,19 +181,18 @@ def test_conceptnet_is_converted_again_if_damaged(tmp_path: Path, home: Path) ->
         concepts.conceptnet(Models(home))
     (tmp_path / "edges.tsv").write_text("cats\tRelatedTo\tmilk\t1\ntea\tRelatedTo\tcup\t1\n")
     resources.keep_edges([tmp_path / "edges.tsv"], home)
-    for damaged in (False, True):
-        if damaged:
-            [path] = (home / "graphs").iterdir()
+    for _ in range(2):
+        for path in home.glob("graphs/*"):  # made by the first round
             path.write_bytes(path.read_bytes()[:-1])
             concepts.opened.cache_clear()
-        found = concepts.conceptnet(Models(home))
-        assert found.hops(found.find(["cats"]), found.find(["milk"])).tolist() == [1]
+        topics = concepts.conceptnet(Models(home))
+        assert topics.hops(topics.find(["cats"]), topics.find(["milk"])).tolist() == [1]
 
 
 def test_a_word_is_aligned_without_its_ending(tmp_path: Path) -> None:
-    found = graph(tmp_path / "g", ["city", "watch", "make", "stop", "glass", "bus"], [])
+    topics = graph(tmp_path / "g", ["city", "watch", "make", "stop", "glass", "bus"], [])
     words = ["cities", "watched", "making", "stopping", "glass", "glasses", "buses", "is", "xyz"]
-    assert [found.term(node) if node >= 0 else "" for node in concepts.aligned(found, words).tolist()] == [
+    assert [topics.term(node) if node >= 0 else "" for node in concepts.aligned(topics, words).tolist()] == [
         "city", "watch", "make", "stop", "glass", "glass", "bus", "", ""]
 
 
@@ -207,9 +201,9 @@ def test_each_word_has_edges_to_its_nearest(tmp_path: Path) -> None:
     vectors = np.stack([np.cos(angles), np.sin(angles)], axis=1).astype(np.float32)
     words = ["a", "b", "c", "d", "e", "nothing"]
     write(tmp_path / "g", *concepts.nearest(words, np.concatenate([vectors, np.zeros((1, 2), np.float32)]), degree=1))
-    found = Graph(tmp_path / "g")
-    near, _ = found.neighbours(found.find(words), 5, 0)
+    topics = Graph(tmp_path / "g")
+    near, _ = topics.neighbours(topics.find(words), 5, 0)
     # b is the nearest of a and of c, c that of d, d that of e
-    assert [named(found, row) for row in near] == [["b"], ["a", "c"], ["b", "d"], ["c", "e"], ["d"], []]
-    weight = found.weights[found.rows[found.find(["a"])[0]]]
+    assert [named(topics, row) for row in near] == [["b"], ["a", "c"], ["b", "d"], ["c", "e"], ["d"], []]
+    weight = topics.weights[topics.rows[topics.find(["a"])[0]]]
     assert weight == pytest.approx(np.cos(np.radians(10)), abs=1e-4)
