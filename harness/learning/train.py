@@ -1,7 +1,7 @@
 """Train a metric or shared model: a request becomes a plan, and the plan a checkpoint with its card.
 
-On a CPU, training the same plan twice gives the same weights, so a checkpoint whose card has the plan's fingerprint is
-not trained again. An interrupted training run leaves its state in HOME/training, under that fingerprint.
+On a CPU, the same plan always gives the same weights, so a checkpoint with the plan's fingerprint on its card is not
+trained again. An interrupted training run leaves its state in HOME/training, under that fingerprint.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class Request:
 
 @dataclass(frozen=True)
 class Training:
-    """A fully specified training run: everything that determines the weights, and their folder."""
+    """Everything that determines the weights, and their folder."""
 
     learner: Learner
     recipe: Recipe
@@ -84,7 +84,6 @@ class Training:
 
     @functools.cached_property
     def fingerprint(self) -> str:
-        """The digest of everything that determines the weights."""
         module, machine = inspect.getmodule(type(self.learner.trainable)), self.models.machine
         parts = [self.learner.label, self.encoder.rpartition("@")[2], self.models.choice.lm, self.seed,
                  self.recipe.settings, f"{machine.kind} {machine.precision}",
@@ -98,8 +97,9 @@ class Training:
         """The identities of other weights, word vectors and resources that training uses, by name."""
         trainable = self.learner.trainable
         resources = trainable.depends(self.models) if isinstance(trainable, Dependent) else {}
+        names = filter(None, (*self.learner.reads, self.recipe.start))
         return {**resources, **{name: self.models.checkpoint(name, self.encoder and self.encoder_name).identity
-                                for name in (*self.learner.reads, *filter(None, [self.recipe.start]))}}
+                                for name in names}}
 
     @property
     def state(self) -> Path:
@@ -122,7 +122,7 @@ class Training:
 
 @dataclass(slots=True)
 class TrainingProgress:
-    """The progress of a training run: the duration of its preparation, then the speed of its steps."""
+    """The duration of a training run's preparation, then the speed of its steps."""
 
     label: str
     steps: int
@@ -148,12 +148,13 @@ def plan(name: str, request: Request, home: Path, load: Callable[[str], Corpus],
          part: str = "", trained: Mapping[str, Path] = MappingProxyType({})) -> Training:
     """Turn a request into a plan; raise MissingResource if a corpus or model is missing.
 
-    `trained` are the folders of parts that were trained into `out`.
+    `trained` has the folders of parts that were trained into `out`.
     """
     learner = trainables.choose(name, part)
     recipe = learner.trainable.training.with_settings(request.settings, part)
-    corpora = {corpus.card.name: corpus for corpus in map(load, request.corpora or recipe.corpora)}
-    if len(corpora) < len(request.corpora or recipe.corpora):
+    requested = request.corpora or recipe.corpora
+    corpora = {corpus.card.name: corpus for corpus in map(load, requested)}
+    if len(corpora) < len(requested):
         raise BadConfig(f"two corpora have the same name: {', '.join(corpora)}")
     recipe = dataclasses.replace(recipe, corpora=tuple(corpora), steps=request.steps or recipe.steps,
                                  epochs=0.0 if request.steps else recipe.epochs)
@@ -172,10 +173,7 @@ def plan(name: str, request: Request, home: Path, load: Callable[[str], Corpus],
 
 def train(plan: Training, log: Callable[[str], None], fresh: bool = False, eight_bits: bool = False,
           minutes: float | None = None) -> Checkpoint:
-    """Train and save the checkpoint, resuming an interrupted run unless `fresh`.
-
-    A run that stops after `minutes` keeps its state and can be resumed later.
-    """
+    """Train and save the checkpoint, resuming an interrupted run unless `fresh`; stop after `minutes`."""
     from metrics.training.loop import accelerator
 
     start, label, processes = time.perf_counter(), plan.learner.label, accelerator(plan.models.machine)
@@ -184,7 +182,7 @@ def train(plan: Training, log: Callable[[str], None], fresh: bool = False, eight
     count = sum(len(corpus.dialogues) for corpus in plan.corpora.values())
     left_out = sum((Counter(corpus.left_out) for corpus in plan.corpora.values()), Counter[str]())
     log("; ".join((f"{label}: preparing {count:,} dialogues of {', '.join(plan.corpora)}",
-                    *(f"{number:,} left out, {reason}" for reason, number in left_out.items()))))
+                   *(f"{number:,} left out, {reason}" for reason, number in left_out.items()))))
     data = TrainingData(plan.corpora, plan.models, plan.seed, plan.encoder_name, _cached_vectors(plan, log),
                         plan.recipe, plan.learner.part)
     while True:
@@ -215,8 +213,8 @@ def train(plan: Training, log: Callable[[str], None], fresh: bool = False, eight
     return checkpoint.read(plan.learner.weights, plan.folder)
 
 
-def _fitted(plan: Training, data: TrainingData, log: Callable[[str], None],
-            start: float, minutes: float | None) -> tuple[Objective, Fitted, float]:
+def _fitted(plan: Training, data: TrainingData, log: Callable[[str], None], start: float,
+            minutes: float | None) -> tuple[Objective, Fitted, float]:
     """Return the objective, the fitted weights, and the seconds of preparation."""
     from metrics.training.loop import Evaluation, accelerator, fit, randomness
 
@@ -237,7 +235,7 @@ def _fitted(plan: Training, data: TrainingData, log: Callable[[str], None],
 
     def report(evaluation: Evaluation) -> None:
         log(f"{label}: step {evaluation.step} of {recipe.steps}, loss {evaluation.loss:.4f}, "
-             f"validation loss {evaluation.held_out:.4f}")
+            f"validation loss {evaluation.held_out:.4f}")
 
     until = math.inf if minutes is None else time.monotonic() + 60 * minutes
     with repeated(lambda: log(progress.line()), EVERY), on_one_core() if data.frozen else contextlib.nullcontext():
@@ -251,7 +249,7 @@ def _cached_vectors(plan: Training, log: Callable[[str], None]) -> Any:
 
     def report(done: int, total: int, seconds: float) -> None:
         log(f"{plan.learner.label}: {done:,} of {total:,} texts encoded, about "
-             f"{duration((total - done) * seconds / done)} left")
+            f"{duration((total - done) * seconds / done)} left")
 
     vectors = functools.cache(lambda: PooledVectors(
         plan.models.home / "training", plan.models.encoder(plan.encoder_name), report))

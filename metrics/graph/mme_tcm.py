@@ -6,22 +6,21 @@ same score.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Literal
 
 from metrics.graph.grade.metric import Concepts, TopicMetric
 from metrics.metric import MetricCard
 from metrics.text.keywords import Tagger
-from metrics.training.recipe import Recipe, recipes_of
+from metrics.training.recipe import recipes_of
 
 
 @dataclass(frozen=True, slots=True)
 class MmeTcm(TopicMetric):
     """σ(FC(v_g))."""
 
-    recipes: ClassVar[Mapping[str, Recipe]] = recipes_of("mme-tcm")
-    card: ClassVar[MetricCard] = MetricCard(
+    recipes = recipes_of("mme-tcm")
+    card = MetricCard(
         name="mme-tcm", title="MME-CRS topic coherence (TCM)", columns=("mme-tcm",), family="graph", needs=("context",),
         models=("encoder",), checkpoints=("mme-tcm",), paper="https://arxiv.org/abs/2206.09403",
         trained_on=", ".join(recipes["small"].corpora),

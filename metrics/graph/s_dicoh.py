@@ -14,22 +14,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Literal
 
 from benchmarks.dataset import Item
 from metrics.graph.dynaeval.dialogues import Negatives, Turns, of_items, ranking
 from metrics.metric import Columns, MetricCard
 from metrics.models.service import Models
 from metrics.models.vectors import WordVectors, from_encoder
-from metrics.training.recipe import Objective, Recipe, Trainable, TrainingData, recipes_of
+from metrics.training.recipe import Objective, Trainable, TrainingData, recipes_of
 
 
 @dataclass(frozen=True, slots=True)
 class SDiCoh(Trainable):
     """An unbounded score of a dialogue, or of a context with its response."""
 
-    recipes: ClassVar[Mapping[str, Recipe]] = recipes_of("s-dicoh")
-    card: ClassVar[MetricCard] = MetricCard(
+    recipes = recipes_of("s-dicoh")
+    card = MetricCard(
         name="s-dicoh", title="S-DiCoh", columns=("s-dicoh",), family="graph", levels=("turn", "dialogue"),
         models=("encoder",), checkpoints=("s-dicoh",), paper="https://aclanthology.org/2020.acl-main.133",
         trained_on=", ".join(recipes["small"].corpora),

@@ -9,9 +9,9 @@ mean of its last three utterances; each weighs half as much as the next.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -22,15 +22,15 @@ from metrics.models.readings import Pair, by_reference, spoken
 from metrics.models.service import Models
 from metrics.text.words import Aggregation
 from metrics.training.examples import labelled_contexts, pick
-from metrics.training.recipe import Dialogues, Recipe, Split, Trainable, TrainingData, check_parts, recipes_of
+from metrics.training.recipe import Dialogues, Split, Trainable, TrainingData, check_parts, recipes_of
 
 
 @dataclass(frozen=True, slots=True)
 class AdemMetric(Trainable):
     """((cᵀMr + gᵀNr − α) / β − 1) / 4."""
 
-    recipes: ClassVar[Mapping[str, Recipe]] = recipes_of("adem")
-    card: ClassVar[MetricCard] = MetricCard(
+    recipes = recipes_of("adem")
+    card = MetricCard(
         name="adem", title="ADEM", columns=("adem",), family="trained", needs=("references",), models=("encoder",),
         checkpoints=("adem",), paper="https://aclanthology.org/P17-1103",
         trained_on=", ".join(recipes["small"].corpora), system="another method", fitted_on="dialogues", departures=(

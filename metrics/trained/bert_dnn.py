@@ -8,22 +8,21 @@ would double the file); the recipe `paper` has the network of the released code.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Literal
 
 from metrics.metric import MetricCard
 from metrics.models.readings import Pair
 from metrics.training.examples import Contrast, with_alternatives
-from metrics.training.recipe import Recipe, Split, Trainable, TrainingData, recipes_of
+from metrics.training.recipe import Split, Trainable, TrainingData, recipes_of
 
 
 @dataclass(frozen=True, slots=True)
 class BertDnn(Trainable):
     """σ(net([v_c ; v_r])), v being max-pooled token states."""
 
-    recipes: ClassVar[Mapping[str, Recipe]] = recipes_of("bert-dnn")
-    card: ClassVar[MetricCard] = MetricCard(
+    recipes = recipes_of("bert-dnn")
+    card = MetricCard(
         name="bert-dnn", title="BERT+DNN", columns=("bert-dnn",), family="trained", needs=("context",),
         models=("encoder",), checkpoints=("bert-dnn",), paper="https://aclanthology.org/2020.tacl-1.52",
         trained_on=", ".join(recipes["small"].corpora),

@@ -8,9 +8,9 @@ fine-tunes BERT on both texts as one sequence. `small` has the head of RUSE, by 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Literal
 
 from benchmarks.dataset import Item
 from metrics.metric import Columns, MetricCard
@@ -18,15 +18,15 @@ from metrics.models.readings import Pair, by_reference
 from metrics.models.service import Models
 from metrics.text.words import Aggregation
 from metrics.training.examples import Contrast, with_alternatives
-from metrics.training.recipe import Recipe, Split, Trainable, TrainingData, recipes_of
+from metrics.training.recipe import Split, Trainable, TrainingData, recipes_of
 
 
 @dataclass(frozen=True, slots=True)
 class BertRegressor(Trainable):
     """σ(net([g ; r ; |g − r| ; g ∘ r ; cos(g, r)]))."""
 
-    recipes: ClassVar[Mapping[str, Recipe]] = recipes_of("bert-regressor")
-    card: ClassVar[MetricCard] = MetricCard(
+    recipes = recipes_of("bert-regressor")
+    card = MetricCard(
         name="bert-regressor", title="BERT regressor", columns=("bert-regressor",), family="trained",
         needs=("references",), models=("encoder",), checkpoints=("bert-regressor",),
         paper="https://aclanthology.org/2020.tacl-1.52", trained_on=", ".join(recipes["small"].corpora),

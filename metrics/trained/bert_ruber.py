@@ -10,9 +10,9 @@ paper's best model.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Literal
 
 from benchmarks.dataset import Item
 from metrics.metric import Columns, MetricCard
@@ -21,15 +21,15 @@ from metrics.models.service import Models
 from metrics.text.words import Aggregation
 from metrics.trained.ruber import Blend, blended, referenced
 from metrics.training.examples import response_contrasts
-from metrics.training.recipe import Recipe, Split, Trainable, TrainingData, recipes_of
+from metrics.training.recipe import Split, Trainable, TrainingData, recipes_of
 
 
 @dataclass(frozen=True, slots=True)
 class BertRuber(Trainable):
     """σ(net([q ; r ; qᵀMr])), and its blend with (1 + cos(r, g)) / 2."""
 
-    recipes: ClassVar[Mapping[str, Recipe]] = recipes_of("bert-ruber")
-    card: ClassVar[MetricCard] = MetricCard(
+    recipes = recipes_of("bert-ruber")
+    card = MetricCard(
         name="bert-ruber", title="BERT-RUBER",
         columns=("bert-ruber", "bert-ruber-referenced", "bert-ruber-unreferenced"), family="trained",
         models=("encoder",), checkpoints=("bert-ruber",), paper="https://aclanthology.org/W19-2310",

@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from metrics.errors import BadOption, MetricError
 from metrics.metric import MetricCard
 from metrics.models.readings import Pair
 from metrics.training.examples import GOOD, Contrast, response_contrasts, with_alternatives
-from metrics.training.recipe import Dialogues, Objective, Recipe, Split, Trainable, TrainingData, recipes_of
+from metrics.training.recipe import Dialogues, Objective, Split, Trainable, TrainingData, recipes_of
 
 KINDS = ("random", "adversarial", "both")
 CONTEXT = 12
@@ -32,8 +32,8 @@ CONTEXT = 12
 class Deb(Trainable):
     """P(valid next response | context, response)."""
 
-    recipes: ClassVar[Mapping[str, Recipe]] = recipes_of("deb")
-    card: ClassVar[MetricCard] = MetricCard(
+    recipes = recipes_of("deb")
+    card = MetricCard(
         name="deb", title="DEB", columns=("deb",), family="trained", needs=("context",), models=("encoder",),
         checkpoints=("deb",), paper="https://aclanthology.org/2020.tacl-1.52",
         trained_on=", ".join(recipes["small"].corpora),
@@ -41,7 +41,7 @@ class Deb(Trainable):
             "A head on a frozen encoder, which encodes utterances separately; the paper trains all of BERT.",
             "Five corpora and DailyDialog++ in one stage, without the paper's 727 million pairs from Reddit.",
             "Adversarial replies come from DailyDialog++'s dev split if its train split is not available."))
-    variants: ClassVar[tuple[str, ...]] = ("negatives=adversarial", "negatives=both")
+    variants = ("negatives=adversarial", "negatives=both")
     encoder: str = ""
     negatives: str = "random"
     recipe: Literal["small", "original", "pretrain", "finetune", "paper"] = "small"

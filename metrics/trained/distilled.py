@@ -6,22 +6,21 @@ docs/judges.md compares it with the judge; `python -m tools.distil` makes its co
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Literal
 
 from metrics.metric import MetricCard
 from metrics.models.readings import Pair
 from metrics.training.examples import labelled_contexts
-from metrics.training.recipe import Dialogues, Recipe, Split, Trainable, TrainingData, recipes_of
+from metrics.training.recipe import Dialogues, Split, Trainable, TrainingData, recipes_of
 
 
 @dataclass(frozen=True, slots=True)
 class Distilled(Trainable):
     """The predicted rank of the judge's answer, from 0 to 1."""
 
-    recipes: ClassVar[Mapping[str, Recipe]] = recipes_of("distilled")
-    card: ClassVar[MetricCard] = MetricCard(
+    recipes = recipes_of("distilled")
+    card = MetricCard(
         name="distilled", title="Distilled judge", columns=("distilled",), family="trained", needs=("context",),
         models=("encoder",), checkpoints=("distilled",), trained_on=", ".join(recipes["small"].corpora),
         system="baseline", fitted_on="dialogues",

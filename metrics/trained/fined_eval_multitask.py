@@ -6,21 +6,18 @@ The loss is the sum of the three heads' losses, the score the mean of their outp
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
 
-from metrics.metric import MetricCard
 from metrics.trained.fined_eval.metric import FinedEvaluation
-from metrics.training.recipe import Recipe, recipes_of
+from metrics.training.recipe import recipes_of
 
 
 @dataclass(frozen=True, slots=True)
 class FinedEvalMultitask(FinedEvaluation):
     """The mean of three heads on a shared network, and each head."""
 
-    card: ClassVar[MetricCard] = dataclasses.replace(
+    card = dataclasses.replace(
         FinedEvaluation.card, name="fined-eval-multitask", title="FineD-Eval (multitask)",
         columns=("fined-eval-multitask", "fined-eval-multitask-coherence", "fined-eval-multitask-likability",
                  "fined-eval-multitask-topic-depth"), checkpoints=("fined-eval-multitask",))
-    recipes: ClassVar[Mapping[str, Recipe]] = recipes_of("fined-eval-multitask")
+    recipes = recipes_of("fined-eval-multitask")

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 from benchmarks.dataset import Item
 from metrics.metric import MetricCard
 from metrics.models.readings import responses
-from metrics.training.recipe import Dialogues, Recipe, Split, Trainable, TrainingData, recipes_of
+from metrics.training.recipe import Dialogues, Split, Trainable, TrainingData, recipes_of
 
 SCALES = (("eval_score", 1, 4), ("engagement", 0, 5))
 """Labels that hold the rating of a conversation, with its minimum and its range."""
@@ -25,8 +25,8 @@ SCALES = (("eval_score", 1, 4), ("engagement", 0, 5))
 class Engagement(Trainable):
     """P(engaging | the mean token state of the response)."""
 
-    recipes: ClassVar[Mapping[str, Recipe]] = recipes_of("mme-em")
-    card: ClassVar[MetricCard] = MetricCard(
+    recipes = recipes_of("mme-em")
+    card = MetricCard(
         name="mme-em", title="EM (MME-CRS engagement)", columns=("mme-em",), family="trained", models=("encoder",),
         checkpoints=("mme-em",), paper="https://arxiv.org/abs/2206.09403",
         trained_on=", ".join(recipes["small"].corpora),

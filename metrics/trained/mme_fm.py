@@ -8,15 +8,15 @@ The paper leaves the amounts open: here 15 to 50 % of the words are dropped, or 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 from benchmarks.dataset import Item
 from metrics.metric import MetricCard
 from metrics.models.readings import responses
 from metrics.training.examples import intact_or_corrupted
-from metrics.training.recipe import Recipe, Split, Trainable, TrainingData, recipes_of
+from metrics.training.recipe import Split, Trainable, TrainingData, recipes_of
 
 REPLIES = 20_000
 """Number of training replies, each used once with either label."""
@@ -26,8 +26,8 @@ REPLIES = 20_000
 class Fluency(Trainable):
     """P(fluent | the max-pooled token states of the response)."""
 
-    recipes: ClassVar[Mapping[str, Recipe]] = recipes_of("mme-fm")
-    card: ClassVar[MetricCard] = MetricCard(
+    recipes = recipes_of("mme-fm")
+    card = MetricCard(
         name="mme-fm", title="FM (MME-CRS fluency)", columns=("mme-fm",), family="trained", models=("encoder",),
         checkpoints=("mme-fm",), paper="https://arxiv.org/abs/2206.09403",
         trained_on=", ".join(recipes["small"].corpora),

@@ -9,16 +9,15 @@ their cosines before training; the recipe `paper` fine-tunes a SimCSE encoder on
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Literal
 
 import numpy as np
 
 from metrics.metric import MetricCard
 from metrics.training import negatives
 from metrics.training.examples import Contrast, response_contrasts
-from metrics.training.recipe import Dialogues, Recipe, Split, Trainable, TrainingData, recipes_of
+from metrics.training.recipe import Dialogues, Split, Trainable, TrainingData, recipes_of
 
 CANDIDATES = 10
 """Number of random replies; the one with the median similarity is the false reply."""
@@ -30,8 +29,8 @@ BLOCK = 1_024
 class MmeRm(Trainable):
     """P(relevant | context, response)."""
 
-    recipes: ClassVar[Mapping[str, Recipe]] = recipes_of("mme-rm")
-    card: ClassVar[MetricCard] = MetricCard(
+    recipes = recipes_of("mme-rm")
+    card = MetricCard(
         name="mme-rm", title="MME-CRS relevance (RM)", columns=("mme-rm",), family="trained", needs=("context",),
         models=("encoder",), checkpoints=("mme-rm",), paper="https://arxiv.org/abs/2206.09403",
         trained_on=", ".join(recipes["small"].corpora),

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -26,7 +26,7 @@ from metrics.models.service import Models
 from metrics.text.similarity import cosines
 from metrics.text.words import Aggregation
 from metrics.training.examples import response_contrasts
-from metrics.training.recipe import Recipe, Split, Trainable, TrainingData, recipes_of
+from metrics.training.recipe import Split, Trainable, TrainingData, recipes_of
 
 Blend: TypeAlias = Literal["min", "mean", "geometric", "max"]
 Vectors: TypeAlias = npt.NDArray[np.float32]
@@ -36,8 +36,8 @@ Vectors: TypeAlias = npt.NDArray[np.float32]
 class Ruber(Trainable):
     """σ(net([q ; r ; qᵀMr])), and its blend with (1 + cos([max ; min] of r, of g)) / 2."""
 
-    recipes: ClassVar[Mapping[str, Recipe]] = recipes_of("ruber")
-    card: ClassVar[MetricCard] = MetricCard(
+    recipes = recipes_of("ruber")
+    card = MetricCard(
         name="ruber", title="RUBER", columns=("ruber", "ruber-referenced", "ruber-unreferenced"), family="trained",
         models=("encoder",), checkpoints=("ruber",), paper="https://ojs.aaai.org/index.php/AAAI/article/view/11321",
         trained_on=", ".join(recipes["small"].corpora),

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -25,7 +25,7 @@ from metrics.models.masked import BOUNDED, log_likelihoods
 from metrics.models.readings import pairs, responses
 from metrics.models.service import Models
 from metrics.training.examples import intact_or_corrupted, response_contrasts, sample_replies
-from metrics.training.recipe import Recipe, Split, Trainable, TrainingData, recipes_of
+from metrics.training.recipe import Split, Trainable, TrainingData, recipes_of
 
 REPLIES = 20_000
 """Number of replies to train VUP on."""
@@ -37,8 +37,8 @@ LIKELY = 500
 class UslH(Trainable):
     """(U + U·S + U·S·L) / 3."""
 
-    recipes: ClassVar[Mapping[str, Recipe]] = recipes_of("usl-h")
-    card: ClassVar[MetricCard] = MetricCard(
+    recipes = recipes_of("usl-h")
+    card = MetricCard(
         name="usl-h", title="USL-H", columns=("usl-h", "usl-h-vup", "usl-h-nup", "usl-h-mlm"), family="trained",
         models=("encoder",), checkpoints=("usl-h-vup", "usl-h-nup", "mlm"), paper="https://aclanthology.org/2020.coling-main.368",
         trained_on=", ".join(recipes["small"].corpora),

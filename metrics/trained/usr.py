@@ -12,9 +12,9 @@ unlike the paper's, it is not fitted to human ratings. Facts are the persona of 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -24,7 +24,7 @@ from metrics.models.masked import BOUNDED, mean_log_likelihoods
 from metrics.models.readings import Pair, pairs, responses, spoken
 from metrics.models.service import Models
 from metrics.training.examples import MAX_CONTEXT, Contrast, response_contrasts
-from metrics.training.recipe import Dialogues, Recipe, Split, Trainable, TrainingData, check_parts, recipes_of
+from metrics.training.recipe import Dialogues, Split, Trainable, TrainingData, check_parts, recipes_of
 
 JUDGED = 512
 """Number of held-out replies to fit the regression on, and of others to validate it."""
@@ -38,8 +38,8 @@ _END = re.compile(r"(?<=[.!?])\s+")
 class UsrMetric(Trainable):
     """σ(w · (mlm, dr-c, dr-f) + b), and its three parts."""
 
-    recipes: ClassVar[Mapping[str, Recipe]] = recipes_of("usr")
-    card: ClassVar[MetricCard] = MetricCard(
+    recipes = recipes_of("usr")
+    card = MetricCard(
         name="usr", title="USR", columns=("usr", "usr-mlm", "usr-dr-c", "usr-dr-f"), family="trained",
         models=("encoder",), checkpoints=("usr-dr-c", "usr-dr-f", "usr-regression", "mlm"), paper="https://aclanthology.org/2020.acl-main.64",
         trained_on=", ".join(recipes["small"].corpora),

@@ -20,8 +20,7 @@ from torch.nn import functional
 from metrics.errors import BadOption, MetricError
 from metrics.models import networks
 from metrics.models.adapters import Adapted, Adapters, linears
-from metrics.models.architectures.base import Architecture
-from metrics.models.architectures.cross_encoder import TokenArchitecture
+from metrics.models.architectures.base import Architecture, TokenArchitecture
 from metrics.models.batches import COUNTERS
 from metrics.models.encoder import padded
 from metrics.models.masked import mask_of

@@ -20,22 +20,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Literal
 
 from benchmarks.dataset import Item
 from metrics.errors import BadOption
 from metrics.graph.dynaeval.dialogues import Negatives, Turns, of_items, ranking
 from metrics.metric import Columns, MetricCard
 from metrics.models.service import Models
-from metrics.training.recipe import Objective, Recipe, Trainable, TrainingData, recipes_of
+from metrics.training.recipe import Objective, Trainable, TrainingData, recipes_of
 
 
 @dataclass(frozen=True, slots=True)
 class DynaEval(Trainable):
     """An unbounded score of a dialogue, or of a context with its response."""
 
-    recipes: ClassVar[Mapping[str, Recipe]] = recipes_of("dynaeval")
-    card: ClassVar[MetricCard] = MetricCard(
+    recipes = recipes_of("dynaeval")
+    card = MetricCard(
         name="dynaeval", title="DynaEval", columns=("dynaeval",), family="graph", levels=("turn", "dialogue"),
         models=("encoder",), checkpoints=("dynaeval",), paper="https://aclanthology.org/2021.acl-long.441",
         trained_on=", ".join(recipes["small"].corpora),
@@ -45,7 +45,7 @@ class DynaEval(Trainable):
             "Messages also carry the cosine of the utterances (turned off by likeness=false).",
             ("2,000 steps of 64 dialogues, negatives drawn anew, dropout 0.3; the paper has 20 epochs, twenty fixed "
              "negatives per dialogue, dropout 0.5.")))
-    variants: ClassVar[tuple[str, ...]] = ("negatives=ss",)
+    variants = ("negatives=ss",)
     encoder: str = ""
     negatives: Negatives = "ur"
     pooling: Literal["unit", "mean", "max", "both"] = "unit"

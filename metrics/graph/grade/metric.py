@@ -25,7 +25,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from benchmarks.dataset import Item
 from metrics.graph.grade import topics
@@ -35,7 +35,7 @@ from metrics.metric import Columns, MetricCard
 from metrics.models.service import Models
 from metrics.text.keywords import Tagger
 from metrics.training.examples import Contrast
-from metrics.training.recipe import Dialogues, Recipe, Split, Trainable, TrainingData, recipes_of
+from metrics.training.recipe import Dialogues, Split, Trainable, TrainingData, recipes_of
 
 Concepts: TypeAlias = Literal["neighbours", "conceptnet"]
 
@@ -105,8 +105,8 @@ class TopicMetric(Trainable):
 class Grade(TopicMetric):
     """σ(FC([v_c ; v_g]))."""
 
-    recipes: ClassVar[Mapping[str, Recipe]] = recipes_of("grade")
-    card: ClassVar[MetricCard] = MetricCard(
+    recipes = recipes_of("grade")
+    card = MetricCard(
         name="grade", title="GRADE", columns=("grade",), family="graph", needs=("context",),
         models=("encoder",), checkpoints=("grade",), paper="https://aclanthology.org/2020.emnlp-main.742",
         trained_on=", ".join(recipes["small"].corpora),
@@ -116,7 +116,7 @@ class Grade(TopicMetric):
             ("Nodes have the encoder's word vectors, not Numberbatch's; a graph of nearest words unless "
              "graph=conceptnet."),
             "Keywords by word lists unless tagger=nltk; five corpora, batches of 128 at 1e-3."))
-    variants: ClassVar[tuple[str, ...]] = ("graph=conceptnet",)
+    variants = ("graph=conceptnet",)
     encoder: str = ""
     graph: Concepts = "neighbours"
     branch: Literal["both", "utterances"] = "both"

@@ -30,8 +30,7 @@ from torch_geometric.nn import MessagePassing
 from torch_geometric.nn.pool import global_mean_pool
 from torch_geometric.utils import scatter, softmax
 
-from metrics.models.architectures.base import Architecture
-from metrics.models.architectures.cross_encoder import TokenArchitecture
+from metrics.models.architectures.base import Architecture, TokenArchitecture
 from metrics.models.architectures.heads import TURNS, Match, PairHead, cosines
 from metrics.training.objectives import both_ways
 

@@ -1,6 +1,6 @@
 """Heads for single utterances and whole dialogues on a frozen encoder, and RUBER's network on its input embeddings.
 
-heads.py describes the vectors.
+The vectors are those of heads.py.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class UtteranceHead(Architecture, name="utterance-head"):
 
 
 class Regression(Architecture, name="regression"):
-    """A logistic regression on three sub-scores, and another on the first two where the third is missing."""
+    """A logistic regression on three sub-scores, and one on the first two for when the third is missing."""
 
     def __init__(self, width: int) -> None:
         super().__init__()
@@ -71,7 +71,7 @@ class Regression(Architecture, name="regression"):
 class DialogueReader(nn.Module):
     """A linear layer and two convolutions over three utterances, averaged over the dialogue.
 
-    Each utterance is concatenated with its product with the previous one and its cosines with the previous two.
+    Inputs are an utterance, its product with the previous one and its cosines with the previous two.
     """
 
     def __init__(self, width: int, size: int, hidden: int, dropout: float) -> None:
@@ -82,7 +82,7 @@ class DialogueReader(nn.Module):
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, dialogues: Any) -> Any:
-        """Encode the utterances of dialogues, padded with zeros: (B, T, 2 · width) to (B, hidden)."""
+        """Encode dialogues padded with zeros: (B, T, 2 · width) to (B, hidden)."""
         present = (dialogues != 0).any(-1, keepdim=True)  # (B, T, 1)
         reduced = torch.tanh(self.down(standard(dialogues))) * present  # (B, T, size)
         product = reduced * earlier(reduced, 1) * reduced.shape[-1] ** 0.5
@@ -130,8 +130,7 @@ class TokenTable:
     """The token ids of texts, and the encoder's input embeddings."""
 
     def __init__(self, encoder: Encoder) -> None:
-        self._tokenizer = encoder.tokenizer
-        self._embeddings = encoder.embeddings()
+        self._tokenizer, self._embeddings = encoder.tokenizer, encoder.embeddings()
         self.width = int(self._embeddings.shape[1])
         self.tokens: dict[str, list[int]] = {}
 
@@ -141,11 +140,11 @@ class TokenTable:
 
     def tensors(self, rows: Sequence[Sequence[int]]) -> tuple[Any, Any]:
         """Return the vectors of rows of tokens (rows, longest, width), zero-padded, and their lengths, at least 1."""
-        lengths = np.array([max(1, len(row)) for row in rows])
-        vectors = np.zeros((len(rows), int(lengths.max()), self.width), dtype=np.float32)
+        lengths = torch.tensor([max(1, len(row)) for row in rows])
+        vectors = torch.zeros(len(rows), int(lengths.max()), self.width)
         for index, row in enumerate(rows):
-            vectors[index, : len(row)] = self._embeddings[np.array(row, dtype=np.intp)]
-        return torch.from_numpy(vectors), torch.from_numpy(lengths)
+            vectors[index, : len(row)] = torch.from_numpy(self._embeddings[np.array(row, dtype=np.intp)])
+        return vectors, lengths
 
 
 class Recurrent(Architecture, name="recurrent"):
@@ -181,8 +180,7 @@ class Recurrent(Architecture, name="recurrent"):
     def inputs(self, readings: Sequence[Pair], table: TokenTable) -> tuple[Any, ...]:
         queries = [[token for text in pair.context[-TURNS:] for token in table.tokens[text]][-CONTEXT:]
                    for pair in readings]
-        replies = [table.tokens[pair.response][:RESPONSE] for pair in readings]
-        return *table.tensors(queries), *table.tensors(replies)
+        return *table.tensors(queries), *table.tensors([table.tokens[pair.response][:RESPONSE] for pair in readings])
 
     def read(self, grus: Any, words: Any, lengths: Any) -> Any:
         """Return the final states of both directions: (B, 2 · hidden)."""

@@ -1,7 +1,7 @@
 """Heads for pairs of context and response, on the vectors of a frozen encoder that encodes each text separately.
 
 An utterance is (B, 2 · width), the mean and the maximum of its token states, concatenated. A context is
-(B, turns, 2 · width), the last utterance first. A missing utterance is all zeros, even when standardised.
+(B, turns, 2 · width), the last utterance first. A missing utterance is all zeros, even after `standard`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from torch import nn
 from torch.nn import functional
 
 from metrics.models.architectures.base import Architecture
-from metrics.models.readings import Pair
+from metrics.models.readings import Pair, spoken
 from metrics.models.text_table import TextTable, padded
 
 TURNS = 3
@@ -23,7 +23,7 @@ TURNS = 3
 
 
 def standard(vectors: Any) -> Any:
-    """Standardise each of the two halves, so that all encoders have the same scale."""
+    """Standardise the mean and the maximum, so that all encoders have the same scale."""
     halves = vectors.unflatten(-1, (2, -1))
     return functional.layer_norm(halves, halves.shape[-1:]).flatten(-2)
 
@@ -40,8 +40,8 @@ def cosines(context: Any, reply: Any) -> Any:
 
 def last_turns(texts: Iterable[str], turns: int = TURNS) -> list[str]:
     """Return the last texts that are not blank, the latest first, padded with empty strings."""
-    spoken = [text for text in texts if text.strip()][: -turns - 1 : -1]
-    return spoken + [""] * (turns - len(spoken))
+    latest = spoken(texts)[: -turns - 1 : -1]
+    return [*latest, *[""] * (turns - len(latest))]
 
 
 class PairHead(Architecture):
@@ -51,7 +51,7 @@ class PairHead(Architecture):
     whole = False
 
     def before(self, pair: Pair) -> list[str]:
-        """Return the texts of the context that are used, the latest first."""
+        """Return the texts of the context that are used."""
         return [" ".join(pair.context)] if self.whole else last_turns(pair.context, self.turns)
 
     def texts(self, reading: Pair) -> Iterable[str]:
@@ -75,7 +75,7 @@ class Match(PairHead, name="match"):
         self.dropout = nn.Dropout(dropout)
 
     def heads(self, context: Any, reply: Any) -> tuple[Any, Any]:
-        """Return context and reply, projected into a common space: (B, size) each."""
+        """Project context and reply into a common space: (B, size) each."""
         return (self.context(self.dropout(standard(context)).flatten(-2)) / self.context.out_features ** 0.5,
                 self.reply(self.dropout(standard(reply))))
 
@@ -83,7 +83,7 @@ class Match(PairHead, name="match"):
         return self.combine(*self.heads(context, reply), cosines(context, reply))
 
     def combine(self, left: Any, right: Any, cosines: Any) -> Any:
-        """Return the logits of projected contexts and replies: (B,)."""
+        """Return the logits of projected contexts and replies."""
         return (left * right).sum(-1) + cosines @ self.alike + self.bias
 
     def matrix(self, context: Any, reply: Any) -> Any:
@@ -124,14 +124,14 @@ class FactMatch(Match, name="fact-match"):
 
 
 def log_mean_exp(values: Any, present: Any) -> Any:
-    """Return the log of the mean of e^value along the second axis, over the present values; 0 if none is present."""
+    """Return log mean e^value along the second axis, over the present values; 0 if none is present."""
     masked = torch.where(present, values, torch.finfo(values.dtype).min)
     counts = present.sum(1).clamp_min(1).to(values.dtype)
     return torch.where(present.any(1), torch.logsumexp(masked, 1) - counts.log(), 0.0)
 
 
 class NextResponse(PairHead, name="next-response"):
-    """A match, plus a network with one hidden layer on the two projections and their cosines."""
+    """A match, plus a network with one hidden layer on the two projections and the cosines."""
 
     def __init__(self, width: int, turns: int = TURNS, size: int = 128, hidden: int = 64, dropout: float = 0.3) -> None:
         super().__init__()
@@ -187,8 +187,7 @@ class Stack(PairHead, name="stack"):
         width = reply.shape[-1] // 2
         maxima = context[..., width:]  # (B, turns, width)
         present = (maxima != 0).any(-1, keepdim=True)
-        masked = maxima.masked_fill(~present, torch.finfo(maxima.dtype).min)
-        maximum = masked.amax(-2) * present.any(-2)  # over the tokens of all turns
+        maximum = maxima.masked_fill(~present, -torch.inf).amax(-2).where(present.any(-2), 0.0)  # of all turns' tokens
         normalised = functional.layer_norm(torch.stack([maximum, reply[..., width:]], -2), (width,))
         return self.layers(normalised.flatten(-2)).squeeze(-1)
 
@@ -277,7 +276,7 @@ class Adem(PairHead, name="adem"):
         self.with_context, self.with_reference = nn.Parameter(torch.eye(size)), nn.Parameter(torch.eye(size))
         with torch.no_grad():
             raw = torch.cat([self(context, reference, reply), self(context, reference, reply.roll(1, 0))])
-        low, high = (float(value) for value in torch.quantile(raw, torch.tensor([0.05, 0.95])))
+        low, high = torch.quantile(raw, torch.tensor([0.05, 0.95])).tolist()
         self.beta = max((high - low) / 4, 1e-6)
         self.alpha = low - self.beta
         return {"size": size, "alpha": self.alpha, "beta": self.beta}

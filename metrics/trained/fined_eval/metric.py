@@ -16,9 +16,9 @@ training dialogue are used. strategies.py makes the pairs.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -27,15 +27,15 @@ from metrics.metric import Columns, MetricCard
 from metrics.models.readings import dialogues
 from metrics.models.service import Models
 from metrics.trained.fined_eval.strategies import preferences
-from metrics.training.recipe import Recipe, Split, Trainable, TrainingData, recipes_of
+from metrics.training.recipe import Split, Trainable, TrainingData, recipes_of
 
 
 @dataclass(frozen=True, slots=True)
 class FinedEvaluation(Trainable):
     """The mean of three sub-metrics, and each of them."""
 
-    recipes: ClassVar[Mapping[str, Recipe]] = recipes_of("fined-eval")
-    card: ClassVar[MetricCard] = MetricCard(
+    recipes = recipes_of("fined-eval")
+    card = MetricCard(
         name="fined-eval", title="FineD-Eval (ensemble)",
         columns=("fined-eval", "fined-eval-coherence", "fined-eval-likability", "fined-eval-topic-depth"),
         family="trained", levels=("turn", "dialogue"), models=("encoder",),

@@ -8,9 +8,9 @@ encoder, for cosines and for heads: `--encoder NAME+dialogue`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import torch
@@ -18,7 +18,7 @@ from torch.nn import functional
 
 from metrics.training.examples import exchanges, labelled_contexts, pick
 from metrics.training.objectives import both_ways, objective
-from metrics.training.recipe import Dialogues, Objective, Recipe, Trainable, TrainingData, recipes_of
+from metrics.training.recipe import Dialogues, Objective, Trainable, TrainingData, recipes_of
 from metrics.training.tuned import built
 
 TURNS = 3
@@ -31,7 +31,7 @@ SHARPNESS = 20.0
 class DialogueEncoder(Trainable):
     """Cross entropy of finding the reply to each context within the batch, and the context of each reply."""
 
-    recipes: ClassVar[Mapping[str, Recipe]] = recipes_of("dialogue")
+    recipes = recipes_of("dialogue")
     encoder: str = ""
 
     def objective(self, data: TrainingData) -> Objective:

@@ -10,9 +10,9 @@ tokenizers.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -22,7 +22,7 @@ from torch.nn import functional
 from metrics.errors import MetricError
 from metrics.models.checkpoint import compressed, decompressed
 from metrics.models.small_lm import END, Pieces, configuration
-from metrics.training.recipe import Dialogues, Objective, Recipe, Trainable, TrainingData, recipes_of
+from metrics.training.recipe import Dialogues, Objective, Trainable, TrainingData, recipes_of
 
 SAMPLE = 60_000
 """Utterances to learn the tokenizer from, equally many from each corpus."""
@@ -47,7 +47,7 @@ class Stream(NamedTuple):
 class CausalLanguageModel(Trainable):
     """Cross entropy of each token given the preceding ones."""
 
-    recipes: ClassVar[Mapping[str, Recipe]] = recipes_of("lm")
+    recipes = recipes_of("lm")
     pieces: int = 6_144
     width: int = 192
     layers: int = 4

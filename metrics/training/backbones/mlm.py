@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import torch
@@ -23,7 +23,7 @@ from metrics.models.encoder import Encoder, padded
 from metrics.models.masked import mask_of
 from metrics.models.readings import Tokenized
 from metrics.training.loop import on_device
-from metrics.training.recipe import Dialogues, Objective, Recipe, Trainable, TrainingData, recipes_of
+from metrics.training.recipe import Dialogues, Objective, Trainable, TrainingData, recipes_of
 from metrics.training.tuned import chosen_words
 
 SHARE = 0.15
@@ -42,7 +42,7 @@ SMOOTHING = 0.1
 class MaskedLanguageModel(Trainable):
     """Cross entropy of the masked tokens over the whole vocabulary."""
 
-    recipes: ClassVar[Mapping[str, Recipe]] = recipes_of("mlm")
+    recipes = recipes_of("mlm")
     encoder: str = ""
     rank: int = 8
 
