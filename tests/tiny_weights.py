@@ -16,7 +16,8 @@ from metrics import registry
 from metrics.models import checkpoint
 from metrics.models.device import on_one_core
 from metrics.models.service import Choice, Models
-from metrics.trained.fined_eval import judges, strategies
+from metrics.trained.fined_eval import judges
+from metrics.trained.fined_eval import metric as fined_eval
 from metrics.training import trainables
 from metrics.training.loop import Fitted, fit, randomness
 from metrics.training.recipe import TrainingData
@@ -99,7 +100,7 @@ def train(requested: str, models: Models, **changes: Any) -> list[Fitted]:
 
 def with_few_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let FineD-Eval learn from a few pairs of dialogues, chosen by judges trained in a few steps."""
-    for module, name, value in ((strategies, "PAIRS", 400), (strategies, "HELD_OUT_PAIRS", 100),
+    for module, name, value in ((fined_eval, "PAIRS", 400), (fined_eval, "HELD_OUT_PAIRS", 100),
                                 (judges, "MAX_STEPS", 12)):
         monkeypatch.setattr(module, name, value)
 

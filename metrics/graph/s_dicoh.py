@@ -4,10 +4,9 @@
     loss: max(0, 1 − s(D) + s(D̄))
 
 In `small`, u_i is the mean of the token states of the run's encoder, and the cosine with the preceding utterance is
-multiplied by 10; the rest is as in `dynaeval`. Mesgar et al. also learn dialogue acts; the baseline does not.
-
-`recipe=paper` is the original network: GloVe vectors, a BiLSTM and attention (softmax(vᵀ e)) over the words of each
-utterance, then over the utterances; a single task, as in the baseline.
+multiplied by 10; the rest is as in `dynaeval`. `recipe=paper` is the original network: GloVe vectors, a BiLSTM and
+attention (softmax(vᵀ e)) over the words of each utterance, then over the utterances. Mesgar et al. also learn dialogue
+acts; the baseline does not.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from benchmarks.dataset import Item
-from metrics.graph.dynaeval.dialogues import Negatives, Turns, of_items, ranking
+from metrics.graph.dynaeval.metric import Negatives, Turns, of_items, ranking
 from metrics.metric import Columns, MetricCard
 from metrics.models.service import Models
 from metrics.models.vectors import WordVectors, from_encoder

@@ -3,8 +3,7 @@
 Vectors are reduced to principal components. M and N are initialised to the identity, α and β such that scores start
 between 1 and 5. The score is rescaled by (s − 1) / 4, without clipping. As in the DailyDialog++ paper, the target is 5
 for a relevant response and 1 for a response to another context, and the reference is another relevant response to the
-same context; if a corpus has ratings (`rated_responses`), they are the targets. In `small`, a context is the weighted
-mean of its last three utterances; each weighs half as much as the next.
+same context; if a corpus has ratings (`rated_responses`), they are the targets.
 """
 
 from __future__ import annotations
@@ -50,7 +49,7 @@ class AdemMetric(Trainable):
 
     def examples(self, data: TrainingData) -> Split:
         examples = data.split(lambda dialogues: rated_replies(dialogues, data.rng))
-        check_parts("rated replies", *examples, remedy="dailydialog_pp")
+        check_parts("rated replies", *examples, "dailydialog_pp")
         return examples
 
 
@@ -64,8 +63,7 @@ def rated_replies(dialogues: Dialogues, rng: np.random.Generator) -> list[tuple[
     for number, row in enumerate(rows):
         examples += [(Pair(row.turns, text, row.good[0]), rating) for text, rating in row.rated]
         for index, text in enumerate(() if row.rated else row.good):
-            reference = row.good[index - 1]
             other = rows[(number + int(rng.integers(1, len(rows)))) % len(rows)]
-            examples += [(Pair(row.turns, text, reference), 5.0),
-                         (Pair(row.turns, pick(other.good, rng), reference), 1.0)]
+            examples += [(Pair(row.turns, response, row.good[index - 1]), target)
+                         for response, target in ((text, 5.0), (pick(other.good, rng), 1.0))]
     return examples

@@ -1,9 +1,7 @@
 """BERT+DNN, a baseline of the DailyDialog++ paper (Sai et al. 2020): a network over max-pooled states of an encoder.
 
-v_c and v_r are the max-pooled token states of context and response from a frozen encoder. A feed-forward network of
-three layers over [v_c ; v_r] is trained by cross entropy to separate relevant responses of DailyDialog++ from responses
-to other contexts. In `small`, v_c covers the last three utterances, and the layers are 256 and 128 wide (512 and 128
-would double the file); the recipe `paper` has the network of the released code.
+A feed-forward network of three layers over [v_c ; v_r] is trained by cross entropy to separate relevant responses of
+DailyDialog++ from responses to other contexts. The recipe `paper` has the network of the released code.
 """
 
 from __future__ import annotations
@@ -19,7 +17,7 @@ from metrics.training.recipe import Split, Trainable, TrainingData, recipes_of
 
 @dataclass(frozen=True, slots=True)
 class BertDnn(Trainable):
-    """σ(net([v_c ; v_r])), v being max-pooled token states."""
+    """σ(net([v_c ; v_r])), where v_c and v_r are the max-pooled token states of context and response."""
 
     recipes = recipes_of("bert-dnn")
     card = MetricCard(

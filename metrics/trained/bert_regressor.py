@@ -1,8 +1,7 @@
 """BERT regressor (Shimanaka et al. 2019) as used in the DailyDialog++ paper: is the response like a good reply?
 
-Label 1: reference and response are relevant replies to the same context. Label 0: to different ones. The recipe `paper`
-fine-tunes BERT on both texts as one sequence. `small` has the head of RUSE, by the same authors,
-[g ; r ; |g − r| ; g ∘ r], with smaller vectors and with the cosine of both texts.
+Label 1: reference and response are relevant replies to the same context. Label 0: to different ones. The recipe `small`
+has the head of RUSE, by the same authors, with smaller vectors and the cosine of both texts.
 """
 
 from __future__ import annotations

@@ -1,11 +1,8 @@
 """BERT-RUBER (Ghazarian et al. 2019): RUBER on pooled contextual embeddings instead of word vectors and GRUs.
 
 The unreferenced part is a small network over [q ; r ; qᵀMr], trained by cross entropy to separate each reply from a
-reply of another dialogue. The referenced part is the cosine of the pooled embeddings of response and reference.
-
-In `small`, mean and max pooling are concatenated, the query is the last three utterances with learned weights, and M
-has low rank; the recipe `paper` has the paper's network over the last utterance and the response, max-pooled as in the
-paper's best model.
+reply of another dialogue. The referenced part is the cosine of the pooled embeddings of response and reference. In
+`small`, mean and max pooling are concatenated, and M has low rank; `paper` pools as the paper's best model (max).
 """
 
 from __future__ import annotations
@@ -50,8 +47,8 @@ class BertRuber(Trainable):
         encoder = models.encoder(self.encoder)
         relatedness = self.scorer(models).probabilities(pairs(items))
         similarity = referenced(items, lambda texts: encoder.sentences(texts, self.pooling), self.references)
-        return {"bert-ruber": blended(self.blend, similarity, relatedness), "bert-ruber-referenced": similarity,
-                "bert-ruber-unreferenced": relatedness}
+        blend = blended(self.blend, similarity, relatedness)
+        return dict(zip(self.card.columns, (blend, similarity, relatedness), strict=True))
 
     def examples(self, data: TrainingData) -> Split:
         return data.split(response_contrasts)

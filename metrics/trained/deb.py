@@ -1,11 +1,9 @@
 """DEB (Sai et al. 2020): the probability that the response is a valid next one.
 
 The paper trains BERT on 727 million pairs from Reddit (next response and masked words), then on relevant responses of
-DailyDialog++ against random or adversarial irrelevant ones, or both; the score is the probability of "valid".
-
-In `small`, a head combines the vectors of the last three utterances and of the response; their cosines before training
-are among its inputs. The two stages are combined: each step trains the network to find the reply to each context among
-256 pairs of five corpora, and to separate good replies of DailyDialog++ from false ones.
+DailyDialog++ against random or adversarial irrelevant ones, or both. In `small`, each step does both: the head, on the
+last three utterances and the response, learns to find the reply to each context among 256 pairs of five corpora, and to
+separate good replies of DailyDialog++ from false ones.
 """
 
 from __future__ import annotations
@@ -56,12 +54,10 @@ class Deb(Trainable):
 
     def examples(self, data: TrainingData) -> Split:
         """Return good and false responses of DailyDialog++, or for pretraining every utterance with its context."""
-        if data.recipe.examples["judged"]:
-            return data.split(lambda dialogues: self._judged(dialogues, data.rng))
-        return data.split(lambda dialogues: response_contrasts(dialogues, CONTEXT))
+        return data.split(lambda dialogues: self._judged(dialogues, data.rng) if data.recipe.examples["judged"]
+                          else response_contrasts(dialogues, CONTEXT))
 
     def objective(self, data: TrainingData) -> Objective:
-        """Separate good replies from false ones; in `small`, also find the reply to each context of other corpora."""
         from metrics.training import objectives
 
         judged = objectives.contrast(data, self.examples(data))
@@ -76,9 +72,9 @@ class Deb(Trainable):
         rows = with_alternatives(dialogues, CONTEXT)
         share = float(self.negatives[:-1]) / 100 if self.negatives.endswith("%") else 1.0
         hard = [row for row in rows if row.hard]
-        chosen = rng.permutation(len(hard))[: max(1, round(share * len(hard)))]
+        chosen = [hard[index] for index in rng.permutation(len(hard))[: max(1, round(share * len(hard)))]]
         adversarial = [Contrast(Pair(row.turns, good), Pair(row.turns, row.hard[index % len(row.hard)]))
-                       for row in (hard[index] for index in chosen) for index, good in enumerate(row.good)]
+                       for row in chosen for index, good in enumerate(row.good)]
         if self.negatives != "random" and not adversarial:
             raise MetricError("the corpora have no adversarial replies; the dev or train split of dailydialog_pp "
                               "has some")

@@ -12,7 +12,7 @@ from typing import Literal
 from metrics.metric import MetricCard
 from metrics.models.readings import Pair
 from metrics.training.examples import labelled_contexts
-from metrics.training.recipe import Dialogues, Split, Trainable, TrainingData, recipes_of
+from metrics.training.recipe import Split, Trainable, TrainingData, recipes_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,10 +29,6 @@ class Distilled(Trainable):
     recipe: Literal["small"] = "small"
 
     def examples(self, data: TrainingData) -> Split:
-        return data.split(judged)
-
-
-def judged(dialogues: Dialogues) -> list[tuple[Pair, float]]:
-    """Return each rated reply with its rating, scaled to 0 to 1."""
-    return [(Pair(row.turns, text), (rating - 1) / 4)
-            for row in labelled_contexts(dialogues) for text, rating in row.rated]
+        """Return each rated reply with its rating, scaled to 0 to 1."""
+        return data.split(lambda dialogues: [(Pair(row.turns, text), (rating - 1) / 4)
+                                             for row in labelled_contexts(dialogues) for text, rating in row.rated])

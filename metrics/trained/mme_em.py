@@ -1,9 +1,8 @@
 """EM, the engagement of MME-CRS (Zhang et al. 2022): would people like to continue the conversation?
 
 Token vectors are average-pooled and fed to a network with one hidden layer. It is trained by cross entropy with soft
-labels: the rating of a conversation for each of the bot's utterances, and ratings of single utterances (Ghazarian et
-al. 2020). The paper used ConvAI 2017, the recipe `small` uses ConvAI2 2018; no rating is from an evaluation set. If a
-conversation does not say which side is the bot, both sides are used.
+labels: the rating of a conversation for each of the bot's utterances (of both sides if the bot's is unknown), and
+ratings of single utterances (Ghazarian et al. 2020). No rating is from an evaluation set.
 """
 
 from __future__ import annotations
@@ -12,7 +11,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from benchmarks.dataset import Item
 from metrics.metric import MetricCard
 from metrics.models.readings import responses
 from metrics.training.recipe import Dialogues, Split, Trainable, TrainingData, recipes_of
@@ -37,23 +35,22 @@ class Engagement(Trainable):
     encoder: str = ""
     recipe: Literal["small", "paper"] = "small"
 
-    def readings(self, items: Sequence[Item]) -> Sequence[Any]:
-        return responses(items)
+    readings = staticmethod(responses)
 
     def examples(self, data: TrainingData) -> Split:
         return data.split(rated)
 
 
 def rated(dialogues: Dialogues) -> list[tuple[str, float]]:
-    """Return utterances of bots, and single rated utterances, each with its rating scaled to 0 to 1."""
+    """Return rated utterances, each with its rating scaled to 0 to 1."""
     rows = []
     for dialogue in dialogues:
-        scaled_ratings = [(float(dialogue.labels[label]) - lowest) / span for label, lowest, span in SCALES
-                          if dialogue.labels.get(label) is not None]
+        rating = next(((float(dialogue.labels[label]) - lowest) / span for label, lowest, span in SCALES
+                       if dialogue.labels.get(label) is not None), None)
         if (engaging := dialogue.labels.get("engaging")) is not None:
             rows.append((dialogue.utterances[-1].text, float(engaging)))
-        elif scaled_ratings:
+        elif rating is not None:
             labels: Sequence[Mapping[str, Any]] = dialogue.labels.get("utterances") or ({},) * len(dialogue.utterances)
-            rows += [(turn.text, scaled_ratings[0]) for turn, label in zip(dialogue.utterances, labels, strict=True)
+            rows += [(turn.text, rating) for turn, label in zip(dialogue.utterances, labels, strict=True)
                      if label.get("role") != "human" and turn.text.strip()]
     return rows

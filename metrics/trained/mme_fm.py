@@ -1,18 +1,14 @@
 """FM, the fluency of MME-CRS (Zhang et al. 2022): is the response intact, or are words shuffled, missing or repeated?
 
-Label 1: a reply from a corpus, with probability 0.5 without its stop words. Label 0: its words shuffled, some of them
-dropped, or spans of them repeated. Token vectors are max-pooled; the score is P(fluent).
-
-The paper leaves the amounts open: here 15 to 50 % of the words are dropped, or 1 to 3 spans of 1 to 3 words repeated.
+Label 1: a reply from a corpus, with probability 0.5 without its stop words. Label 0: its words shuffled, 15 to 50 % of
+them dropped, or 1 to 3 spans of 1 to 3 words repeated; the paper leaves these amounts open.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
-from benchmarks.dataset import Item
 from metrics.metric import MetricCard
 from metrics.models.readings import responses
 from metrics.training.examples import intact_or_corrupted
@@ -38,10 +34,8 @@ class Fluency(Trainable):
     encoder: str = ""
     recipe: Literal["small", "paper"] = "small"
 
-    def readings(self, items: Sequence[Item]) -> Sequence[Any]:
-        return responses(items)
+    readings = staticmethod(responses)
 
     def examples(self, data: TrainingData) -> Split:
-        """Return intact replies, half of them without stop words, and corrupted ones."""
         return data.split(lambda dialogues, count: intact_or_corrupted(dialogues, count, data.rng, 0.5),
                           (REPLIES, REPLIES // 10))

@@ -1,10 +1,7 @@
 """RM, the relevance of MME-CRS (Zhang et al. 2022): does the response belong to its context?
 
 Label 1: the true reply, with or without its stop words. Label 0: of ten random replies, the one with the median
-similarity to the true reply, so that negatives are neither obvious nor nearly correct. The score is P(relevant).
-
-In `small`, a network with one hidden layer uses the context's last three utterances, the response, their product and
-their cosines before training; the recipe `paper` fine-tunes a SimCSE encoder on both as one sequence, max-pooled.
+similarity to the true reply, so that negatives are neither obvious nor nearly correct.
 """
 
 from __future__ import annotations
@@ -48,21 +45,20 @@ class MmeRm(Trainable):
 def median_negatives(data: TrainingData, dialogues: Dialogues) -> list[Contrast]:
     """Contrast each reply, half of the time without stop words, with the random reply of median similarity.
 
-    With `shortened`, only that many distinct replies lose their stop words.
+    With the recipe's `shortened`, only that many distinct replies lose their stop words.
     """
     rng, true = data.rng, [example.right for example in response_contrasts(dialogues)]
     texts = list(dict.fromkeys(pair.response for pair in true))
     changed = {texts[row]: negatives.without_stop_words(texts[row], rng)
                for row in rng.permutation(len(texts))[:data.recipe.examples.get("shortened")]}
     rows = {text: row for row, text in enumerate(texts)}
-    vectors = data.vectors(texts)
-    vectors = vectors[:, : vectors.shape[1] // 2]
+    vectors = data.means(texts)
     examples = []
     for start in range(0, len(true), BLOCK):
         block = true[start : start + BLOCK]
         candidates = rng.integers(len(texts), size=(len(block), CANDIDATES))
         middle = negatives.middle(vectors[[rows[pair.response] for pair in block]], vectors[candidates])
-        for pair, false in zip(block, np.take_along_axis(candidates, middle[:, None], 1)[:, 0], strict=True):
+        for pair, false in zip(block, candidates[np.arange(len(block)), middle], strict=True):
             response = changed.get(pair.response, pair.response) if rng.random() < 0.5 else pair.response
             examples.append(Contrast(pair._replace(response=response), pair._replace(response=texts[false])))
     return examples

@@ -2,12 +2,8 @@
 
 Unreferenced: bidirectional GRUs encode query and reply; a network with a sigmoid over [q ; r ; qᵀMr] is trained to
 score a true reply 0.5 above a random one (hinge loss). Referenced: the cosine of response and reference, each
-represented by the concatenated maximum and minimum of its word vectors. `ruber` blends both.
-
-`size=large` is RUBER-Large of the DailyDialog++ paper, with two wider layers.
-
-In the recipe `small`, word vectors are projected to 128 dimensions and the GRUs are 64 wide (80 if large); in the
-DailyDialog++ paper and the recipe `paper` they are 1,024 (2,048) wide.
+represented by the concatenated maximum and minimum of its word vectors. `ruber` blends both. `size=large` is
+RUBER-Large of the DailyDialog++ paper, with two layers, twice as wide (in `small`, 80 instead of 64).
 """
 
 from __future__ import annotations
@@ -61,8 +57,8 @@ class Ruber(Trainable):
         table, tokens = encoder.embeddings(), encoder.tokenizer.plain
         relatedness = self.scorer(models).probabilities(pairs(items))
         similarity = referenced(items, lambda texts: extremes(tokens(texts), table), self.references)
-        return {"ruber": blended(self.blend, similarity, relatedness), "ruber-referenced": similarity,
-                "ruber-unreferenced": relatedness}
+        blend = blended(self.blend, similarity, relatedness)
+        return dict(zip(self.card.columns, (blend, similarity, relatedness), strict=True))
 
     def examples(self, data: TrainingData) -> Split:
         return data.split(response_contrasts)
@@ -84,7 +80,7 @@ def blended(blend: Blend, similarity: Column, relatedness: Column) -> Column:
         return (similarity + relatedness) / 2
     if blend == "geometric":
         return np.sqrt(similarity * relatedness)
-    return np.minimum(similarity, relatedness) if blend == "min" else np.maximum(similarity, relatedness)
+    return {"min": np.minimum, "max": np.maximum}[blend](similarity, relatedness)
 
 
 def extremes(tokens: Sequence[Sequence[int]], table: Vectors) -> Vectors:

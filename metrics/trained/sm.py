@@ -1,9 +1,8 @@
 """SM, the specificity of MME-CRS: how hard the response's tokens are to predict from each other (Zhang et al. 2022).
 
 Each token of the response, without its context, is masked in turn, and p_i is its probability under a masked language
-model. The paper leaves the exact formulas open. Signs follow the formulas below, and none is flipped to agree with
-people: `sm-ll` and `sm-ppl` rise with specificity, `sm-nce` with predictability, and MME-CRS gives weight 0 to those
-that do not help. `sm-nce` and `sm-ppl` rank items in opposite order.
+model. The paper leaves the formulas open. Signs are not flipped to agree with people: `sm-ll` and `sm-ppl` rise with
+specificity, `sm-nce` with predictability, and MME-CRS gives weight 0 to columns that do not help.
 """
 
 from __future__ import annotations
@@ -38,8 +37,6 @@ class Specificity:
     def score(self, items: Sequence[Item], models: Models) -> Columns:
         """Return LL (at least 0), NCE (at most 0) and PPL (at least 1); NaN for a response without tokens."""
         tokens = log_likelihoods(items, models.masked(self.encoder), copies=self.copies)
-        scorable = np.array([values.size > 0 for values in tokens], dtype=bool)
-        sums = np.array([values.sum(dtype=np.float64) for values in tokens], dtype=np.float64)
-        counts = np.array([max(1, values.size) for values in tokens], dtype=np.float64)
-        columns = {"sm-ll": -sums, "sm-nce": sums / counts, "sm-ppl": np.exp(-sums / counts)}
-        return {name: np.where(scorable, column, np.nan) for name, column in columns.items()}
+        sums = np.array([values.sum(dtype=np.float64) if values.size else np.nan for values in tokens], np.float64)
+        means = sums / np.array([max(1, values.size) for values in tokens], dtype=np.float64)
+        return {"sm-ll": -sums, "sm-nce": means, "sm-ppl": np.exp(-means)}

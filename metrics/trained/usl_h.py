@@ -5,10 +5,8 @@ dropped or repeated. S is next-utterance prediction (NUP), trained on true repli
 log-likelihood of the response under a masked language model, clipped at the lower and upper quartile of replies and
 scaled to 0..1. The composite is (U + U·S + U·S·L) / 3.
 
-In the recipe `paper`, VUP and NUP are two fine-tuned BERTs. In `small`, NUP uses the last three utterances and cosines
-of the encoder's vectors, and is trained to find the true reply within a batch; its probability is then calibrated with
-one false reply per context. The quartiles are computed on held-out replies and stored with the weights, so a score
-depends only on its item.
+In `small`, NUP learns to find the true reply within a batch, and to calibrate its probability with one false reply per
+context. The quartiles are stored with the weights, so a score depends only on its item.
 """
 
 from __future__ import annotations
@@ -55,11 +53,11 @@ class UslH(Trainable):
         valid, follows = vup.probabilities(responses(items)), nup.probabilities(pairs(items))
         surprisal = _surprisal(log_likelihoods(items, models.masked(self.encoder)))
         specific = specificity(surprisal, vup.network.low, vup.network.high)
-        return {"usl-h": composite(valid, follows, specific), "usl-h-vup": valid, "usl-h-nup": follows,
-                "usl-h-mlm": specific}
+        columns = composite(valid, follows, specific), valid, follows, specific
+        return dict(zip(self.card.columns, columns, strict=True))
 
     def examples(self, data: TrainingData) -> Split:
-        """Return intact (few without stop words) and corrupted replies for VUP, replies with contexts for NUP."""
+        """Return intact and corrupted replies for VUP, replies with contexts for NUP."""
         if data.part == "nup":
             return data.split(response_contrasts)
         return data.split(lambda dialogues, count: intact_or_corrupted(dialogues, count, data.rng, 0.1),

@@ -1,12 +1,9 @@
 """USR (Mehri & Eskenazi 2020): likelihood, retrieval by context, retrieval by fact, and a score combining all three.
 
 `usr-mlm` is the mean log-likelihood per token of the response after the last utterance under a masked language model.
-`usr-dr-c` and `usr-dr-f` are the logits that the response belongs to its context and to its facts; facts are split into
-sentences, and the best-matching sentences count most. `usr` is the probability that the response is a true one.
-
-In the recipe `paper`, the retrieval models are two fine-tuned RoBERTas, which take the context or the facts together
-with the response. The regression is logistic, on all three sub-scores if there are facts, otherwise on the first two;
-unlike the paper's, it is not fitted to human ratings. Facts are the persona of the speaker (PersonaChat).
+`usr-dr-c` and `usr-dr-f` are the logits that the response belongs to its context and to its facts, the sentences of the
+speaker's persona; the best-matching sentences count most. `usr` is the probability that the response is a true one, by
+a logistic regression on all three sub-scores if there are facts, otherwise on the first two.
 """
 
 from __future__ import annotations
@@ -61,9 +58,8 @@ class UsrMetric(Trainable):
         context = dr_c.logits(pairs(items))
         fact = dr_f.logits([Pair(facts, response) if facts else None
                             for facts, response in zip(known, responses(items), strict=True)])
-        scorable = np.isfinite(likely) & np.isfinite(context)
-        rows = np.stack([likely, context, fact], axis=1)
-        scores = regression.probabilities([row if usable else None for row, usable in zip(rows, scorable, strict=True)])
+        scores = regression.probabilities([row if np.isfinite(row[:2]).all() else None
+                                           for row in np.stack([likely, context, fact], axis=1)])
         return {"usr": scores, "usr-mlm": likely, "usr-dr-c": context, "usr-dr-f": fact}
 
     def examples(self, data: TrainingData) -> Split:
@@ -82,9 +78,9 @@ class UsrMetric(Trainable):
     def _judged(self, rows: Sequence[tuple[Pair, tuple[str, ...]]],
                 models: Models) -> list[tuple[tuple[float, ...], float]]:
         """Return sub-scores with labels: each context with its reply (1) and with the reply of the next row (0)."""
-        others = [*rows[1:], *rows[:1]]
-        contexts = [*(pair for pair, _ in rows), *(pair._replace(response=other.response)
-                                                   for (pair, _), (other, _) in zip(rows, others, strict=True))]
+        true = [pair for pair, _ in rows]
+        contexts = [*true, *(pair._replace(response=other.response)
+                             for pair, other in zip(true, true[1:] + true[:1], strict=True))]
         facts = [Pair(facts, pair.response) for (_, facts), pair in zip([*rows, *rows], contexts, strict=True)]
         likely = [float(values.mean()) if values.size else 0.0 for values in models.masked(
             self.encoder).log_likelihoods([(pair.context[-1].strip(), pair.response.strip()) for pair in contexts])]

@@ -107,7 +107,7 @@ class Recipe:
     def adjustable(self) -> dict[str, Any]:
         """The settings that affect this training run and that `--set` can change, with their values.
 
-        Without an architecture, the metric's own code uses the settings: those that the recipe gives.
+        Without an architecture, these are the settings that the recipe gives, since the metric's own code uses them.
         """
         values, usual = {**self.settings, **self.network}, Recipe((), 1)
         if self.architecture:
@@ -171,7 +171,7 @@ def _tables() -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Objective:
-    """A loss to minimise: an untrained network, `type(network)(**config)`, its batches and the loss of a batch.
+    """A loss to minimise: an untrained network, built as `type(network)(**config)`, its batches and a batch's loss.
 
     A batch is a tensor, or a tuple, list or dict of tensors. Only parameters that require a gradient are saved.
     `notes`, such as accuracies, go into the checkpoint's card; `rows` is the number of examples in an epoch.
@@ -198,7 +198,7 @@ class Objective:
 class TrainingData:
     """The inputs of a training run.
 
-    `notes` on the examples go into the checkpoint's card. `frozen` is set once vectors of the frozen encoder are used:
+    `notes` on the examples go into the checkpoint's card. `frozen` is True once vectors of the frozen encoder are used:
     only a head on them is trained. `built` is the network (tuned.py).
     """
 
@@ -218,19 +218,16 @@ class TrainingData:
         """A new generator for preparing the training run, always in the same initial state."""
         return np.random.default_rng(self.seed)
 
-    def dialogues(self, *names: str) -> list[Dialogue]:
-        """Return the training dialogues of the named corpora, by default of all."""
-        return self._dialogues(names, held_out=False)
-
-    def held_out(self, *names: str) -> list[Dialogue]:
-        return self._dialogues(names, held_out=True)
-
-    def _dialogues(self, names: tuple[str, ...], held_out: bool) -> list[Dialogue]:
+    def dialogues(self, *names: str, held_out: bool = False) -> list[Dialogue]:
+        """Return the training (or held-out) dialogues of the named corpora, by default of all."""
         if unknown := set(names) - set(self.corpora):
             raise MetricError(f"this metric is trained on {', '.join(unknown)}, which is not among the corpora: "
                               f"{', '.join(self.corpora) or 'none'}")
         return [dialogue for name in names or self.corpora for dialogue in self.corpora[name].dialogues
                 if _is_held_out(dialogue) == held_out]
+
+    def held_out(self, *names: str) -> list[Dialogue]:
+        return self.dialogues(*names, held_out=True)
 
     def split(self, examples: Callable[..., Sequence[Any]], *settings: tuple[Any, Any]) -> Split:
         """Build training and held-out examples; each setting is a pair of values, one for either set."""
@@ -242,8 +239,12 @@ class TrainingData:
         self.frozen = True
         if self.read is not None:
             return self.read(texts)
-        encoder = self.models.encoder(self.encoder)
-        return encoder.means_and_maxima(texts).astype(np.float16)
+        return self.models.encoder(self.encoder).means_and_maxima(texts).astype(np.float16)
+
+    def means(self, texts: Sequence[str]) -> Vectors:
+        """Return the mean of each text's token states: (texts, width), float16."""
+        vectors = self.vectors(texts)
+        return vectors[:, : vectors.shape[1] // 2]
 
 
 def _is_held_out(dialogue: Dialogue) -> bool:

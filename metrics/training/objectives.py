@@ -1,9 +1,9 @@
 """Training objectives for any architecture; they can be added: `retrieval(...) + contrast(...)`.
 
     contrast     score right inputs above wrong ones: cross entropy, or margin ranking if the recipe has a margin
-    labelled     cross entropy with labels from 0 to 1
-    classified   cross entropy with classes
-    rated        squared error against ratings
+    labelled     fit probabilities to labels from 0 to 1: cross entropy
+    classified   fit classes, numbered from 0: cross entropy
+    rated        fit scores to ratings: squared error
     retrieval    find the response to each context within the batch, and the context of each response
 
 Training batches are drawn at random; held-out batches are drawn once.
@@ -72,30 +72,22 @@ def contrast(data: TrainingData, examples: Split) -> Objective:
 
 
 def labelled(data: TrainingData, examples: Split) -> Objective:
-    """Fit probabilities to labels from 0 to 1 by cross entropy."""
-    def hits(network: Any, batch: Any) -> Mapping[str, Any]:
-        inputs, labels = batch
-        return {"accuracy at 0.5": (network(*inputs) > 0) == (labels > 0.5)}
-
-    return _valued(data, examples, functional.binary_cross_entropy_with_logits, hits)
+    return _valued(data, examples, functional.binary_cross_entropy_with_logits,
+                   lambda logits, labels: {"accuracy at 0.5": (logits > 0) == (labels > 0.5)})
 
 
 def classified(data: TrainingData, examples: Split) -> Objective:
-    """Fit classes, numbered from 0, by cross entropy."""
-    def hits(network: Any, batch: Any) -> Mapping[str, Any]:
-        inputs, classes = batch
-        return {"accuracy": network(*inputs).argmax(-1) == classes}
-
-    return _valued(data, examples, lambda logits, classes: functional.cross_entropy(logits, classes.long()), hits)
+    return _valued(data, examples, lambda logits, classes: functional.cross_entropy(logits, classes.long()),
+                   lambda logits, classes: {"accuracy": logits.argmax(-1) == classes})
 
 
 def rated(data: TrainingData, examples: Split) -> Objective:
-    """Fit scores to ratings by squared error, after initialising the network from a sample of the examples."""
+    """Initialise the network from a sample of the examples."""
     network, rng, (training, _) = built(data), data.rng, examples
     sample = [training[row][0] for row in rng.permutation(len(training))[:FIRST]]
     network.prepare(sample)
     network.config.update(network.network.begin(*network.inputs(sample, rng)))
-    return _valued(data, examples, functional.mse_loss, lambda network, batch: {})
+    return _valued(data, examples, functional.mse_loss, lambda scores, ratings: {})
 
 
 def _valued(data: TrainingData, examples: Split, error: Callable[[Any, Any], Any],
@@ -109,25 +101,20 @@ def _valued(data: TrainingData, examples: Split, error: Callable[[Any, Any], Any
         inputs, values = batch
         return error(network(*inputs), values) + network.extra_loss()
 
-    return objective(data, examples, batch, loss, hits, lambda row: row[:1])
+    return objective(data, examples, batch, loss, lambda network, batch: hits(network(*batch[0]), batch[1]),
+                     lambda row: row[:1])
 
 
 def retrieval(data: TrainingData, examples: Split, size: int = 0) -> Objective:
-    """Find the response to each context within the batch, and the context of each response."""
     if (size or data.recipe.batch or BATCH) < 2:
         raise MetricError("batch=1: must be at least 2 to find responses within a batch")
 
     def batch(rows: Sequence[Contrast], rng: np.random.Generator) -> Any:
         return built(data).inputs([row.right for row in rows], rng)
 
-    def loss(network: Any, batch: Any) -> Any:
-        return both_ways(network.matrix(*batch))
-
-    def hits(network: Any, batch: Any) -> Mapping[str, Any]:
-        logits = network.matrix(*batch)
-        return {"responses found": logits.argmax(1) == torch.arange(len(logits), device=logits.device)}
-
-    return objective(data, examples, batch, loss, hits, lambda row: [row.right], size)
+    return objective(data, examples, batch, lambda network, batch: both_ways(network.matrix(*batch)),
+                     lambda network, batch: {"responses found": on_diagonal(network.matrix(*batch))},
+                     lambda row: [row.right], size)
 
 
 def objective(data: TrainingData, examples: Split, batch: Callable[[Sequence[Any], np.random.Generator], Any],
@@ -166,6 +153,11 @@ def both_ways(logits: Any) -> Any:
     diagonal = torch.arange(len(logits), device=logits.device)
     return (functional.cross_entropy(logits, diagonal)
             + functional.cross_entropy(logits[:, : len(logits)].T, diagonal)) / 2
+
+
+def on_diagonal(logits: Any) -> Any:
+    """Return for each row of (B, B or more) whether its largest logit is on the diagonal."""
+    return logits.argmax(1) == torch.arange(len(logits), device=logits.device)
 
 
 def shares(batches: Sequence[Any], hits: Callable[[Any, Any], Mapping[str, Any]]) -> Callable[[Any], dict[str, float]]:

@@ -33,7 +33,7 @@ __all__ = ["Dialogues", "Objective", "Recipe", "Split", "Trainable", "TrainingDa
 class Trainable(Trained):
     """Base class of trainable metrics, and of models that metrics share.
 
-    `variants` are the options for which weights are shipped, in addition to the defaults.
+    `variants` lists options for which weights are shipped, in addition to the defaults.
     """
 
     __slots__ = ()
@@ -73,7 +73,7 @@ class Trainable(Trained):
 
     @property
     def weights_name(self) -> str:
-        """The name of the checkpoint: the metric, any recipe but the first, and changed options that affect weights."""
+        """The metric's name, with any recipe but the first and with changed options that affect the weights."""
         first = self.recipe in ("", next(iter(self.recipes)))
         name = self.card.checkpoints[0] if first or self.training.parts else f"{self.card.name}-{self.recipe}"
         defaults = {field.name: field.default for field in dataclasses.fields(self)}  # type: ignore[arg-type]
@@ -96,12 +96,12 @@ class Trainable(Trained):
         Raises MissingResource if it was trained with other word vectors or resources.
         """
         name, encoder = self.weights(part), self.encoder or ""
-        used = self.depends(models) if isinstance(self, Dependent) else {}
-        read = models.checkpoint(name, encoder).card.get("weights_read", {}) if used else {}
-        for kind in used.keys() & read:
-            if used[kind] != read[kind]:
-                raise MissingResource(f"weights {name} were trained with {kind} {read[kind]}, but the run uses "
-                                      f"{used[kind]}; retrain with `{command(name)} --fresh`")
+        if isinstance(self, Dependent) and (used := self.depends(models)):
+            read = models.checkpoint(name, encoder).card.get("weights_read", {})
+            for kind in used.keys() & read:
+                if used[kind] != read[kind]:
+                    raise MissingResource(f"weights {name} were trained with {kind} {read[kind]}, but the run uses "
+                                          f"{used[kind]}; retrain with `{command(name)} --fresh`")
         return models.scorer(name, encoder)
 
     def readings(self, items: Sequence[Item]) -> Sequence[Any]:
@@ -113,7 +113,6 @@ class Trainable(Trained):
         return {self.card.columns[0]: self.scorer(models).probabilities(self.readings(items))}
 
     def examples(self, data: TrainingData) -> Split:
-        """Return training and held-out examples."""
         raise NotImplementedError
 
     def network(self, data: TrainingData) -> Mapping[str, Any]:

@@ -1,11 +1,6 @@
 """The networks of DynaEval and S-DiCoh, on a torch-geometric Batch of dialogues with a node for each utterance.
 
-DynaEval: a BiLSTM over the utterances; attention weights for the edges; a relational convolution (who speaks, which
-comes first) and a plain convolution; [h ; e] is pooled over the dialogue, and a linear layer gives the score. S-DiCoh:
-attention over the states of the BiLSTM, and a linear layer; the published network first does the same over words.
-
-Messages are summed by node and relation before they are multiplied by a matrix, so there is one product for all
-relations. Dialogues of similar length are batched. A batch has N utterances, E edges and B dialogues.
+Dialogues of similar length are batched. A batch has N utterances, E edges and B dialogues.
 """
 
 from __future__ import annotations
@@ -26,7 +21,7 @@ from torch_geometric.nn.pool import global_add_pool, global_max_pool, global_mea
 from torch_geometric.utils import degree, softmax, to_dense_batch
 
 from benchmarks.dataset import Utterance
-from metrics.graph.dynaeval.dialogues import Turns, graphs
+from metrics.graph.dynaeval.metric import Turns, graphs
 from metrics.models.architectures.base import Architecture
 from metrics.models.architectures.heads import means, standard
 from metrics.models.text_table import TextTable
@@ -58,9 +53,8 @@ class DialogueNetwork(Architecture):
 
     def blocks(self, readings: Sequence[Turns]) -> Iterator[list[int]]:
         block: list[int] = []
-        lengths = [len(reading.utterances) for reading in readings]
-        for row in sorted(range(len(lengths)), key=lengths.__getitem__):
-            if block and (len(block) + 1) * lengths[row] > self.max_utterances:
+        for row in sorted(range(len(readings)), key=lambda row: len(readings[row].utterances)):
+            if block and (len(block) + 1) * len(readings[row].utterances) > self.max_utterances:
                 yield block
                 block = []
             block.append(row)
@@ -70,8 +64,9 @@ class DialogueNetwork(Architecture):
 class RelationalConvolution(MessagePassing):  # type: ignore[misc]
     """Σ_θ Σ_{j in S_i^θ} a_ij / |S_i^θ| · W_θ e_j, over all relations, including that of i to itself.
 
-    Messages of each relation are summed, then multiplied by that relation's matrix. The published version has no
-    cosines and does not divide by |S_i^θ|; with a_ij = 1 it is PyG's RGCNConv(aggr="sum", root_weight=False).
+    Messages are summed by node and relation first, so there is one matrix product for all relations. The published
+    version has no cosines and does not divide by |S_i^θ|; with a_ij = 1 it is PyG's RGCNConv(aggr="sum",
+    root_weight=False).
     """
 
     def __init__(self, size: int, out: int, relations: int, published: bool = False) -> None:
@@ -80,7 +75,7 @@ class RelationalConvolution(MessagePassing):  # type: ignore[misc]
         self.weight = nn.Linear(relations * (size + (not published)), out)
 
     def forward(self, states: Any, edges: Any, relation: Any, attention: Any, cosines: Any) -> Any:
-        """Return (N, out) from states (N, size) and a weight and a cosine for each edge (E,)."""
+        """Return (N, out) from states (N, size) and each edge's relation, weight and cosine (E,)."""
         source, target = edges
         slot = target * self.relations + relation  # a sum for each node and relation
         slots = len(states) * self.relations
@@ -91,7 +86,6 @@ class RelationalConvolution(MessagePassing):  # type: ignore[misc]
         return self.weight(sums.view(len(states), -1))
 
     def message(self, x_j: Any, attention: Any, cosines: Any) -> Any:
-        """Return the message along each edge: (E, size), or (E, size + 1) with the cosine."""
         weighted = attention.unsqueeze(-1) * x_j
         return weighted if self.published else torch.cat([weighted, cosines.unsqueeze(-1)], dim=-1)
 
@@ -159,10 +153,8 @@ class DialogueGraph(DialogueNetwork, name="dialogue-graph"):
         """Return a vector for each dialogue: (B, size), or (B, 2 · size) for `both`."""
         if self.pooling == "unit":
             return functional.normalize(global_add_pool(g, dialogue_ids, count), dim=-1)
-        if self.pooling == "max":
-            return global_max_pool(g, dialogue_ids, count)
-        mean = global_mean_pool(g, dialogue_ids, count)
-        return mean if self.pooling == "mean" else torch.cat([mean, global_max_pool(g, dialogue_ids, count)], dim=-1)
+        pools = {"mean": [global_mean_pool], "max": [global_max_pool], "both": [global_mean_pool, global_max_pool]}
+        return torch.cat([pool(g, dialogue_ids, count) for pool in pools[self.pooling]], dim=-1)
 
 
 class DialogueSequence(DialogueNetwork, name="dialogue-sequence"):
@@ -210,13 +202,12 @@ class DialogueWords(DialogueNetwork, name="dialogue-words"):
         words = [known if len(known) else np.zeros((1, vectors.width), np.float32) for known in words]
         lengths = [len(reading.utterances) for reading in readings]
         batch = Batch(x=torch.from_numpy(np.concatenate(words).astype(np.float32)),
-                      utterance=torch.from_numpy(np.repeat(np.arange(len(words)), list(map(len, words)))),
-                      batch=torch.from_numpy(np.repeat(np.arange(len(lengths)), lengths)))
+                      utterance=torch.arange(len(words)).repeat_interleave(torch.tensor(list(map(len, words)))),
+                      batch=torch.arange(len(lengths)).repeat_interleave(torch.tensor(lengths)))
         batch._num_graphs = len(readings)
         return (batch,)
 
     def forward(self, dialogues: Any) -> Any:
-        """Return the score of each dialogue: (B,)."""
         u = self.read(self.words, self.weigh_words, dialogues.x, dialogues.utterance, len(dialogues.batch))
         d = self.read(self.utterances, self.weigh_utterances, u, dialogues.batch, dialogues.num_graphs)
         return self.score(d).squeeze(-1)

@@ -1,9 +1,8 @@
 """The concept graphs that connect topics, each compiled once and stored in HOME/graphs (topic_graph.py).
 
-    conceptnet-DIGEST             the assertions stored by `harness fetch conceptnet` or `harness import`
-    neighbours-WORDS-ENCODER      a substitute that needs no download: all possible keywords, each with edges to the ten
-                                  nearest words, weighted by the encoder's cosine; the graph of the embedded encoder is
-                                  shipped, for other encoders it takes about ten seconds to build
+`conceptnet` has the assertions stored by `harness fetch conceptnet` or `harness import`. `neighbours` is a substitute
+that needs no download: all possible keywords, each with edges to the ten nearest words, weighted by the encoder's
+cosine. The graph of the embedded encoder is shipped; for other encoders it takes about ten seconds to build.
 """
 
 from __future__ import annotations
@@ -87,7 +86,6 @@ def opened(path: Path) -> Graph:
 
 
 def _opened_or_written(path: Path, read: Callable[[], Parts]) -> Graph:
-    """Open the graph at a path, after writing it if it is absent or damaged."""
     try:
         return opened(path)
     except (OSError, DamagedGraph):

@@ -5,39 +5,42 @@ branch has three layers of graph attention over the nodes, the other encodes the
 gives the score. It is trained to score a true reply 0.1 above one similar in words or meaning (see network.py).
 
 In `small`, a head compares the vectors of the utterances and also learns to find the true reply within a batch, as a
-substitute for BERT's next-sentence prediction; the first layer projects word vectors to 48 dimensions (Numberbatch has
-300). `graph=neighbours` connects each possible keyword to the ten words whose vectors from the encoder are nearest;
-`graph=conceptnet` uses the graph stored by `harness fetch conceptnet` or `harness import`.
+substitute for BERT's next-sentence prediction; the first layer projects word vectors to 48 dimensions. The graphs are
+described in concepts.py. `nodes` names a file of word vectors such as Numberbatch's.
 
 Choices where the paper is silent: keywords come from the last two utterances; ten lexical candidates; a fifth of the
 edges is dropped; words more than four hops apart have no edge, the same word on both sides an edge of weight 1; a node
 is not in its own N_i; v_g = 0 without keywords.
 
 `branch`, `khop`, `weighted`, `negatives`, `first` (N1) and `second` (N2) are the ablations of the paper's Table 3;
-each needs its own training run. `nodes` names a file of word vectors such as Numberbatch's. `recipe=paper` is the
-paper's system, which requires bert-base-uncased, ConceptNet and Numberbatch. Where the paper is silent, it follows the
-released code: replies to at least two utterances, each against a false reply similar in words and one similar in
-meaning; the rank of the former depends on how many replies share a word; keywords by part of speech and rarity; the
-length of a path is its number of nodes, 20 if there is none.
+each needs its own training run. Where the paper is silent, `recipe=paper` follows the released code: replies to at
+least two utterances, each against a false reply similar in words and one similar in meaning; the rank of the former
+depends on how many replies share a word; keywords by part of speech and rarity; the length of a path is its number of
+nodes, 20 if there is none.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
+import numpy as np
+
 from benchmarks.dataset import Item
+from metrics.errors import MetricError
 from metrics.graph.grade import topics
-from metrics.graph.grade.contrasts import Kind, true_and_false
 from metrics.graph.grade.topics import TopicPair
 from metrics.metric import Columns, MetricCard
+from metrics.models.readings import Pair
 from metrics.models.service import Models
 from metrics.text.keywords import Tagger
-from metrics.training.examples import Contrast
+from metrics.training import negatives
+from metrics.training.examples import MAX_CONTEXT, Contrast, exchanges
 from metrics.training.recipe import Dialogues, Split, Trainable, TrainingData, recipes_of
 
 Concepts: TypeAlias = Literal["neighbours", "conceptnet"]
+Kind: TypeAlias = Literal["both", "lexical", "embedding", "random"]
 
 
 class TopicMetric(Trainable):
@@ -67,12 +70,10 @@ class TopicMetric(Trainable):
 
     def score(self, items: Sequence[Item], models: Models) -> Columns:
         """Return scores from 0 to 1, higher for a more coherent response; NaN without a context."""
-        pairs, source = self.readings(items), self.source(models)
-        graphs = None if source is None else topics.item_topics(
-            [pair.context[::-1] if pair else () for pair in pairs], [pair.response if pair else "" for pair in pairs],
-            source, self.tagger, self.weighted)
+        pairs = self.readings(items)
+        rows = self.with_topics([pair or Pair((), "") for pair in pairs], self.source(models))
         return {self.card.columns[0]: self.scorer(models).probabilities(
-            [TopicPair(pair, graphs, row) if pair else None for row, pair in enumerate(pairs)])}
+            [row if pair else None for row, pair in zip(rows, pairs, strict=True)])}
 
     def source(self, models: Models) -> topics.TopicSource | None:
         """Return the concept graph and the vectors of its terms; None without the graph branch."""
@@ -80,6 +81,11 @@ class TopicMetric(Trainable):
             return None
         return topics.source(models, self.encoder, self.graph, self.first, self.second, self.nodes,
                              self.training.examples["apart"])
+
+    def with_topics(self, pairs: Sequence[Pair], source: topics.TopicSource | None) -> list[TopicPair]:
+        """Return the pairs with their topic graphs, None without a source."""
+        graphs = None if source is None else topics.item_topics(pairs, source, self.tagger, self.weighted)
+        return [TopicPair(pair, graphs, row) for row, pair in enumerate(pairs)]
 
     def network(self, data: TrainingData) -> Mapping[str, Any]:
         source = self.source(data.models)
@@ -93,11 +99,7 @@ class TopicMetric(Trainable):
                   most: int | None) -> list[Contrast]:
         """Return contrasts of true and false replies for up to `most` random exchanges."""
         both = true_and_false(data, dialogues, self.negatives, most)
-        pairs = [true for true, _ in both] + [false for _, false in both]
-        graphs = None if source is None else topics.item_topics(
-            [pair.context[::-1] for pair in pairs], [pair.response for pair in pairs], source, self.tagger,
-            self.weighted)
-        rows = [TopicPair(pair, graphs, row) for row, pair in enumerate(pairs)]
+        rows = self.with_topics([pair for side in zip(*both, strict=True) for pair in side], source)
         return [Contrast(true, false) for true, false in zip(rows[:len(both)], rows[len(both):], strict=True)]
 
 
@@ -128,3 +130,30 @@ class Grade(TopicMetric):
     nodes: str = ""
     tagger: Tagger = "lists"
     recipe: Literal["small", "paper"] = "small"
+
+
+def true_and_false(data: TrainingData, dialogues: Dialogues, kind: Kind, limit: int | None) -> list[tuple[Pair, Pair]]:
+    """Return each exchange with its true and with a false reply, for up to `limit` random exchanges.
+
+    With `both`, half of the false replies are similar in words and half in meaning; with the recipe's `each`, every
+    exchange gets one of each.
+    """
+    settings, rng = data.recipe.examples, data.rng
+    chosen = [exchange for exchange in exchanges(dialogues) if len(exchange[1]) >= settings["turns"]]
+    chosen = [chosen[row] for row in (range(len(chosen)) if limit is None else rng.permutation(len(chosen))[:limit])]
+    groups = np.array([number for number, *_ in chosen], dtype=np.int64)
+    if len(np.unique(groups)) < 2:
+        raise MetricError("the training or held-out dialogues have fewer than two with replies to at least "
+                          f"{settings['turns']} utterances; use larger corpora")
+    contexts, replies = [tuple(before[-MAX_CONTEXT:]) for _, before, _ in chosen], [text for *_, text in chosen]
+    kinds = ("lexical", "embedding") if kind == "both" else (kind,)
+    rows = np.arange(len(replies))
+    parts = [rows] * len(kinds) if settings["each"] else np.array_split(rows, len(kinds))
+    ranks = {int(count): rank for count, rank in settings["ranks"].items()}
+    sampling: dict[str, Callable[[Any], Any]] = {
+        "lexical": lambda part: negatives.lexical_others(part, negatives.Index(replies), groups, rng, ranks=ranks),
+        "embedding": lambda part: negatives.nearest_others(part, data.means(replies), groups, rng),
+        "random": lambda part: negatives.random_others(part, groups, rng)}
+    false_rows = np.concatenate([sampling[method](part) for method, part in zip(kinds, parts, strict=True)])
+    return [(Pair(contexts[row], replies[row]), Pair(contexts[row], replies[other]))
+            for row, other in zip(np.concatenate(parts).tolist(), false_rows.tolist(), strict=True)]

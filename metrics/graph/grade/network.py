@@ -8,9 +8,9 @@
     v_g     = ELU(FC0(mean_i [h_i ; max_j A_ij])), zeros without a node  equation 10
     s       = σ(FC3(ELU(FC2(ELU(FC1([v_c ; v_g]))))))                    equation 11
 
-P projects a node's vector to the size of the layers. A node without edges has z_i = 0. max_j A_ij, the proximity of the
-nearest topic on the other side, is appended to h_i because the softmax over the neighbours hides it: the attention to a
-single neighbour is 1 at any distance. The utterance branch uses the frozen encoder's vectors:
+P projects a node's vector to the size of the layers. max_j A_ij, the proximity of the nearest topic on the other side,
+is appended to h_i because the softmax over the neighbours hides it: the attention to a single neighbour is 1 at any
+distance. The utterance branch uses the frozen encoder's vectors:
 v_c = [h(c) ∘ h(r) ; |h(c) − h(r)| ; cos(c_t, r) ; match(c, r)].
 
 PublishedGrade is the paper's network: P is the identity, max_j A_ij is left out, and v_c is BERT's pooled state,
@@ -22,7 +22,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-import numpy as np
 import torch
 from torch import nn
 from torch.nn import functional
@@ -56,14 +55,12 @@ class TopicAttention(MessagePassing):  # type: ignore[misc]
         nn.init.xavier_uniform_(self.source)
 
     def forward(self, nodes: Any, edges: Any, adjacency: Any) -> Any:
-        """Return the new states of the nodes (N, size); `edges` (2, E) go from source to target."""
         lifted = self.lift(nodes).unflatten(-1, (self.heads, -1))  # (N, heads, size / heads)
         scores = (lifted * self.source).sum(-1), (lifted * self.target).sum(-1)
         attended = self.propagate(edges, x=lifted, score=scores, adjacency=adjacency)
         return functional.elu(self.own(nodes) + attended.flatten(1))
 
     def message(self, x_j: Any, score_i: Any, score_j: Any, adjacency: Any, index: Any, size_i: int | None) -> Any:
-        """Return the message along each edge: (E, heads, size / heads)."""
         attention = functional.leaky_relu(adjacency[:, None] * (score_i + score_j), self.slope)
         return x_j * softmax(attention, index, num_nodes=size_i)[..., None]
 
@@ -117,12 +114,12 @@ class Coherence(nn.Module):
         self.layers = nn.Sequential(nn.Dropout(dropout), nn.Linear(inputs, hidden), nn.ELU(), nn.Dropout(dropout),
                                     nn.Linear(hidden, second), nn.ELU(), nn.Linear(second, 1))
 
-    def forward(self, branches: Any) -> Any:
-        return self.layers(branches).squeeze(-1)
+    def forward(self, *branches: Any) -> Any:
+        return self.layers(torch.cat(branches, dim=-1)).squeeze(-1)
 
 
 class GradeNetwork(PairHead, name="grade-head"):
-    """Both branches, or the utterance branch alone; training also matches contexts and replies within a batch."""
+    """Both branches, or the utterance branch alone; training also finds the reply to each context within a batch."""
 
     def __init__(self, width: int, turns: int = TURNS, nodes: int = 0, size: int = 32, topics: int = 48,
                  hidden: int = 64, second: int = 32, hops: int = 2, dropout: float = 0.2) -> None:
@@ -147,10 +144,8 @@ class GradeNetwork(PairHead, name="grade-head"):
         self._read = [*self._read[-1:], (context, reply)]
         left, right = self.match.heads(context, reply)
         cosine = cosines(context, reply)
-        branches = [left * right, (left - right).abs(), cosine, self.match.combine(left, right, cosine)[:, None]]
-        if self.graph is not None:
-            branches.append(self.graph(graphs))
-        return self.score(torch.cat(branches, dim=-1))
+        utterances = left * right, (left - right).abs(), cosine, self.match.combine(left, right, cosine)[:, None]
+        return self.score(*utterances, *(() if self.graph is None else (self.graph(graphs),)))
 
 
 class PublishedGrade(TokenArchitecture, name="grade-cross-encoder"):
@@ -173,17 +168,14 @@ class PublishedGrade(TokenArchitecture, name="grade-cross-encoder"):
         return graphs_of(readings)
 
     def forward(self, first: Any, graphs: Any = None) -> Any:
-        """Return the logit of each pair (B,), given BERT's states of the first token (B, width) and topic graphs."""
-        branches = [self.utterances(torch.tanh(self.dense(first)))]
-        if self.graph is not None:
-            branches.append(self.graph(graphs))
-        return self.score(torch.cat(branches, dim=-1))
+        utterances = self.utterances(torch.tanh(self.dense(first)))
+        return self.score(utterances, *(() if self.graph is None else (self.graph(graphs),)))
 
 
 def graphs_of(readings: Sequence[Any]) -> tuple[Any, ...]:
     """Return the topic graphs of the readings as one batch; an empty tuple without the graph branch."""
     graphs = readings[0].graphs
-    return () if graphs is None else (graphs.batch(np.array([reading.row for reading in readings])),)
+    return () if graphs is None else (graphs.batch([reading.row for reading in readings]),)
 
 
 class TopicCoherence(Architecture, name="topic-graph"):

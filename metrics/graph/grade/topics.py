@@ -1,15 +1,11 @@
 """Topic graphs of GRADE: keywords of context and response as nodes, with their vectors, and edges weighted 1 / hops.
 
-    TopicSource(graph, read, ...)  a graph of terms, and their vectors
-    topics(source, pairs)          the graphs of all pairs of context and response at once
-    Topics.batch(rows)             selected graphs as one torch-geometric Batch
-
 A node's features are (3, width): its vector, and the mean vectors of its first- and second-hop neighbours.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
@@ -82,12 +78,11 @@ class Topics:
     edges: Sequence[Nodes]
     weights: Sequence[npt.NDArray[np.float32]]
 
-    def batch(self, rows: Iterable[int]) -> Any:
+    def batch(self, rows: Sequence[int]) -> Any:
         """Return graphs as one Batch: x (N, 3, width), edge_index (2, E) with each edge once, edge_attr (E,)."""
         import torch
         from torch_geometric.data import Batch
 
-        rows = list(rows)
         sizes = np.array([len(self.nodes[row]) for row in rows])
         ends = np.concatenate([[0], np.cumsum(sizes)])
         edges = np.concatenate([self.edges[row] + start for row, start in zip(rows, ends, strict=False)], axis=1)
@@ -120,21 +115,19 @@ def topics(source: TopicSource, pairs: Sequence[tuple[Keywords, Keywords]], weig
 
 
 class TopicPair(NamedTuple):
-    """A context with a reply, and the row of their topic graph."""
+    """A context with a response, and the row of their topic graph."""
 
     pair: Pair
     graphs: Topics | None
     row: int
 
 
-def item_topics(before: Sequence[Sequence[str]], replies: Sequence[str], source: TopicSource, tagger: keywords.Tagger,
-                weighted: bool = True) -> Topics:
-    """Return the graphs of contexts, given with the last utterance first, and their replies."""
+def item_topics(pairs: Sequence[Pair], source: TopicSource, tagger: keywords.Tagger, weighted: bool) -> Topics:
+    """Return the graphs of pairs of context and response."""
     def words(texts: Sequence[str]) -> Keywords:
         return tuple(dict.fromkeys(word for text in texts for word in keywords.keywords(text, tagger)))
 
-    return topics(source, [(words(texts[TOPIC_TURNS - 1::-1]), words([text]))
-                           for texts, text in zip(before, replies, strict=True)], weighted)
+    return topics(source, [(words(pair.context[-TOPIC_TURNS:]), words([pair.response])) for pair in pairs], weighted)
 
 
 def source(models: Models, encoder: str, graph: str, first: int, second: int, vectors: str = "",
@@ -144,19 +137,20 @@ def source(models: Models, encoder: str, graph: str, first: int, second: int, ve
         raise BadOption(f"first={first}, second={second}: the numbers of neighbours must be 0 or more")
     read = file_vectors(models, vectors) if vectors else encoder_vectors(models, encoder)
     if graph == concepts.CONCEPTNET:
-        return TopicSource(concepts.conceptnet(models), read, first, second, unconnected)
-    weights = models.encoder(encoder).weights
-    digest = f"{weights.digest[:16]}-{weights.settings[:8]}-{models.machine.precision}"
-    neighbours = concepts.neighbours(models.home, digest, encoder_vectors(models, encoder))
-    return TopicSource(neighbours, read, first, second, unconnected)
+        terms = concepts.conceptnet(models)
+    else:
+        weights = models.encoder(encoder).weights
+        digest = f"{weights.digest[:16]}-{weights.settings[:8]}-{models.machine.precision}"
+        terms = concepts.neighbours(models.home, digest, encoder_vectors(models, encoder))
+    return TopicSource(terms, read, first, second, unconnected)
 
 
 def depends(models: Models, graph: str, vectors: str = "") -> dict[str, str]:
     """Return additional parts of the signature: concept graph, word counts and word vectors."""
     named = f"conceptnet@{models.resource(concepts.CONCEPTNET).digest[:12]}" if graph == concepts.CONCEPTNET else (
         concepts.identity())
-    parts = {"topics": named, "counts": keywords.shipped().digest[:12]}
-    return parts | ({"nodes": models.identity("vectors", vectors)} if vectors else {})
+    return {"topics": named, "counts": keywords.shipped().digest[:12],
+            **({"nodes": models.identity("vectors", vectors)} if vectors else {})}
 
 
 def encoder_vectors(models: Models, name: str) -> Read:
@@ -181,6 +175,6 @@ def file_vectors(models: Models, name: str) -> Read:
 def _mean(table: Vectors, rows: Nodes) -> Vectors:
     """Return the mean of the rows that are not -1; the last row of the table is zeros."""
     total = np.zeros((len(rows), table.shape[1]), np.float32)
-    for column in rows.T:
+    for column in rows.T:  # a column at a time, to save memory
         total += table[column]
     return np.asarray(total / np.maximum((rows >= 0).sum(axis=1), 1)[:, None].astype(np.float32))

@@ -1,9 +1,4 @@
-"""Small classifiers that rate FineD-Eval's training dialogues, in place of the paper's pretrained models.
-
-    inference    P(entailment), P(neutral), P(contradiction) of two utterances, trained on labelled pairs
-    sentiment    P(positive) of an utterance, trained on utterances labelled with an emotion
-    answers      how well an answer fits its question, trained to find the answer among others
-"""
+"""Small classifiers that rate FineD-Eval's training dialogues, in place of the paper's pretrained models."""
 
 from __future__ import annotations
 
@@ -31,7 +26,7 @@ INFERENCES = ("entailment", "neutral", "contradiction")
 POSITIVE = frozenset({"happiness", "happy", "joy"})
 """Emotions that count as positive sentiment."""
 EPOCHS, MAX_STEPS = 8, 600
-"""Training epochs of a classifier, and the maximum number of steps."""
+"""Epochs of training a classifier, and the maximum number of steps."""
 BLOCK = 4096
 """Number of pairs judged at a time."""
 
@@ -87,9 +82,9 @@ def answers(data: TrainingData, table: TextTable, training: Rows, held: Rows) ->
     if len(training) < 2 or len(held) < 2:
         return None
     texts = table.texts
-    training_pairs, held_out_pairs = ([Contrast(Pair((texts[question],), texts[reply])) for question, reply in rows]
-                                      for rows in (training, held))
-    return _fitted(data, table, training_pairs, held_out_pairs, "match", "retrieval", turns=1, size=32)
+    examples, held_out = ([Contrast(Pair((texts[question],), texts[reply])) for question, reply in rows]
+                          for rows in (training, held))
+    return _fitted(data, table, examples, held_out, "match", "retrieval", turns=1, size=32)
 
 
 def _balanced(examples: Sequence[tuple[Any, float]]) -> list[tuple[Any, float]]:

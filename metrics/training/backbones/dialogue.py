@@ -2,8 +2,7 @@
 
 It is trained end to end as a bi-encoder on the run's encoder: both sides are encoded separately, and the means of their
 token states are compared by cosine (the loss of Henderson et al. 2017, in both directions). A context is the last one
-to three utterances; a corpus's adversarial replies serve as additional negatives. The result can be used like any other
-encoder, for cosines and for heads: `--encoder NAME+dialogue`.
+to three utterances; a corpus's adversarial replies serve as additional negatives. Use it as `--encoder NAME+dialogue`.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ import torch
 from torch.nn import functional
 
 from metrics.training.examples import exchanges, labelled_contexts, pick
-from metrics.training.objectives import both_ways, objective
+from metrics.training.objectives import both_ways, objective, on_diagonal
 from metrics.training.recipe import Dialogues, Objective, Trainable, TrainingData, recipes_of
 from metrics.training.tuned import built
 
@@ -47,12 +46,9 @@ class DialogueEncoder(Trainable):
             contexts, replies = (functional.normalize(network.pooled(side), dim=-1) for side in sides)
             return (SHARPNESS * contexts @ replies.T).masked_fill(same, -torch.inf)
 
-        def hits(network: Any, batch: Any) -> dict[str, Any]:
-            logits = cosines(network, batch)
-            return {"replies found": logits.argmax(1) == torch.arange(len(logits), device=logits.device)}
-
         return objective(data, data.split(lambda dialogues: examples(dialogues, data.rng)), batch,
-                         lambda network, batch: both_ways(cosines(network, batch)), hits, lambda row: ())
+                         lambda network, batch: both_ways(cosines(network, batch)),
+                         lambda network, batch: {"replies found": on_diagonal(cosines(network, batch))}, lambda row: ())
 
 
 def examples(dialogues: Dialogues, rng: np.random.Generator) -> list[tuple[str, str, str]]:

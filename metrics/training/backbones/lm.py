@@ -3,8 +3,7 @@
 The turns of a dialogue are joined by the end-of-text token, as in DialoGPT (Zhang et al., 2020). Training windows begin
 with a turn, as do the texts that metrics score. Corpora are sampled in proportion to the square root of their number of
 turns. The tokenizer is learned first, from the same dialogues. The checkpoint stores matrices in eight bits
-(small_lm.py); the card's notes give the cost in bits per held-out character, a unit that is comparable between
-tokenizers.
+(small_lm.py); bits per held-out character, on its card, are comparable between tokenizers.
 """
 
 from __future__ import annotations
@@ -29,8 +28,7 @@ SAMPLE = 60_000
 TOKENS = 2_048
 """Tokens in a training batch."""
 LONG = 0.25
-"""Share of batches with windows of the network's full length; the others have twice as many windows of half that
-length."""
+"""Share of batches with windows of the network's full length; others have twice as many windows, half as long."""
 ROWS, HELD_OUT_BATCHES = 8, 24
 """Windows in a held-out batch, and the number of such batches."""
 
@@ -55,7 +53,6 @@ class CausalLanguageModel(Trainable):
     positions: int = 256
 
     def objective(self, data: TrainingData) -> Objective:
-        """Learn the tokenizer, and prepare the network and the windows of training and held-out dialogues."""
         pieces = Pieces.learned(_sample(data), self.pieces)
         tokenizer = pieces.tokenizer()
         streams = [self._stream(data.dialogues(name), tokenizer) for name in data.corpora]
@@ -76,18 +73,18 @@ class CausalLanguageModel(Trainable):
 
     def _stream(self, dialogues: Dialogues, tokenizer: Any) -> Stream:
         """Return the dialogues as tokens, with an end token before each dialogue and after each turn."""
-        texts = [[turn.text for turn in dialogue.utterances] for dialogue in dialogues]
-        encodings = iter(tokenizer.encode_batch_fast([text for turns in texts for text in turns]))
+        texts = [turn.text for dialogue in dialogues for turn in dialogue.utterances]
+        encodings = iter(tokenizer.encode_batch_fast(texts))
         end = tokenizer.token_to_id(END)
         ids: list[int] = []
-        for turns in texts:
+        for dialogue in dialogues:
             ids.append(end)
-            for _ in turns:
+            for _ in dialogue.utterances:
                 ids += [*next(encodings).ids, end]
         tokens = np.array(ids, dtype=np.uint16)
         ends = tokens == end
         starts = np.flatnonzero(ends[: -self.positions] & ~ends[1 : len(ends) - self.positions + 1])
-        return Stream(tokens, starts, sum(len(text) + 1 for turns in texts for text in turns))
+        return Stream(tokens, starts, sum(len(text) + 1 for text in texts))
 
     def _spread(self, stream: Stream) -> list[Any]:
         """Return batches of windows spaced evenly over the held-out tokens."""
@@ -101,7 +98,6 @@ class CausalLanguageModel(Trainable):
 
 
 def _sample(data: TrainingData) -> list[str]:
-    """Return random utterances, equally many from each corpus."""
     rng, sample = data.rng, []
     for name in data.corpora:
         texts = [turn.text for dialogue in data.dialogues(name) for turn in dialogue.utterances]

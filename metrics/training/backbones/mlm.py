@@ -47,13 +47,12 @@ class MaskedLanguageModel(Trainable):
     rank: int = 8
 
     def objective(self, data: TrainingData) -> Objective:
-        """Prepare the network, training texts sorted by length, and held-out texts with one masked token each."""
         encoder, rng = data.models.encoder(self.encoder), data.rng
         body = networks.loaded("AutoModel", encoder.weights, data.models.machine).float().requires_grad_(False).eval()
         mask = mask_of(encoder)
         texts, others = data.split(lambda dialogues, most: _texts(encoder, dialogues, most, rng), (ROWS, HELD_OUT_ROWS))
         size = max(1, min(CHUNK, len(others)))  # batches of one size, since the held-out loss is the mean over batches
-        held_out = [masked(others[start : start + size], encoder, rng, 0.0)
+        held_out = [masked(others[start : start + size], encoder, rng, 0.0)  # one token of each text
                     for start in range(0, len(others) - size + 1, size)]
         if not texts:
             raise MetricError("mlm: the corpora contain no text to train on; choose others with --corpus")
@@ -82,7 +81,7 @@ class MaskedLanguageModel(Trainable):
                     "masked_perplexity": round(entropies.double().mean().exp().item(), 2)}
 
         def draw(rng: np.random.Generator) -> dict[str, Any]:
-            """Return a batch of texts of similar length."""
+            """Return a batch of texts of similar length; `texts` is sorted by length."""
             middle = int(rng.integers(len(texts)))
             count = max(1, min(len(texts), TOKENS // len(texts[middle].ids)))
             start = min(max(0, middle - count // 2), len(texts) - count)

@@ -17,7 +17,7 @@ from benchmarks.dataset import Item, Utterance  # noqa: E402
 from harness.cli import main  # noqa: E402
 from metrics import registry  # noqa: E402
 from metrics.errors import BadOption, MetricError, MissingResource  # noqa: E402
-from metrics.graph.dynaeval.dialogues import Turns, graphs, margin_loss, usable  # noqa: E402
+from metrics.graph.dynaeval.metric import Turns, graphs, margin_loss, usable  # noqa: E402
 from metrics.graph.dynaeval.network import DialogueGraph, DialogueSequence, DialogueWords, recurrent  # noqa: E402
 from metrics.metric import signature  # noqa: E402
 from metrics.models.service import Choice, Models  # noqa: E402
@@ -31,11 +31,8 @@ WIDTH = 4
 
 def read(texts: Any) -> Any:
     """Return vectors made from the letters of texts."""
-    found = np.zeros((len(texts), 2 * WIDTH), np.float32)
-    for row, text in enumerate(texts):
-        for place, letter in enumerate(text):
-            found[row, (ord(letter) + place) % (2 * WIDTH)] += 1 + ord(letter) % 7
-    return found
+    return np.array([np.bincount([(ord(letter) + place) % (2 * WIDTH) for place, letter in enumerate(text)],
+                                 [1 + ord(letter) % 7 for letter in text], 2 * WIDTH) for text in texts], np.float32)
 
 
 def dialogue(turns: str) -> tuple[Utterance, ...]:
@@ -53,7 +50,7 @@ def relations(graph: Any) -> dict[tuple[int, int], int]:
     return {(j, i): theta for (j, i), theta in zip(graph.edge_index.T.tolist(), graph.edge_type.tolist(), strict=True)}
 
 
-def test_edges_and_relations_of_three_turns() -> None:
+def test_edges_and_relations() -> None:
     # speaker at i (A 0, B 1) · 4 + speaker at j · 2 + (1 if j comes after i); 8 is i itself
     assert relations(batch("A:one B:two A:three", window=1)) == {
         (0, 0): 8, (1, 1): 8, (2, 2): 8, (1, 0): 3, (0, 1): 4, (2, 1): 5, (1, 2): 2}
@@ -113,13 +110,12 @@ def test_s_dicoh_by_the_recipe_of_the_paper(tmp_path: Path, tiny_encoder: Path,
         return tiny_weights.by_paper(f"s-dicoh[words={tmp_path}/words.txt]", tmp_path, tiny_encoder, "batch=4",
                                      "hidden=3", "size=2")
 
-    torch.manual_seed(0)
     (tmp_path / "words.txt").write_text("4 2\ntea 3 4\nrain 0 5\nhello 1 2\nyou 8 6\n")
     models, metric = trained()
     network = models.trained("s-dicoh-paper", DialogueWords, str(tiny_encoder))
-    items = [Item("two", (Utterance("A", "hello you"), Utterance("B", "Tea, moon")), None),
-             Item("one", dialogue("A:hello"), None), Item("nothing known", dialogue("A:moon B:sun"), None),
-             Item("three", dialogue("A:hello B:you A:moon"), None)]
+    two = (Utterance("A", "hello you"), Utterance("B", "Tea, moon"))
+    items = [Item(str(number), turns, None) for number, turns in enumerate((
+        two, dialogue("A:hello"), dialogue("A:moon B:sun"), dialogue("A:hello B:you A:moon")))]
     scores = metric.score(items, models)["s-dicoh"]
     assert np.isnan(scores).tolist() == [False, True, True, False]
 
@@ -150,19 +146,18 @@ def test_dynaeval_by_the_recipe_of_the_paper(tmp_path: Path, tiny_encoder: Path)
     assert (network.lift.out_features, network.lstm.num_layers, network.pooling, network.likeness) == (
         6, 2, "mean", False)
     card = models.checkpoint("dynaeval-paper", adapted).card
-    training = sum(part["training"] for part in card["corpora"])
-    assert card["steps"] == round(0.05 * 2 * 20 * training / 8)
+    assert card["steps"] == round(0.05 * 2 * 20 * card["corpora"][0]["training"] / 8)
     plain, changed = (models.encoder(name).sentences(["tea"]) for name in (str(tiny_encoder), adapted))
     assert np.abs(changed - plain).max() > 1e-5
     items = [Item("two", dialogue("A:hello B:there"), None), Item("one", dialogue("A:hello"), None),
-             Item("long", dialogue("A:hello"), Utterance("B", "tea " * 30 + "rain")),
-             Item("as long", dialogue("A:hello"), Utterance("B", "tea " * 30 + "what not"))]
+             *(Item(end, dialogue("A:hello"), Utterance("B", "tea " * 30 + end)) for end in ("rain", "what not"))]
     scores = metric.score(items, models)["dynaeval"]
     assert np.isnan(scores).tolist() == [False, True, False, False]
     assert scores[2] == scores[3] != scores[0]  # only the first 30 words count
-    assert registry.choose("dynaeval[recipe=paper]").metric.card.system == "same method, smaller model"
+    unadapted = registry.choose("dynaeval[recipe=paper]").metric
+    assert unadapted.card.system == "same method, smaller model"
     with pytest.raises(MissingResource, match="roberta-base"):
-        registry.choose("dynaeval[recipe=paper]").metric.score(items, models)
+        unadapted.score(items, models)
 
 
 def test_the_sequence_network_by_hand() -> None:
@@ -172,10 +167,9 @@ def test_the_sequence_network_by_hand() -> None:
         found.x[:, :WIDTH], (WIDTH,)), network.cosines(found.x, found.batch)], -1), found.batch)
     weights = torch.softmax(network.weigh(states[:3]).squeeze(-1), 0)
     torch.testing.assert_close(network(found)[0], network.score(weights @ states[:3])[0])
-    cosines = network.cosines(found.x, found.batch).flatten()
     units = torch.nn.functional.normalize(found.x[:, :WIDTH], dim=-1)
-    between = [10 * float(units[row - 1] @ units[row]) for row in (2, 4)]
-    assert cosines.tolist() == pytest.approx([0, 10, between[0], 0, between[1]])
+    second, last = (10 * float(units[row - 1] @ units[row]) for row in (2, 4))
+    assert network.cosines(found.x, found.batch).flatten().tolist() == pytest.approx([0, 10, second, 0, last])
 
 
 def test_margin_loss_and_shares_by_hand() -> None:

@@ -48,20 +48,23 @@ def graphs(tiny_weights: Path, home: Path) -> Path:
     return shutil.copytree(tiny_weights / "graphs", home / "graphs")
 
 
-def double(tensor: Any) -> Any:
-    return tensor.double() if tensor.is_floating_point() else tensor
+def zeroed(network: Any) -> Any:
+    """Set all weights of a network to 0."""
+    for weight in network.parameters():
+        torch.nn.init.zeros_(weight)
+    return network.eval()
 
 
 def test_edges_and_features_of_topic_graphs(source: TopicSource) -> None:
     pairs: list[Any] = [(("tea", "cup"), ("kitchen", "tea")), ((), ("cup",)), ((), ()), (("moon",), ("moon", "tea"))]
     found = topics(source, pairs)
-    batch = found.batch(np.array([0, 1, 2, 3]))
+    batch = found.batch([0, 1, 2, 3])
     assert batch.ptr.tolist() == [0, 4, 5, 5, 8]
     assert batch.batch.tolist() == [0, 0, 0, 0, 1, 3, 3, 3]
     edges = dict(zip(map(tuple, batch.edge_index.T.tolist()), batch.edge_attr.tolist(), strict=True))
     # tea - kitchen 2 hops, tea - tea the same word, cup - kitchen 1, cup - tea 1; moon is not a term, but the same word
     assert edges == {(0, 2): 0.5, (0, 3): 1.0, (1, 2): 1.0, (1, 3): 1.0, (5, 6): 1.0}
-    again = found.batch(np.array([3, 1]))
+    again = found.batch([3, 1])
     assert again.edge_index.tolist() == [[0], [1]]
     assert again.x[:, 0, 0].tolist() == [9, 9, 1, 2]
     found = source.features(["cup", "moon", "teas"])
@@ -82,16 +85,14 @@ def test_file_vectors_of_multi_word_terms(home: Path, tmp_path: Path) -> None:
 
 
 def test_normalised_adjacency_by_hand() -> None:
-    edges = torch.tensor([[0, 0, 1, 2], [1, 2, 0, 0]])
-    found = grade.normalised(edges, torch.tensor([1.0, 0.5, 1.0, 0.5]), 4)
-    # D + I = 2.5, 2, 1.5, 1
+    """D + I = 2.5, 2, 1.5, 1."""
+    found = grade.normalised(torch.tensor([[0, 0, 1, 2], [1, 2, 0, 0]]), torch.tensor([1.0, 0.5, 1.0, 0.5]), 4)
     np.testing.assert_allclose(found, np.array([1 / 5 ** 0.5, 0.5 / 3.75 ** 0.5] * 2), rtol=1e-6)
 
 
 def test_an_attention_layer_by_hand() -> None:
     layer = grade.TopicAttention(size=2, heads=2, slope=0.01).double()
-    for name, value in (("lift", torch.eye(2) * 2), ("own", torch.eye(2) * -1)):
-        getattr(layer, name).weight.data = value.double()
+    layer.lift.weight.data, layer.own.weight.data = torch.eye(2).double() * 2, torch.eye(2).double() * -1
     layer.target.data, layer.source.data = torch.tensor([[1.0], [0.0]]).double(), torch.tensor([[1.0], [-1.0]]).double()
     nodes = torch.tensor([[1.0, 1.0], [0.5, 2.0], [2.0, 3.0], [4.0, -4.0]]).double()
     found = layer(nodes, torch.tensor([[1, 2], [0, 0]]), torch.tensor([0.5, 0.25]).double()).detach()
@@ -105,18 +106,16 @@ def test_an_attention_layer_by_hand() -> None:
 
 
 def test_the_graph_branch_by_hand(source: TopicSource) -> None:
-    network = grade.TopicGraph(width=2, size=4, layers=1, hops=2).eval()
-    for weight in network.parameters():
-        torch.nn.init.zeros_(weight)
+    network = zeroed(grade.TopicGraph(width=2, size=4, layers=1, hops=2))
     network.first.weight.data[0] = torch.tensor([1.0, 0, 10, 0, 100, 0])  # P, W_1 and W_2 on the first of each vector
     network.first.bias.data[0] = 5
     network.layers[0].own.weight.data[0, 0] = network.last.weight.data[1, 0] = 1
-    graphs = topics(source, [(("cup",), ()), ((), ()), (("moon",), ("cup",))]).batch(np.arange(3))
+    graphs = topics(source, [(("cup",), ()), ((), ()), (("moon",), ("cup",))]).batch(range(3))
     # cup: 2 + 10 · 2 + 100 · 4 + 5 = 427; moon: 9 + 5 = 14; their mean is 220.5; zeros without nodes
     expected = np.array([[0, 427, 0, 0], [0, 0, 0, 0], [0, 220.5, 0, 0]])
     np.testing.assert_allclose(network(graphs).detach(), expected)
     network.last.weight.data[2, 4] = 8  # weight of the nearest: moon has no edge to cup, tea is two hops from kitchen
-    near = topics(source, [(("tea", "moon"), ("kitchen",))]).batch(np.array([0]))
+    near = topics(source, [(("tea", "moon"), ("kitchen",))]).batch([0])
     np.testing.assert_allclose(network(near).detach()[0, 2], 8 * (0.5 + 0 + 0.5) / 3)
     network.last.bias.data[:] = 3
     assert network(graphs).detach()[1].tolist() == [0, 0, 0, 0]
@@ -124,24 +123,20 @@ def test_the_graph_branch_by_hand(source: TopicSource) -> None:
 
 def test_the_graph_branch_of_the_paper_by_hand(source: TopicSource) -> None:
     """With one layer and a single neighbour, h = x + Σ W_k x_k + b, then ELU(V h + W h_j)."""
-    network = grade.TopicGraph(width=2, heads=1, layers=1, out=3).double().eval()
-    for weight in network.parameters():
-        torch.nn.init.zeros_(weight)
+    network = zeroed(grade.TopicGraph(width=2, heads=1, layers=1, out=3))
     network.first.weight.data[0] = torch.tensor([10.0, 0, 100, 0])
     network.first.bias.data[0] = 5
-    layer = network.layers[0]
-    layer.own.weight.data, layer.lift.weight.data = torch.eye(2).double(), -0.5 * torch.eye(2).double()
+    network.layers[0].own.weight.data, network.layers[0].lift.weight.data = torch.eye(2), -0.5 * torch.eye(2)
     network.last.weight.data[1] = torch.tensor([1.0, 1.0])
-    graphs = topics(source, [(("cup",), ("moon",))]).batch(np.array([0])).apply(double)
-    # cup: 2 + 10 · 2 + 100 · 4 + 5 = 427 and 4, moon: 9 + 5 = 14 and 81; they are unconnected
-    assert network(graphs)[0, 1].item() == pytest.approx((427 + 4 + 14 + 81) / 2)
-    source = dataclasses.replace(source, unconnected=20)
-    graphs = topics(source, [(("cup",), ("moon", "kitchen", "cup"))]).batch(np.array([0]))
+    connected = dataclasses.replace(source, unconnected=20)
+    graphs = topics(connected, [(("cup",), ("moon", "kitchen", "cup"))]).batch([0])
     assert graphs.edge_attr.tolist() == pytest.approx([1 / 20, 1 / 2, 1])
-    graphs = topics(source, [(("cup",), ("moon",))]).batch(np.array([0])).apply(double)
-    # each loses half of the other: cup 427 - 7 and 4 - 40.5, moon 14 - 213.5 and 81 - 2; ELU then bends values below 0
-    cup, moon = (420.0, np.expm1(-36.5)), (np.expm1(-199.5), 79.0)
-    assert network(graphs)[0, 1].item() == pytest.approx((sum(cup) + sum(moon)) / 2)
+    # cup: 2 + 10 · 2 + 100 · 4 + 5 = 427 and 4, moon: 9 + 5 = 14 and 81; if they are connected, each loses half of the
+    # other: cup 427 - 7 and 4 - 40.5, moon 14 - 213.5 and 81 - 2; ELU then bends values below 0
+    for graph, total in ((source, 427 + 4 + 14 + 81),
+                         (connected, 420 + np.expm1(-36.5) + np.expm1(-199.5) + 79)):
+        graphs = topics(graph, [(("cup",), ("moon",))]).batch([0])
+        assert network(graphs)[0, 1].item() == pytest.approx(total / 2)
 
 
 def test_items_without_known_keywords_are_scored(tiny_weights: Path, tiny_encoder: Path, home: Path) -> None:
@@ -206,13 +201,12 @@ def test_the_recipe_of_the_paper_names_its_encoder_and_vectors(home: Path) -> No
 
 def test_false_replies_are_similar_in_words_or_meaning(tiny_encoder: Path, home: Path) -> None:
     models = Models(home, Choice(encoder=str(tiny_encoder)))
-    data = TrainingData({"toy": toys.corpus()}, models, 0)
-    data.recipe = Grade.recipes["paper"]
+    data = TrainingData({"toy": toys.corpus()}, models, 0, recipe=Grade.recipes["paper"])
     examples = Grade().contrasts(data, data.dialogues(), None, None)
     assert len(examples) == 4 * len(data.dialogues())
-    right, wrong, _ = examples[0]
-    assert right.pair.context == wrong.pair.context
-    assert right.pair.response != wrong.pair.response
+    (context, reply, _), (same, other, _) = (row.pair for row in examples[0][:2])
+    assert context == same
+    assert reply != other
     texts = ["tea time"] + [f"tea {letter}" for letter in "abcdefghijklmnopqrstuvwx"] + ["rain"]
     rows = np.array([0, 25])
     chosen = negatives.lexical_others(rows, negatives.Index(texts), np.arange(26), np.random.default_rng(0),

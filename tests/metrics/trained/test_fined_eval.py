@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from metrics import registry
 from metrics.errors import MetricError
 from metrics.models.service import Choice, Models
 from metrics.models.text_table import TextTable
-from metrics.trained.fined_eval import strategies as fined_data
+from metrics.trained.fined_eval import metric as fined_data
 from metrics.trained.fined_eval.metric import FinedEvaluation
 from metrics.training.recipe import TrainingData
 
@@ -30,8 +31,8 @@ def rows(*numbers: int) -> np.ndarray:
     return np.array(numbers, dtype=np.intp)
 
 
-def dialogue(*texts: str) -> Item:
-    return Item("one", tuple(Utterance("AB"[index % 2], text) for index, text in enumerate(texts)), None)
+def turns(*texts: str) -> tuple[Utterance, ...]:
+    return tuple(Utterance("AB"[index % 2], text) for index, text in enumerate(texts))
 
 
 def test_shipped_weights_prefer_order_to_shuffles(home: Path) -> None:
@@ -39,7 +40,7 @@ def test_shipped_weights_prefer_order_to_shuffles(home: Path) -> None:
             "To the lake in the north. We camped there for a night.", "Wasn't it too cold to sleep in a tent?",
             "A bit, but we had good sleeping bags.", "I should try that some day. Bye!", "Bye, see you on Monday.")
     shuffles = [[said[index] for index in order] for order in ((3, 7, 0, 5, 1, 6, 4, 2), (2, 5, 1, 7, 4, 0, 6, 3))]
-    items = [dialogue(*texts) for texts in (said, *shuffles)]
+    items = [Item("one", turns(*texts), None) for texts in (said, *shuffles)]
     column = registry.choose("fined-eval").metric.score(items, Models(home))["fined-eval-coherence"]
     assert column[0] > column[1:].max()
 
@@ -59,14 +60,9 @@ def test_signals_by_hand() -> None:
 
 
 def test_signals_of_both_recipes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    class Judge:
-        accuracy = 1.0
-
-        def __call__(self, *sides: np.ndarray) -> np.ndarray:
-            """P(entailment) is a / 10 and P(contradiction) is b / 10 for rows a and b."""
-            return np.stack([sides[0], 0 * sides[0], sides[1]], -1) / 10
-
-    monkeypatch.setattr(judges, "inference", lambda data, table: Judge())
+    """P(entailment) is a / 10 and P(contradiction) is b / 10 for rows a and b."""
+    judge = Mock(side_effect=lambda a, b: np.stack([a, 0 * a, b], -1) / 10, accuracy=1.0)
+    monkeypatch.setattr(judges, "inference", lambda data, table: judge)
     table = TextTable([f"t{number}" for number in range(1, 4)], lambda texts: np.ones((len(texts), 4)))
     for recipe, agreement, entailment in (("paper", (3 + 1) / 2, -(2 + 3) / 2), ("small", (3 + 1 + 1) / 3, 7 / 3)):
         data = TrainingData({}, Models(tmp_path), seed=0, recipe=FinedEvaluation.recipes[recipe])
@@ -79,13 +75,14 @@ def test_signals_of_both_recipes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 def test_the_highest_third_is_better_than_the_lowest() -> None:
     training = (tuple(rows(number) for number in range(9)), (rows(50), rows(50)))
     held = (tuple(rows(number) for number in (0, 4, 8)), (rows(50),))
+
     def rate(dialogues: Sequence[np.ndarray]) -> np.ndarray:
-        return np.array([float(turns[0]) for turns in dialogues])
+        return np.concatenate(dialogues).astype(float)
 
     split = fined_data.sides(training, held, rate)
     assert split is not None
     # a signal that is constant over a corpus gives no pairs
-    assert [[[turns.tolist() for turns in corpus] for (corpus,) in (sides.better, sides.worse)] for sides in split] == [
+    assert [[[row.tolist() for row in corpus] for (corpus,) in (sides.better, sides.worse)] for sides in split] == [
         [[[6], [7], [8]], [[0], [1], [2]]], [[[8]], [[0]]]]
     assert fined_data.sides(training[1:], held[1:], rate) is None
 
@@ -95,15 +92,14 @@ def test_a_judge_of_inference_learns(tmp_path: Path, rng: np.random.Generator) -
     known: dict[str, np.ndarray] = {"": np.zeros(16)}
 
     def read(texts: Sequence[str]) -> np.ndarray:
-        return np.stack([known[text] for text in texts]).astype(np.float32)
+        return np.array([known[text] for text in texts], np.float32)
 
     labelled = []
     for number in range(450):
         vector, label = rng.normal(size=16), judges.INFERENCES[number % 3]
-        known[f"p{number}"] = vector
-        known[f"h{number}"] = {"entailment": vector, "contradiction": -vector}.get(label, rng.normal(size=16))
-        turns = tuple(Utterance("A", f"{side}{number}") for side in "ph")
-        labelled.append(Dialogue(str(number), "toy", "train", turns, {"label": label}))
+        other = {"entailment": vector, "contradiction": -vector}.get(label, rng.normal(size=16))
+        known |= {f"p{number}": vector, f"h{number}": other}
+        labelled.append(Dialogue(str(number), "toy", "train", turns(f"p{number}", f"h{number}"), {"label": label}))
     data = TrainingData({"toy": corpus(*labelled)}, Models(tmp_path), seed=0, read=read)
     judge = judges.inference(data, TextTable(known, read))
     assert judge is not None
@@ -111,8 +107,7 @@ def test_a_judge_of_inference_learns(tmp_path: Path, rng: np.random.Generator) -
 
 
 def test_corpora_without_labels_are_refused(tiny_encoder: Path, tmp_path: Path) -> None:
-    turns = tuple(Utterance("A", text) for text in ("tea", "rain here", "hello there", "what is it"))
-    dialogues = [Dialogue(str(number), "toy", "train", (*turns, Utterance("B", f"tea {number}")), {})
+    dialogues = [Dialogue(str(number), "toy", "train", turns("tea", "rain", "hello", "what is it", f"tea {number}"))
                  for number in range(80)]
     data = TrainingData({"toy": corpus(*dialogues)}, Models(tmp_path, Choice(encoder=str(tiny_encoder))), seed=0,
                         recipe=FinedEvaluation.recipes["small"])

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -19,7 +19,6 @@ from metrics.models.readings import Pair
 from metrics.models.service import Choice, Models
 from metrics.models.weights import Weights
 from metrics.trained.adem import rated_replies
-from metrics.trained.distilled import judged
 from metrics.trained.mme_em import rated
 from metrics.trained.ruber import blended, referenced
 from metrics.trained.usl_h import composite, specificity
@@ -62,10 +61,9 @@ def test_facts_count_by_the_log_of_the_mean_of_their_exponentials() -> None:
 def test_adem_by_hand() -> None:
     network = heads.Adem(width=2, size=2, alpha=0.5, beta=0.25).double()
     network.with_reference.data = torch.tensor([[0.0, 1.0], [0.0, 0.0]]).double()
-    context, reference = torch.tensor([[[3.0, 4, 0, 0]]]).double(), torch.tensor([[2.0, 0, 0, 0]]).double()
-    reply = torch.tensor([[0.0, 7, 0, 0]]).double()
+    inputs = (torch.tensor(rows).double() for rows in ([[[3, 4, 0, 0]]], [[2, 0, 0, 0]], [[0, 7, 0, 0]]))
     # c = (0.6, 0.8), g = (1, 0), r = (0, 1): c·r = 0.8, gᵀNr = 1
-    np.testing.assert_allclose(network(context, reference, reply).detach(), [(1.8 - 0.5) / 0.25])
+    np.testing.assert_allclose(network(*inputs).detach(), [(1.8 - 0.5) / 0.25])
 
 
 def test_losses_by_hand() -> None:
@@ -96,31 +94,23 @@ def test_composites_of_usl_h_and_ruber_by_hand() -> None:
         np.testing.assert_allclose(cosines, [first, 0, 0.5, np.nan])
 
 
-class FakeMasked:
-    """A masked model that gives the first token of a text a probability of 0.1, others 0.5."""
-
-    def masked(self, encoder: str = "") -> FakeMasked:
-        return self
-
-    def log_likelihoods(self, pairs: Sequence[tuple[str, str]], copies: int) -> list[np.ndarray]:
-        assert all(context == "" for context, _ in pairs)
-        return [np.log([0.1, 0.5][: len(text.split())]).astype(np.float32) for _, text in pairs]
-
-
 def test_the_three_columns_of_specificity_by_hand() -> None:
+    """The first token of a text has a probability of 0.1, others 0.5."""
     items = [make_item(text, text) for text in ("quantum tea", "", "tea")]
-    columns = registry.choose("sm").metric.score(items, FakeMasked())  # type: ignore[arg-type]
-    np.testing.assert_allclose(columns["sm-ll"], [np.log(20), np.nan, np.log(10)], rtol=1e-6)
-    np.testing.assert_allclose(columns["sm-nce"], [-np.log(20) / 2, np.nan, -np.log(10)], rtol=1e-6)
-    np.testing.assert_allclose(columns["sm-ppl"], [20 ** 0.5, np.nan, 10], rtol=1e-6)
+    read = Mock(return_value=[np.log(shares).astype(np.float32) for shares in ([0.1, 0.5], [], [0.1])])
+    columns = registry.choose("sm").metric.score(items, Mock(**{"masked.return_value.log_likelihoods": read}))
+    assert read.call_args.args[0] == [("", "quantum tea"), ("", ""), ("", "tea")]
+    for name, expected in (("sm-ll", [np.log(20), np.nan, np.log(10)]), ("sm-ppl", [20 ** 0.5, np.nan, 10]),
+                           ("sm-nce", [-np.log(20) / 2, np.nan, -np.log(10)])):
+        np.testing.assert_allclose(columns[name], expected, rtol=1e-6)
 
 
 def test_facts_and_ratings_of_dialogues() -> None:
-    assert sentences(["your persona: i like tea.", "It rains. It pours!", " . "]) == ["i like tea.", "It rains.",
-                                                                                    "It pours!"]
+    facts = sentences(["your persona: i like tea.", "It rains. It pours!", " . "])
+    assert facts == ["i like tea.", "It rains.", "It pours!"]
     roles: tuple[dict[str, str], ...] = ({"role": "human"}, {"role": "bot"}, {})
     engaging = rated([dialogue("hi", "yo", "ah", eval_score=2, utterances=roles),
-                            dialogue("q", "r", engaging=1), dialogue("no", "score"), dialogue("go", engagement=4)])
+                      dialogue("q", "r", engaging=1), dialogue("no", "score"), dialogue("go", engagement=4)])
     assert engaging == [("yo", 0.25), ("ah", 0.25), ("r", 1.0), ("go", 0.8)]
 
 
@@ -134,11 +124,9 @@ def test_each_utterance_follows_those_before_it() -> None:
 def test_replies_are_labelled_intact_or_corrupted(rng: np.random.Generator) -> None:
     said = [dialogue("hi", f"well i do like the number {number}") for number in range(80)]
     examples = intact_or_corrupted(said, 50, rng, 0.0)
-    whole = [text for text, label in examples if label == 1]
-    broken = [text for text, label in examples if label == 0]
-    assert len(whole) == len(set(whole)) == 50
+    broken, whole = ([text for text, label in examples if label == expected] for expected in (0, 1))
+    assert len(broken) == len(whole) == len(set(whole)) == 50
     assert set(whole) <= {one.utterances[1].text for one in said}
-    assert len(broken) == 50
     assert not set(broken) & set(whole)
 
 
@@ -150,11 +138,8 @@ def test_corpora_without_examples_are_refused(requested: str, home: Path) -> Non
         metric.objective(TrainingData({"toy": toy}, Models(home), 0, recipe=metric.training))
 
 
-ALONE = {"mme-fm", "mme-em", "usl-h-vup", "usl-h-mlm", "usr-mlm"}
-"""Columns that use only the response."""
-
-
 def test_shipped_metrics_learn_and_score(tiny_encoder: Path, tiny_weights: Path) -> None:
+    response_only = {"mme-fm", "mme-em", "usl-h-vup", "usl-h-mlm", "usr-mlm"}
     models = Models(tiny_weights, Choice(encoder=str(tiny_encoder)))
     known = Item("known", (Utterance("user", "do you like tea ?"),), Utterance("system", "i like tea"),
                  make_item("x", "", "tea is good", "the rain").references, ("your persona: i like the rain.",))
@@ -169,7 +154,7 @@ def test_shipped_metrics_learn_and_score(tiny_encoder: Path, tiny_weights: Path)
         columns = metric.score([known, bare], models)
         assert tuple(columns) == metric.card.columns
         assert all(np.isfinite(column[0]) for column in columns.values()), requested
-        assert {name for name, column in columns.items() if np.isfinite(column[1])} == ALONE & set(columns)
+        assert {name for name, column in columns.items() if np.isfinite(column[1])} == response_only & set(columns)
 
 
 def test_shipped_weights_stay_small() -> None:
@@ -188,8 +173,9 @@ def test_shipped_weights_stay_small() -> None:
 
 def test_the_distilled_judge_learns_ratings_as_shares() -> None:
     answers = dialogue("hello", "hi", positive_responses=["yes"], rated_responses=[["yes", 5.0], ["no", 2.0]])
-    context = ("hello", "hi")
-    assert judged([answers, dialogue("bye")]) == [(Pair(context, "yes"), 1.0), (Pair(context, "no"), 0.25)]
+    metric: Any = registry.choose("distilled").metric
+    assert metric.examples(Mock(split=lambda examples: examples([answers, dialogue("bye")]))) == [
+        (Pair(("hello", "hi"), "yes"), 1.0), (Pair(("hello", "hi"), "no"), 0.25)]
 
 
 def test_shipped_weights_belong_to_available_encoders(tmp_path: Path) -> None:
@@ -216,25 +202,20 @@ def test_adem_needs_two_contexts_or_ratings(rng: np.random.Generator) -> None:
     assert rated_replies([dialogue("hi", positive_responses=["a"], rated_responses=[["b", 2]])], rng)
 
 
-def test_commands_train_the_weights_that_they_name() -> None:
-    for requested in (*trainables.shipped(), "deb[negatives=0.5%]", "deb[negatives=10%,recipe=paper]",
+def test_options_name_their_weights_and_the_command_that_trains_them() -> None:
+    names = {"deb[negatives=both]": "deb-both", "ruber[size=large]": "ruber-large",
+             "mme-tcm[graph=conceptnet]": "mme-tcm-conceptnet", "s-dicoh[negatives=ss]": "s-dicoh-negatives-ss",
+             "dynaeval[speakers=3]": "dynaeval-speakers-3", "grade[khop=false]": "grade-no-khop",
+             "grade[first=3,second=0]": "grade-n3-0", "grade[weighted=false]": "grade-unweighted",
+             "grade[tagger=nltk]": "grade-nltk-keywords"}
+    assert {requested: trainables.choose(requested).weights for requested in names} == names
+    for requested in (*names, *trainables.shipped(), "deb[negatives=0.5%]", "deb[negatives=10%,recipe=paper]",
                       "ruber[size=large,recipe=paper]", "dynaeval[negatives=ss,pooling=both,likeness=false]",
                       "grade[negatives=lexical,branch=utterances,khop=false,weighted=false,first=3,second=0]",
                       "grade[graph=neighbours,nodes=,tagger=lists,recipe=paper]", "s-dicoh[words=,recipe=paper]",
-                      "dynaeval[window=3,speakers=3]", "mme-tcm[graph=conceptnet]", "deb[recipe=original]"):
+                      "dynaeval[window=3,speakers=3]", "deb[recipe=original]"):
         for part in trainables.parts(requested):
             name = trainables.choose(requested, part).weights
             _, _, metric, *recipe = shlex.split(checkpoint.command(name))
             named = trainables.by_recipe(metric, recipe[1] if recipe else "", "x" if recipe else "")
             assert trainables.choose(named, part).weights == name
-
-
-def test_options_with_their_own_weights() -> None:
-    for requested, name in (
-        ("deb[negatives=both]", "deb-both"), ("ruber[size=large]", "ruber-large"),
-        ("mme-tcm[graph=conceptnet]", "mme-tcm-conceptnet"), ("s-dicoh[negatives=ss]", "s-dicoh-negatives-ss"),
-        ("dynaeval[speakers=3]", "dynaeval-speakers-3"), ("grade[khop=false]", "grade-no-khop"),
-        ("grade[first=3,second=0]", "grade-n3-0"), ("grade[weighted=false]", "grade-unweighted"),
-        ("grade[tagger=nltk]", "grade-nltk-keywords"),
-    ):
-        assert trainables.choose(requested).weights == name

@@ -10,12 +10,9 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from safetensors.torch import load_file  # noqa: E402
-
 from benchmarks.dataset import Utterance  # noqa: E402
 from metrics import registry  # noqa: E402
 from metrics.metric import checkpoints  # noqa: E402
-from metrics.models import checkpoint  # noqa: E402
 from metrics.models.service import Choice, Models  # noqa: E402
 from metrics.training.recipe import TrainingData  # noqa: E402
 from tests import tiny_weights  # noqa: E402
@@ -26,8 +23,6 @@ ITEMS = (make_item("a", "i like tea", "what is tea", context=("do you like tea",
          dataclasses.replace(make_item("b", "the rain", context=()), facts=("it rains",)),
          make_item("c", " ", "hello", context=("hello there",)))
 
-HEADS = {"adem", "bert-dnn", "bert-ruber", "ruber"}
-"""Metrics whose recipe does not train a transformer."""
 
 
 @pytest.fixture
@@ -36,9 +31,9 @@ def trained(tmp_path: Path, tiny_encoder: Path, monkeypatch: pytest.MonkeyPatch)
     tiny_weights.with_few_pairs(monkeypatch)
 
     def train(requested: str, *settings: str) -> tuple[Models, Any, dict[str, Any]]:
-        length = () if requested.partition("[")[0] in HEADS else ("length=32",)
-        models, metric = tiny_weights.by_paper(requested, tmp_path, tiny_encoder, "batch=4", "every=1", *length,
-                                               *settings, inference=True)
+        head = requested.partition("[")[0] in {"adem", "bert-dnn", "bert-ruber", "ruber"}  # no transformer is trained
+        models, metric = tiny_weights.by_paper(requested, tmp_path, tiny_encoder, "batch=4", "every=1", *settings,
+                                               *["length=32"] * (not head), inference=True)
         assert metric.card.system == "same method, smaller model"
         return models, metric, dict(metric.score(ITEMS, models))
 
@@ -49,8 +44,7 @@ def stored(models: Models, name: str, encoder: str) -> tuple[Any, dict[str, Any]
     """Return the transformer with the trained weights, and the head's weights, as transformers reads them."""
     import transformers
 
-    weights = {key: value.float() for key, value in load_file(
-        models.checkpoint(name, encoder).folder / checkpoint.WEIGHTS).items()}
+    weights = models.checkpoint(name, encoder).weights()
     body = transformers.AutoModel.from_pretrained(encoder)
     table = "body.embeddings.word_embeddings.weight"
     body.resize_token_embeddings(len(weights[table]), mean_resizing=False)
@@ -149,9 +143,9 @@ def test_usr(trained: Callable[..., Any], tiny_encoder: Path) -> None:
         assert 1 / (1 + np.exp(-columns[column][row])) == pytest.approx(expected, rel=1e-4)
     assert np.isfinite(columns["usr-dr-c"]).tolist() == [True, False, True]
     assert np.isfinite(columns["usr-dr-f"]).tolist() == [False, True, False]
-    weights = load_file(models.checkpoint(regression, str(tiny_encoder)).folder / checkpoint.WEIGHTS)
+    weights = models.checkpoint(regression, str(tiny_encoder)).weights()
     scores = torch.tensor([columns["usr-mlm"][0], columns["usr-dr-c"][0]], dtype=torch.float32)
-    logit = weights["without_facts.weight"].float() @ scores + weights["without_facts.bias"].float()
+    logit = weights["without_facts.weight"] @ scores + weights["without_facts.bias"]
     assert columns["usr"][0] == pytest.approx(torch.sigmoid(logit).item(), rel=1e-4)
 
 
@@ -160,21 +154,19 @@ def test_layers_over_a_frozen_encoder(name: str, said: str, trained: Callable[..
     """BERT+DNN: tanh layers over max-pooled states; BERT-RUBER: ReLU layers over them and their product."""
     models, metric, columns = trained(name, "first=5", "second=6", "third=4")
     column = columns["bert-ruber-unreferenced" if name == "bert-ruber" else name]
-    weights = load_file(models.checkpoint(*checkpoints(metric), str(tiny_encoder)).folder / checkpoint.WEIGHTS)
-    read = [models.encoder(str(tiny_encoder)).states([text])[0] for text in (said, REPLY)]
-    query, answer = (torch.tensor(states.max(0)) for states in read)
-    both, between = [query, answer], torch.tanh
-    if "bilinear" in weights:
-        both, between = [*both, (query @ weights["bilinear"].float() @ answer)[None]], torch.relu
-    states = torch.cat(both)
+    weights = models.checkpoint(*checkpoints(metric), str(tiny_encoder)).weights()
+    texts = said, REPLY, ITEMS[0].references[0].text
+    query, answer, reference = torch.from_numpy(models.encoder(str(tiny_encoder)).sentences(texts, "max"))
+    states, between = torch.cat([query, answer]), torch.tanh
+    if name == "bert-ruber":
+        states, between = torch.cat([states, (query @ weights["bilinear"] @ answer)[None]]), torch.relu
     for layer in (0, 3, 6, 9):
-        states = weights[f"layers.{layer}.weight"].float() @ states + weights[f"layers.{layer}.bias"].float()
+        states = weights[f"layers.{layer}.weight"] @ states + weights[f"layers.{layer}.bias"]
         states = between(states) if layer < 9 else states
     assert len(states) == 1
     assert column[0] == pytest.approx(torch.sigmoid(states).item(), rel=1e-4)
     assert np.isfinite(column).tolist() == [True, False, True]
     if name == "bert-ruber":
-        reference = torch.tensor(models.encoder(str(tiny_encoder)).states([ITEMS[0].references[0].text])[0].max(0))
         cosine = torch.nn.functional.cosine_similarity(reference, answer, dim=0).item()
         assert columns["bert-ruber-referenced"][0] == pytest.approx((1 + cosine) / 2, rel=1e-4)
 
@@ -183,12 +175,11 @@ def test_adem(trained: Callable[..., Any], tiny_encoder: Path) -> None:
     """Context, reference and response on principal axes, against the formula."""
     models, metric, columns = trained("adem", "size=5")
     kept = models.checkpoint(*checkpoints(metric), str(tiny_encoder))
-    weights, sizes = load_file(kept.folder / checkpoint.WEIGHTS), kept.config["network"]
+    weights, sizes = kept.weights(), kept.config["network"]
     assert weights["axes"].shape == (16, 5)
     vectors = torch.from_numpy(models.encoder(str(tiny_encoder)).sentences([SAID, "what is tea", REPLY], "mean"))
-    c, g, r = ((torch.nn.functional.normalize(vectors, dim=-1) - weights["centre"].float()) @ weights["axes"].float())
-    score = (c @ weights["with_context"].float() @ r + g @ weights["with_reference"].float() @ r
-             - sizes["alpha"]) / sizes["beta"]
+    c, g, r = (torch.nn.functional.normalize(vectors, dim=-1) - weights["centre"]) @ weights["axes"]
+    score = (c @ weights["with_context"] @ r + g @ weights["with_reference"] @ r - sizes["alpha"]) / sizes["beta"]
     assert columns["adem"][0] == pytest.approx((score.item() - 1) / 4, rel=1e-3)
     assert np.isfinite(columns["adem"]).tolist() == [True, False, True]
 
@@ -199,9 +190,9 @@ def test_adem_learns_from_ratings(rated: Any, ratings: set[float], tmp_path: Pat
     toys = tiny_weights.corpus()
     dialogues = tuple(dataclasses.replace(row, labels={**row.labels, "rated_responses": rated})
                       for row in toys.dialogues if "positive_responses" in row.labels)
+    models = Models(tmp_path, Choice(encoder=str(tiny_encoder), device="cpu"))
     objective = metric.objective(TrainingData(
-        {"toy": dataclasses.replace(toys, dialogues=dialogues)},
-        Models(tmp_path, Choice(encoder=str(tiny_encoder), device="cpu")), 0, recipe=metric.training))
+        {"toy": dataclasses.replace(toys, dialogues=dialogues)}, models, 0, recipe=metric.training))
     batch, network = objective.draw(np.random.default_rng(0)), objective.network.train()
     assert set(batch[1].tolist()) == ratings
     squares = network.with_context.square().sum() + network.with_reference.square().sum()

@@ -3,6 +3,7 @@
 import dataclasses
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ torch = pytest.importorskip("torch")
 from metrics.errors import MetricError  # noqa: E402
 from metrics.models.device import Machine  # noqa: E402
 from metrics.training import loop  # noqa: E402
-from metrics.training.loop import Evaluation, Fitted  # noqa: E402
+from metrics.training.loop import Fitted  # noqa: E402
 from metrics.training.recipe import Objective, Recipe  # noqa: E402
 
 SLOPES = torch.tensor([[1.0, -2.0, 0.5]])
@@ -66,42 +67,37 @@ def test_fit_converges_and_returns_only_trained_weights() -> None:
 
 
 def test_rate_schedules() -> None:
-    recipe = Recipe(corpora=(), steps=10, rate=1.0, warmup=0.4)
-    assert [loop.share_of_rate(recipe, step) for step in range(10)] == pytest.approx(
-        [0.25, 0.5, 0.75, 1, 1, 5 / 6, 4 / 6, 3 / 6, 2 / 6, 1 / 6])
-    recipe = Recipe(corpora=(), steps=7, warmup=0, epochs=3, schedule="halved")
-    assert [loop.share_of_rate(recipe, step) for step in range(7)] == [1, 1, 1, 0.5, 0.5, 0.25, 0.25]
-    recipe = Recipe(corpora=(), steps=6, warmup=0, batch=4, schedule="halved").over(8)  # two steps per epoch
-    assert [loop.share_of_rate(recipe, step) for step in range(6)] == [1, 1, 0.5, 0.5, 0.25, 0.25]
+    two_steps_an_epoch = Recipe((), steps=6, warmup=0, batch=4, schedule="halved").over(8)
+    for recipe, expected in (
+        (Recipe((), steps=10, rate=1.0, warmup=0.4), [0.25, 0.5, 0.75, 1, 1, 5 / 6, 4 / 6, 3 / 6, 2 / 6, 1 / 6]),
+        (Recipe((), steps=7, warmup=0, epochs=3, schedule="halved"), [1, 1, 1, 0.5, 0.5, 0.25, 0.25]),
+        (two_steps_an_epoch, [1, 1, 0.5, 0.5, 0.25, 0.25]),
+    ):
+        shares = [loop.share_of_rate(recipe, step) for step in range(recipe.steps)]
+        assert shares == pytest.approx(expected)
     with pytest.raises(MetricError, match="another schedule"):
-        recipe.over(0)
+        two_steps_an_epoch.over(0)
 
 
 def test_the_seed_determines_the_weights_and_randomness_is_restored() -> None:
+    networks = [Noisy() for _ in range(3)]
     torch.manual_seed(9)
     expected = torch.rand(1)
-    networks = [Noisy() for _ in range(3)]
     torch.manual_seed(9)
     first = fit(seed=3, network=networks[0])
     assert torch.rand(1) == expected
-    assert same(first, fit(seed=3, network=networks[1]))
-    assert not same(first, fit(seed=4, network=networks[2]))
+    assert [same(first, fit(seed=seed, network=networks.pop())) for seed in (3, 4)] == [True, False]
 
 
 @pytest.mark.parametrize("count", [1, 6])
 def test_an_interrupted_training_ends_with_the_same_weights(count: int, tmp_path: Path) -> None:
     uninterrupted, curve = fit(seed=3), []
-
-    def stop(evaluation: Evaluation) -> None:
-        curve.append(evaluation)
-        if len(curve) == count:
-            raise KeyboardInterrupt
-
+    stop = Mock(side_effect=[None] * (count - 1) + [KeyboardInterrupt])
     with pytest.raises(KeyboardInterrupt):
         fit(RECIPE, 3, tmp_path / "state", stop)
     torch.manual_seed(1234)
     assert same(uninterrupted, fit(RECIPE, 3, tmp_path / "state", curve.append))
-    assert tuple(curve) == uninterrupted.curve
+    assert (*(call.args[0] for call in stop.call_args_list), *curve) == uninterrupted.curve
 
 
 def test_a_damaged_or_foreign_state_is_ignored(tmp_path: Path) -> None:
@@ -110,9 +106,9 @@ def test_a_damaged_or_foreign_state_is_ignored(tmp_path: Path) -> None:
     for damage, seed in ((lambda: state.write_bytes(state.read_bytes()[:-100]), 3),
                          (lambda: torch.save([1], state), 3), (lambda: None, 4)):
         damage()
-        curve: list[Evaluation] = []
-        assert same(expected, fit(RECIPE, seed, state, curve.append)) == (seed == 3)
-        assert len(curve) == 6
+        evaluated = Mock()
+        assert same(expected, fit(RECIPE, seed, state, evaluated)) == (seed == 3)
+        assert evaluated.call_count == 6
 
 
 def test_training_stops_when_patience_runs_out_and_keeps_the_best() -> None:

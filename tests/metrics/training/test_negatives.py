@@ -12,29 +12,25 @@ from benchmarks.dataset import Utterance
 from metrics.training import negatives
 
 TEXTS = st.lists(st.sampled_from(["the", "cat", "sat", "on", "mats", "."]), max_size=12).map(" ".join)
-SEEDS = st.integers(0, 2**32)
+RNGS = st.integers(0, 2**32).map(np.random.default_rng)
 DIALOGUES = st.lists(st.tuples(st.sampled_from("AB"), st.sampled_from(["hi", "yes", "no", "why?"])), max_size=8).map(
     lambda turns: tuple(Utterance(*turn) for turn in turns))
 
 
-def draw(seed: int) -> np.random.Generator:
-    return np.random.default_rng(seed)
-
-
 @settings(max_examples=50)
-@given(TEXTS, SEEDS)
-def test_corruptions_of_a_text(text: str, seed: int) -> None:
-    """Reordering keeps the words, dropping keeps some in order, repeating adds one of nine existing words."""
+@given(TEXTS, RNGS)
+def test_corruptions_of_a_text(text: str, rng: np.random.Generator) -> None:
+    """Reordering keeps the words, dropping keeps some in order, repeating adds one to nine existing words."""
     words = text.split()
-    reordered = negatives.reordered(text, draw(seed))
+    reordered = negatives.reordered(text, rng)
     assert Counter(reordered.split()) == Counter(words)
     assert reordered != text or len(set(words)) < 2
-    dropped = negatives.dropped(text, draw(seed)).split()
+    dropped = negatives.dropped(text, rng).split()
     left = iter(words)
     assert all(word in left for word in dropped)
     if len(words) > 1:
         assert max(1, math.floor(0.15 * len(words))) <= len(words) - len(dropped) <= max(1, math.ceil(len(words) / 2))
-    repeated = negatives.repeated(text, draw(seed)).split()
+    repeated = negatives.repeated(text, rng).split()
     assert set(repeated) == set(words)
     assert (1 <= len(repeated) - len(words) <= 9) if words else not repeated
 
@@ -46,14 +42,14 @@ def test_stop_words_are_dropped(rng: np.random.Generator) -> None:
 
 
 @settings(max_examples=50)
-@given(DIALOGUES, SEEDS)
-def test_perturbed_dialogues_keep_the_speakers(dialogue: tuple[Utterance, ...], seed: int) -> None:
+@given(DIALOGUES, RNGS)
+def test_perturbed_dialogues_keep_the_speakers(dialogue: tuple[Utterance, ...], rng: np.random.Generator) -> None:
     """A shuffle keeps all utterances; a replacement changes one."""
-    shuffled = negatives.speaker_shuffled(dialogue, draw(seed))
+    shuffled = negatives.speaker_shuffled(dialogue, rng)
     assert sorted(turn.text for turn in shuffled) == sorted(turn.text for turn in dialogue)
     assert [turn.speaker for turn in shuffled] == [turn.speaker for turn in dialogue]
     if dialogue:
-        replaced = negatives.replaced(dialogue, ["from elsewhere", "and more"], draw(seed))
+        replaced = negatives.replaced(dialogue, ["from elsewhere", "and more"], rng)
         (changed,) = [turn for turn, old in zip(replaced, dialogue, strict=True) if turn != old]
         assert changed.text in {"from elsewhere", "and more"}
 
@@ -68,14 +64,12 @@ def test_false_replies_are_of_other_groups(rng: np.random.Generator) -> None:
     groups = np.array([0, 0, 0, 0, 1, 2])
     drawn = negatives.random_others(np.arange(6).repeat(50), groups, rng)
     assert (groups[drawn] != groups.repeat(50)).all()
-    # if the whole pool is drawn, row 0 gets one of the two nearest, 2 and 3, since 1 is of its own dialogue
-    groups = np.array([0, 0, 1, 2, 3, 4, 5, 6])
-    nearest = negatives.nearest_others(np.zeros(200, dtype=np.int64), circle(8), groups, rng, drawn=8, best=2)
-    assert set(nearest.tolist()) == {2, 3}
+    # if the whole pool is drawn, row 0 gets one of the two nearest, 2 and 3, since 1 is of its own dialogue;
     # if all drawn candidates are excluded, a random one is used
-    groups = np.array([0] * 5 + [1])
-    nearest = negatives.nearest_others(np.zeros(600, dtype=np.int64), circle(6), groups, rng, drawn=2, best=2)
-    assert set(nearest.tolist()) == {5}
+    for dialogues, pool, expected in (([0, 0, 1, 2, 3, 4, 5, 6], 8, {2, 3}), ([0, 0, 0, 0, 0, 1], 2, {5})):
+        nearest = negatives.nearest_others(np.zeros(600, dtype=np.int64), circle(len(dialogues)), np.array(dialogues),
+                                           rng, drawn=pool, best=2)
+        assert set(nearest.tolist()) == expected
 
 
 def test_the_middle_candidate_is_chosen(rng: np.random.Generator) -> None:
@@ -86,10 +80,7 @@ def test_the_middle_candidate_is_chosen(rng: np.random.Generator) -> None:
 
 
 def test_lexical_negatives_share_words_by_bm25_and_are_of_other_dialogues(rng: np.random.Generator) -> None:
-    """The second of three hits is chosen; equal texts and texts of the same dialogue are skipped.
-
-    Three texts of 1, 2 and 3 words; "cat" is in two of them, "mat" in one.
-    """
+    """The second of three hits is chosen; equal texts and texts of the same dialogue are skipped."""
     texts = ["red apple pie", "red apple pie with cream", "Red, apple pie!", "red apple tree", "red apple", "red car",
              "nothing alike"]
     groups = np.array([0, 0, 1, 2, 3, 4, 5])
@@ -98,8 +89,10 @@ def test_lexical_negatives_share_words_by_bm25_and_are_of_other_dialogues(rng: n
     found = negatives.lexical_others(np.array([0, 6]), negatives.Index(texts), groups, rng)
     assert found[0] == allowed[1]
     assert found[1] != 6
-    index = negatives.Index(["cat", "cat mat", "dog dog bird"])
-    rows, scores = index.search(["cat mat"], top=3)
+
+
+def test_bm25_by_hand() -> None:
+    rows, scores = negatives.Index(["cat", "cat mat", "dog dog bird"]).search(["cat mat"], top=3)
     idf_cat, idf_mat = math.log(1 + 1.5 / 2.5), math.log(1 + 2.5 / 1.5)
     weight = [2.2 / (1 + 1.2 * (0.25 + 0.75 * length / 2)) for length in (1, 2)]
     assert rows.tolist() == [[1, 0, -1]]

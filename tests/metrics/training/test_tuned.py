@@ -92,21 +92,20 @@ def test_the_trained_transformer_is_an_encoder(data: TrainingData) -> None:
     models, metric = data.models, DialogueEncoder()
     data.recipe = dataclasses.replace(metric.training, steps=4, every=2, batch=8, rank=2, length=16, rate=5e-2)
     objective = metric.objective(data)
-    before = models.encoder().sentences(["do you like tea"])
+    before, identity = models.encoder().sentences(["do you like tea"]), models.encoder().weights.identity
     fitted = fit(objective, data.recipe, models.machine, seed=0)
-    identity = models.encoder().weights.identity
     checkpoint.save(checkpoint.user_folder("dialogue", identity, models.home), fitted.weights,
                     {"network": dict(objective.config), "encoder": {"name": "tiny", "identity": identity}},
                     {"name": "dialogue"})
-    after = models.encoder("+dialogue")
-    assert after.name.endswith("+dialogue")
-    assert after.weights.identity != models.encoder().weights.identity
-    rows = tokenized(["do you like tea"], after.tokenizer, 16)
+    encoder = models.encoder("+dialogue")
+    assert encoder.name.endswith("+dialogue")
+    assert encoder.weights.identity != identity
     with torch.no_grad():
-        expected = objective.network.eval().pooled(rows).numpy()
+        expected = objective.network.eval().pooled(tokenized(["do you like tea"], encoder.tokenizer, 16)).numpy()
     assert fitted.steps == 4
-    assert np.abs(after.sentences(["do you like tea"]) - before).max() > 1e-3
-    np.testing.assert_allclose(after.sentences(["do you like tea"]), expected, rtol=1e-2, atol=2e-3)  # float16
+    after = encoder.sentences(["do you like tea"])
+    assert np.abs(after - before).max() > 1e-3
+    np.testing.assert_allclose(after, expected, rtol=1e-2, atol=2e-3)  # float16
     data.encoder, data.built = "+dialogue", None
     with pytest.raises(BadOption, match=r"is already fine-tuned as dialogue.*; use --encoder .*tiny-encoder$"):
         built(data)
@@ -115,10 +114,9 @@ def test_the_trained_transformer_is_an_encoder(data: TrainingData) -> None:
 def test_deb_from_pretraining_to_a_score(tmp_path: Path, command: Callable[..., int], tiny_encoder: Path,
                                          capsys: pytest.CaptureFixture[str]) -> None:
     """Both stages give the same weights, bit for bit, if training is interrupted and resumed."""
-    settings = ["deb", "--recipe", "paper", *(word for setting in ("batch=4", "every=10", "patience=9", "steps=20")
-                                              for word in ("--set", setting))]
-    assert command("deb", "--recipe", "pretrain", "--steps", "2", "--set", "batch=4") == 0
-    assert command(*settings) == 0
+    settings = ["deb", "--recipe", "paper", "--set", "batch=4", "--set", "every=10", "--set", "patience=9", "--set",
+                "steps=20"]
+    assert command("deb", "--recipe", "pretrain", "--steps", "2", "--set", "batch=4") == command(*settings) == 0
     whole = checkpoint.read("deb-paper", next((tmp_path / "checkpoints" / "deb-paper").iterdir()))
     assert (whole.card["steps"], whole.card["recipe"]["rate"]) == (20, 5e-5)
     assert whole.card["weights_read"].keys() == {"deb-pretrain"}
@@ -195,11 +193,11 @@ def test_a_share_of_the_contexts_keeps_its_adversarial_replies(data: TrainingDat
     assert 0 < counts["1%"] < counts["10%"] < counts["both"]
 
 
-@pytest.mark.parametrize("negatives", ["some", "100%", "%", "-1%", "0%"])
-def test_unknown_negatives_are_refused(negatives: str) -> None:
+def test_unknown_negatives_are_refused() -> None:
     assert Deb(negatives="0.5%", recipe="paper").weights_name == "deb-paper-0-5-per-cent"
-    with pytest.raises(BadOption):
-        Deb(negatives=negatives)
+    for negatives in ("some", "100%", "%", "-1%", "0%"):
+        with pytest.raises(BadOption):
+            Deb(negatives=negatives)
 
 
 def test_settings() -> None:
@@ -213,8 +211,7 @@ def test_settings() -> None:
         with pytest.raises(BadOption, match=message):
             recipe.with_settings([wrong])
     epochs = Recipe((), 1, batch=4, accumulate=2, epochs=3)
-    assert epochs.with_settings(["epochs=1.5"]).over(80).steps == 15
-    assert epochs.with_settings(["steps=20"]).over(80).steps == 20
+    assert [epochs.with_settings([setting]).over(80).steps for setting in ("epochs=1.5", "steps=20")] == [15, 20]
     assert Recipe((), 1, epochs=3).over(1280).steps == 30, "batches of 128 by default"
 
 
@@ -232,20 +229,16 @@ def test_a_batch_that_does_not_fit_is_halved(command: Callable[..., int], monkey
     assert "restarting with 2 batches of 4 per step" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(("requested", "setting"), [
-    ("mlm", "rank=2"), ("mlm", "batch=2"), ("lm", "length=8"), ("bert-ruber", "rank=64"), ("adem", "margin=1"),
-    ("dialogue", "masked=0.1"), ("usr", "rank=2")])
-def test_settings_without_effect_are_refused(requested: str, setting: str) -> None:
+@pytest.mark.parametrize(("requested", "setting", "message"), [
+    *((requested, setting, "has no effect on this training run") for requested, setting in (
+        ("mlm", "rank=2"), ("mlm", "batch=2"), ("lm", "length=8"), ("bert-ruber", "rank=64"), ("adem", "margin=1"),
+        ("dialogue", "masked=0.1"), ("usr", "rank=2"))),
+    ("mme-fm[recipe=paper,encoder=x]", "pooling=maxx", "did you mean 'max'"),
+    ("mme-fm", "reads=none", "one of mean, max, both")])
+def test_settings_without_effect_or_of_no_choice_are_refused(requested: str, setting: str, message: str) -> None:
     recipe = trainables.choose(requested).trainable.training
-    with pytest.raises(BadOption, match="has no effect on this training run"):
+    with pytest.raises(BadOption, match=message):
         recipe.with_settings([setting], next(iter(recipe.parts), ""))
-
-
-def test_choices_of_a_network_are_checked() -> None:
-    for requested, wrong, message in (("mme-fm[recipe=paper,encoder=x]", "pooling=maxx", "did you mean 'max'"),
-                                      ("mme-fm", "reads=none", "one of mean, max, both")):
-        with pytest.raises(BadOption, match=message):
-            trainables.choose(requested).trainable.training.with_settings([wrong])
 
 
 def test_settings_override_those_of_the_parts_that_use_them() -> None:
@@ -256,8 +249,7 @@ def test_settings_override_those_of_the_parts_that_use_them() -> None:
 
 
 def test_a_part_reads_the_parts_trained_into_the_same_folder(tmp_path: Path, command: Callable[..., int]) -> None:
-    assert command("mlm", "--steps", "1") == 0
-    assert command("usr", "--steps", "2", "--out", str(tmp_path / "out")) == 0
+    assert command("mlm", "--steps", "1") == command("usr", "--steps", "2", "--out", str(tmp_path / "out")) == 0
     read = checkpoint.read("usr-regression", tmp_path / "out" / "usr-regression").card["weights_read"]
     for name in ("usr-dr-c", "usr-dr-f"):
         assert read[name] == checkpoint.read(name, tmp_path / "out" / name).identity
@@ -265,13 +257,10 @@ def test_a_part_reads_the_parts_trained_into_the_same_folder(tmp_path: Path, com
 
 def test_a_response_is_never_its_own_false_response(data: TrainingData) -> None:
     examples = [row._replace(wrong=None) for row in TOY]
-    data.recipe = dataclasses.replace(TINY, batch=1, architecture="match")
-    for objective in (contrast, retrieval):
+    for objective, batch, held_out in ((contrast, 1, examples), (retrieval, 1, examples), (contrast, 4, examples[:1])):
+        data.recipe = dataclasses.replace(TINY, batch=batch, architecture="match")
         with pytest.raises(MetricError, match="at least 2"):
-            objective(data, (examples, examples))
-    data.recipe = dataclasses.replace(TINY, architecture="match")
-    with pytest.raises(MetricError, match="at least 2"):
-        contrast(data, (examples, examples[:1]))
+            objective(data, (examples, held_out))
 
 
 @pytest.mark.slow
