@@ -49,11 +49,12 @@ def corpus() -> Corpus:
 
 def corpus_file(folder: Path, inference: bool = False) -> Path:
     """Store the toy corpus as a file, with questions among its turns, and optionally pairs labelled by inference."""
-    rows = [{"utterances": [{"speaker": turn.speaker, "text": turn.text + "?" * (place % 2),
-                             "emotion": dialogue.labels["utterances"][place % 4]["emotion"]}
-                            for place, turn in enumerate((*dialogue.utterances, dialogue.utterances[0]))],
-             **{key: value for key, value in dialogue.labels.items() if key != "utterances"}}
-            for dialogue in corpus().dialogues]
+    rows = []
+    for dialogue in corpus().dialogues:
+        emotions = [label["emotion"] for label in (*dialogue.labels["utterances"], dialogue.labels["utterances"][0])]
+        turns = [{"speaker": turn.speaker, "text": turn.text + "?" * (index % 2), "emotion": emotions[index]}
+                 for index, turn in enumerate((*dialogue.utterances, dialogue.utterances[0]))]
+        rows.append({**dialogue.labels, "utterances": turns})
     rows += [{"label": ("entailment", "neutral", "contradiction")[number % 3],
               "utterances": [{"speaker": "A", "text": f"i like {number}"}, {"speaker": "B", "text": f"so {number}"}]}
              for number in range(90 * inference)]
@@ -93,7 +94,7 @@ def train(requested: str, models: Models, **changes: Any) -> list[Fitted]:
         checkpoint.save(checkpoint.user_folder(learner.weights, identity, models.home), fitted.weights,
                         {"architecture": recipe.architecture, "network": dict(objective.config),
                          "encoder": {"name": "tiny", "identity": identity}},
-                        {"name": learner.weights, "losses": [look.loss for look in fitted.curve]})
+                        {"name": learner.weights, "losses": [evaluation.loss for evaluation in fitted.curve]})
         fits.append(fitted)
     return fits
 

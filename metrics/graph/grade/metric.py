@@ -6,7 +6,7 @@ gives the score. It is trained to score a true reply 0.1 above one similar in wo
 
 In `small`, a head compares the vectors of the utterances and also learns to find the true reply within a batch, as a
 substitute for BERT's next-sentence prediction; the first layer projects word vectors to 48 dimensions. The graphs are
-described in concepts.py. `nodes` names a file of word vectors such as Numberbatch's.
+described in topics.py. `nodes` names a file of word vectors such as Numberbatch's.
 
 Choices where the paper is silent: keywords come from the last two utterances; ten lexical candidates; a fifth of the
 edges is dropped; words more than four hops apart have no edge, the same word on both sides an edge of weight 1; a node
@@ -34,13 +34,15 @@ from metrics.graph.grade.topics import TopicPair
 from metrics.metric import Columns, MetricCard
 from metrics.models.readings import Pair
 from metrics.models.service import Models
-from metrics.text.keywords import Tagger
+from metrics.text.keywords import Tagger, keywords
 from metrics.training import negatives
 from metrics.training.examples import MAX_CONTEXT, Contrast, exchanges
 from metrics.training.recipe import Dialogues, Split, Trainable, TrainingData, recipes_of
 
 Concepts: TypeAlias = Literal["neighbours", "conceptnet"]
 Kind: TypeAlias = Literal["both", "lexical", "embedding", "random"]
+TOPIC_TURNS = 2
+"""Number of last context utterances whose keywords become topics."""
 
 
 class TopicMetric(Trainable):
@@ -84,7 +86,11 @@ class TopicMetric(Trainable):
 
     def with_topics(self, pairs: Sequence[Pair], source: topics.TopicSource | None) -> list[TopicPair]:
         """Return the pairs with their topic graphs, None without a source."""
-        graphs = None if source is None else topics.item_topics(pairs, source, self.tagger, self.weighted)
+        def words(*texts: str) -> topics.Keywords:
+            return tuple(dict.fromkeys(word for text in texts for word in keywords(text, self.tagger)))
+
+        graphs = None if source is None else topics.topics(source, [
+            (words(*pair.context[-TOPIC_TURNS:]), words(pair.response)) for pair in pairs], self.weighted)
         return [TopicPair(pair, graphs, row) for row, pair in enumerate(pairs)]
 
     def network(self, data: TrainingData) -> Mapping[str, Any]:

@@ -1,32 +1,45 @@
 """Topic graphs of GRADE: keywords of context and response as nodes, with their vectors, and edges weighted 1 / hops.
 
-A node's features are (3, width): its vector, and the mean vectors of its first- and second-hop neighbours.
+A node's features are (3, width): its vector, and the mean vectors of its first- and second-hop neighbours. Hops are
+counted in a concept graph, which is compiled once and stored in HOME/graphs (topic_graph.py). `conceptnet` has the
+assertions stored by `harness fetch conceptnet` or `harness import`. `neighbours` is a substitute that needs no
+download: all possible keywords, each with edges to the ten nearest words, weighted by the encoder's cosine. The graph
+of the embedded encoder is shipped; for other encoders it takes about ten seconds to build.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import functools
+import hashlib
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
+from benchmarks.storage import resources
 from metrics.errors import BadOption
-from metrics.graph.grade import concepts
+from metrics.models.checkpoint import SHIPPED
 from metrics.models.memory import Vectors
 from metrics.models.readings import Pair
 from metrics.models.service import Models
 from metrics.models.text_table import PooledVectors
 from metrics.text import keywords
 from metrics.text.similarity import unit
-from metrics.text.topic_graph import Graph, Hops, Nodes
+from metrics.text.topic_graph import DamagedGraph, Graph, Hops, Nodes, write
 
 Keywords: TypeAlias = tuple[str, ...]
 Read: TypeAlias = Callable[[Sequence[str]], Vectors]
 """Returns unit vectors of terms."""
-TOPIC_TURNS = 2
-"""Number of last context utterances whose keywords become topics."""
+CONCEPTNET = resources.CONCEPTNET
+DEGREE = 10
+"""Number of nearest words to which each word has an edge."""
+Parts: TypeAlias = tuple[Sequence[str], Nodes, Nodes, npt.NDArray[np.float32]]
+"""Terms, and the indices of both ends of each edge with its weight."""
+_BLOCK = 512
+opened = functools.lru_cache(maxsize=4)(Graph)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,19 +62,23 @@ class TopicSource:
 
     def features(self, words: Sequence[str]) -> Vectors:
         """Return (3, width) for each word: its vector, and the means over its neighbours, zeros without neighbours."""
-        nodes = concepts.aligned(self.graph, words)
+        nodes = aligned(self.graph, words)
         hops = [np.full((len(words), count), -1) for count in (self.first, self.second)]
         hops[0][nodes >= 0], hops[1][nodes >= 0] = self.graph.neighbours(nodes[nodes >= 0], self.first, self.second)
-        terms = np.unique(np.concatenate([neighbours.ravel() for neighbours in hops]))
+        terms = np.unique(np.concatenate([near.ravel() for near in hops]))
         terms = terms[terms >= 0]
         vectors = self.read([*words, *(self.graph.term(node) for node in terms.tolist())])
         table = np.concatenate([vectors[len(words):], np.zeros((1, vectors.shape[1]), vectors.dtype)])
-        means = [_mean(table, np.where(neighbours >= 0, np.searchsorted(terms, neighbours), -1)) for neighbours in hops]
-        return np.asarray(np.stack([vectors[:len(words)], *means], axis=1), dtype=np.float32)
+        features = [vectors[:len(words)]]
+        for near in hops:
+            rows = np.where(near >= 0, np.searchsorted(terms, near), -1)  # without a neighbour, the last row: zeros
+            total = sum((table[column] for column in rows.T), np.zeros((len(words), table.shape[1]), np.float32))
+            features.append(total / np.maximum((rows >= 0).sum(axis=1), 1)[:, None].astype(np.float32))
+        return np.asarray(np.stack(features, axis=1), dtype=np.float32)
 
     def hops(self, words: Sequence[str], left: Nodes, right: Nodes) -> Hops:
         """Return the hops between words, given by their indices; 0 for the same word, -1 if they are unconnected."""
-        nodes = concepts.aligned(self.graph, words)
+        nodes = aligned(self.graph, words)
         codes, back = np.unique(left * len(words) + right, return_inverse=True)
         first, second = np.divmod(codes, max(len(words), 1))
         hops = self.graph.hops(nodes[first], nodes[second])
@@ -122,33 +139,19 @@ class TopicPair(NamedTuple):
     row: int
 
 
-def item_topics(pairs: Sequence[Pair], source: TopicSource, tagger: keywords.Tagger, weighted: bool) -> Topics:
-    """Return the graphs of pairs of context and response."""
-    def words(texts: Sequence[str]) -> Keywords:
-        return tuple(dict.fromkeys(word for text in texts for word in keywords.keywords(text, tagger)))
-
-    return topics(source, [(words(pair.context[-TOPIC_TURNS:]), words([pair.response])) for pair in pairs], weighted)
-
-
 def source(models: Models, encoder: str, graph: str, first: int, second: int, vectors: str = "",
            unconnected: int = 0) -> TopicSource:
     """Return the named graph, with vectors from the encoder or a file of word vectors."""
     if first < 0 or second < 0:
         raise BadOption(f"first={first}, second={second}: the numbers of neighbours must be 0 or more")
     read = file_vectors(models, vectors) if vectors else encoder_vectors(models, encoder)
-    if graph == concepts.CONCEPTNET:
-        terms = concepts.conceptnet(models)
-    else:
-        weights = models.encoder(encoder).weights
-        digest = f"{weights.digest[:16]}-{weights.settings[:8]}-{models.machine.precision}"
-        terms = concepts.neighbours(models.home, digest, encoder_vectors(models, encoder))
+    terms = conceptnet(models) if graph == CONCEPTNET else neighbours(models, encoder)
     return TopicSource(terms, read, first, second, unconnected)
 
 
 def depends(models: Models, graph: str, vectors: str = "") -> dict[str, str]:
     """Return additional parts of the signature: concept graph, word counts and word vectors."""
-    named = f"conceptnet@{models.resource(concepts.CONCEPTNET).digest[:12]}" if graph == concepts.CONCEPTNET else (
-        concepts.identity())
+    named = f"conceptnet@{models.resource(CONCEPTNET).digest[:12]}" if graph == CONCEPTNET else identity()
     return {"topics": named, "counts": keywords.shipped().digest[:12],
             **({"nodes": models.identity("vectors", vectors)} if vectors else {})}
 
@@ -172,9 +175,79 @@ def file_vectors(models: Models, name: str) -> Read:
     return lambda texts: unit(np.array([look_up(text) for text in texts], np.float32).reshape(-1, vectors.width))
 
 
-def _mean(table: Vectors, rows: Nodes) -> Vectors:
-    """Return the mean of the rows that are not -1; the last row of the table is zeros."""
-    total = np.zeros((len(rows), table.shape[1]), np.float32)
-    for column in rows.T:  # a column at a time, to save memory
-        total += table[column]
-    return np.asarray(total / np.maximum((rows >= 0).sum(axis=1), 1)[:, None].astype(np.float32))
+@functools.cache
+def identity() -> str:
+    """Return the name of the graph of neighbours, with the digest of its words and their number of neighbours."""
+    words = "\n".join(keywords.vocabulary())
+    return f"neighbours-{hashlib.sha256(words.encode()).hexdigest()[:12]}-k{DEGREE}"
+
+
+def conceptnet(models: Models) -> Graph:
+    """Return the graph of the assertions in the home; raise MissingResource if there are none."""
+    resource = models.resource(CONCEPTNET)
+
+    def read() -> Parts:
+        terms: dict[str, int] = {}
+        left, right, weights = [], [], []
+        for head, _, tail, weight in resources.read_edges(resource.path):
+            left.append(terms.setdefault(head, len(terms)))
+            right.append(terms.setdefault(tail, len(terms)))
+            weights.append(weight)
+        return list(terms), np.array(left, np.int64), np.array(right, np.int64), np.array(weights, np.float32)
+
+    return _opened_or_written(models.home / "graphs" / f"{CONCEPTNET}-{resource.digest[:16]}.graph", read)
+
+
+def neighbours(models: Models, encoder: str) -> Graph:
+    """Return the graph of the nearest words by an encoder."""
+    def read() -> Parts:
+        words = keywords.vocabulary()
+        return nearest(words, encoder_vectors(models, encoder)(words))
+
+    weights = models.encoder(encoder).weights
+    name = f"{identity()}-{weights.digest[:16]}-{weights.settings[:8]}-{models.machine.precision}.graph"
+    shipped = SHIPPED / "grade" / name
+    return opened(shipped) if shipped.exists() else _opened_or_written(models.home / "graphs" / name, read)
+
+
+def nearest(words: Sequence[str], vectors: Vectors, degree: int = DEGREE) -> Parts:
+    """Return words with edges to those with the nearest unit vectors; a word without a vector has no edges."""
+    known = np.flatnonzero(np.abs(vectors).sum(axis=1))
+    dense = vectors[known].astype(np.float32)
+    degree = min(degree, max(len(known) - 1, 0))
+    best, weights = np.zeros((len(known), degree), np.int64), np.zeros((len(known), degree), np.float32)
+    for start in range(0, len(known) if degree else 0, _BLOCK):
+        cosine = dense[start:start + _BLOCK] @ dense.T
+        rows = np.arange(len(cosine))
+        cosine[rows, start + rows] = -np.inf
+        top = np.argpartition(-cosine, degree - 1, axis=1)[:, :degree]
+        best[start + rows], weights[start + rows] = top, np.take_along_axis(cosine, top, axis=1).round(4)
+    return words, np.repeat(known, degree), known[best].ravel(), weights.ravel()
+
+
+def _opened_or_written(path: Path, read: Callable[[], Parts]) -> Graph:
+    try:
+        return opened(path)
+    except (OSError, DamagedGraph):
+        write(path, *read())
+        return opened(path)
+
+
+def aligned(graph: Graph, words: Sequence[str]) -> Nodes:
+    """Return the node of each word or, failing that, of a base form; -1 if there is none."""
+    nodes = graph.find(words)
+    for row in np.flatnonzero(nodes < 0).tolist():
+        candidates = graph.find(bases(words[row]))
+        nodes[row] = next((node for node in candidates.tolist() if node >= 0), -1)
+    return nodes
+
+
+def bases(word: str) -> Iterator[str]:
+    """Yield possible base forms of a word: cities, city; watched, watch; making, make; stopping, stop."""
+    for ending, replacements in (("ies", ("y",)), ("ied", ("y",)), ("s", ("",)), ("es", ("",)), ("ed", ("", "e")),
+                                 ("ing", ("", "e")), ("er", ("", "e")), ("est", ("", "e"))):
+        stem = word.removesuffix(ending)
+        if stem != word and len(stem) > 2:
+            yield from (stem + replacement for replacement in replacements)
+            if stem[-1] == stem[-2]:
+                yield stem[:-1]

@@ -176,7 +176,7 @@ def test_all_continues_past_a_failure(command: list[str], follows: Any, monkeypa
     assert "--all trains the small recipes" in invoke("train", "--all", "--recipe", "paper", status=2).err
 
 
-def test_pace(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_progress_shows_preparation_then_speed(monkeypatch: pytest.MonkeyPatch) -> None:
     """20 s of preparation, then a training run that resumes after step 9 and takes 2 steps in 4 s."""
     clock = [100.0]
     monkeypatch.setattr(time, "monotonic", lambda: clock[0])

@@ -31,7 +31,7 @@ WIDTH = 4
 
 def read(texts: Any) -> Any:
     """Return vectors made from the letters of texts."""
-    return np.array([np.bincount([(ord(letter) + place) % (2 * WIDTH) for place, letter in enumerate(text)],
+    return np.array([np.bincount([(ord(letter) + index) % (2 * WIDTH) for index, letter in enumerate(text)],
                                  [1 + ord(letter) % 7 for letter in text], 2 * WIDTH) for text in texts], np.float32)
 
 
@@ -76,12 +76,12 @@ def test_dynaeval_against_its_formulas_as_loops(published: bool) -> None:
     torch.manual_seed(1)
     network: Any = DialogueGraph(WIDTH, 3, 5, **(
         {"lift": 7, "layers": 2, "pooling": "mean", "likeness": False} if published else {})).double().eval()
-    found = batch("A:hello B:there A:you B:and A:i", window=2)
-    found.x = found.x.double()
-    edges = relations(found)
-    e = recurrent(network.lstm, network.lift(found.x[:, :WIDTH]) if published else
-                  torch.nn.functional.layer_norm(found.x[:, :WIDTH], (WIDTH,)), found.batch)
-    cosines = torch.nn.functional.normalize(found.x[:, :WIDTH], dim=-1)
+    graph = batch("A:hello B:there A:you B:and A:i", window=2)
+    graph.x = graph.x.double()
+    edges = relations(graph)
+    e = recurrent(network.lstm, network.lift(graph.x[:, :WIDTH]) if published else
+                  torch.nn.functional.layer_norm(graph.x[:, :WIDTH], (WIDTH,)), graph.batch)
+    cosines = torch.nn.functional.normalize(graph.x[:, :WIDTH], dim=-1)
     matrices = network.relational.weight.weight.view(5, 9, 7 - published).detach()
     first = []
     for i in range(5):
@@ -100,7 +100,7 @@ def test_dynaeval_against_its_formulas_as_loops(published: bool) -> None:
     second = [torch.relu(root(first[i]) + relation(sum(
         first[j] for j in range(5) if 0 < abs(i - j) <= 2))) for i in range(5)]
     summed = sum(torch.cat([second[i], e[i]]) for i in range(5))
-    torch.testing.assert_close(network(found)[0], network.score(summed / (5 if published else summed.norm()))[0])
+    torch.testing.assert_close(network(graph)[0], network.score(summed / (5 if published else summed.norm()))[0])
 
 
 @pytest.mark.usefixtures("one_thread")
@@ -162,14 +162,14 @@ def test_dynaeval_by_the_recipe_of_the_paper(tmp_path: Path, tiny_encoder: Path)
 
 def test_the_sequence_network_by_hand() -> None:
     network = DialogueSequence(WIDTH, hidden=2).eval()
-    found = batch("A:hello B:hello A:you", "A:one B:two", window=0)
+    graph = batch("A:hello B:hello A:you", "A:one B:two", window=0)
     states = recurrent(network.lstm, torch.cat([torch.nn.functional.layer_norm(
-        found.x[:, :WIDTH], (WIDTH,)), network.cosines(found.x, found.batch)], -1), found.batch)
+        graph.x[:, :WIDTH], (WIDTH,)), network.cosines(graph.x, graph.batch)], -1), graph.batch)
     weights = torch.softmax(network.weigh(states[:3]).squeeze(-1), 0)
-    torch.testing.assert_close(network(found)[0], network.score(weights @ states[:3])[0])
-    units = torch.nn.functional.normalize(found.x[:, :WIDTH], dim=-1)
+    torch.testing.assert_close(network(graph)[0], network.score(weights @ states[:3])[0])
+    units = torch.nn.functional.normalize(graph.x[:, :WIDTH], dim=-1)
     second, last = (10 * float(units[row - 1] @ units[row]) for row in (2, 4))
-    assert network.cosines(found.x, found.batch).flatten().tolist() == pytest.approx([0, 10, second, 0, last])
+    assert network.cosines(graph.x, graph.batch).flatten().tolist() == pytest.approx([0, 10, second, 0, last])
 
 
 def test_margin_loss_and_shares_by_hand() -> None:

@@ -10,7 +10,6 @@ import pytest
 
 from metrics import registry
 from metrics.errors import BadOption, MetricError, MissingResource
-from metrics.graph.grade import concepts
 from metrics.graph.grade import topics as grade_topics
 from metrics.graph.grade.metric import Grade
 from metrics.graph.grade.topics import TopicSource, file_vectors, topics
@@ -57,20 +56,20 @@ def zeroed(network: Any) -> Any:
 
 def test_edges_and_features_of_topic_graphs(source: TopicSource) -> None:
     pairs: list[Any] = [(("tea", "cup"), ("kitchen", "tea")), ((), ("cup",)), ((), ()), (("moon",), ("moon", "tea"))]
-    found = topics(source, pairs)
-    batch = found.batch([0, 1, 2, 3])
+    graphs = topics(source, pairs)
+    batch = graphs.batch([0, 1, 2, 3])
     assert batch.ptr.tolist() == [0, 4, 5, 5, 8]
     assert batch.batch.tolist() == [0, 0, 0, 0, 1, 3, 3, 3]
     edges = dict(zip(map(tuple, batch.edge_index.T.tolist()), batch.edge_attr.tolist(), strict=True))
     # tea - kitchen 2 hops, tea - tea the same word, cup - kitchen 1, cup - tea 1; moon is not a term, but the same word
     assert edges == {(0, 2): 0.5, (0, 3): 1.0, (1, 2): 1.0, (1, 3): 1.0, (5, 6): 1.0}
-    again = found.batch([3, 1])
+    again = graphs.batch([3, 1])
     assert again.edge_index.tolist() == [[0], [1]]
     assert again.x[:, 0, 0].tolist() == [9, 9, 1, 2]
-    found = source.features(["cup", "moon", "teas"])
+    features = source.features(["cup", "moon", "teas"])
     # tea and kitchen are next to cup, house is behind them; "teas" is aligned to tea, and keeps the vector of "teas"
     expected = np.array([[[2, 4], [2, 5], [4, 16]], [[9, 81], [0, 0], [0, 0]], [[9, 81], [2, 4], [3, 9]]])
-    np.testing.assert_allclose(found, expected)
+    np.testing.assert_allclose(features, expected)
     none = TopicSource(source.graph, source.read, 0, 0).features(["cup"])
     np.testing.assert_allclose(none, [[[2, 4], [0, 0], [0, 0]]])
 
@@ -78,16 +77,16 @@ def test_edges_and_features_of_topic_graphs(source: TopicSource) -> None:
 def test_file_vectors_of_multi_word_terms(home: Path, tmp_path: Path) -> None:
     (tmp_path / "numberbatch.txt").write_text("4 2\ntea 3 4\nblack 0 5\nblack_tea 0 2\ncup 8 6\n")
     read = file_vectors(Models(home), str(tmp_path / "numberbatch.txt"))
-    found = read(["tea", "black tea", "tea cup", "moon"])  # (3, 4) and (8, 6) have the mean (5.5, 5)
+    vectors = read(["tea", "black tea", "tea cup", "moon"])  # (3, 4) and (8, 6) have the mean (5.5, 5)
     length = (5.5 ** 2 + 5 ** 2) ** 0.5
-    np.testing.assert_allclose(found, np.array([[0.6, 0.8], [0, 1], [5.5 / length, 5 / length], [0, 0]]), rtol=1e-6)
+    np.testing.assert_allclose(vectors, np.array([[0.6, 0.8], [0, 1], [5.5 / length, 5 / length], [0, 0]]), rtol=1e-6)
     assert read([]).shape == (0, 2)
 
 
 def test_normalised_adjacency_by_hand() -> None:
     """D + I = 2.5, 2, 1.5, 1."""
-    found = grade.normalised(torch.tensor([[0, 0, 1, 2], [1, 2, 0, 0]]), torch.tensor([1.0, 0.5, 1.0, 0.5]), 4)
-    np.testing.assert_allclose(found, np.array([1 / 5 ** 0.5, 0.5 / 3.75 ** 0.5] * 2), rtol=1e-6)
+    adjacency = grade.normalised(torch.tensor([[0, 0, 1, 2], [1, 2, 0, 0]]), torch.tensor([1.0, 0.5, 1.0, 0.5]), 4)
+    np.testing.assert_allclose(adjacency, np.array([1 / 5 ** 0.5, 0.5 / 3.75 ** 0.5] * 2), rtol=1e-6)
 
 
 def test_an_attention_layer_by_hand() -> None:
@@ -95,14 +94,14 @@ def test_an_attention_layer_by_hand() -> None:
     layer.lift.weight.data, layer.own.weight.data = torch.eye(2).double() * 2, torch.eye(2).double() * -1
     layer.target.data, layer.source.data = torch.tensor([[1.0], [0.0]]).double(), torch.tensor([[1.0], [-1.0]]).double()
     nodes = torch.tensor([[1.0, 1.0], [0.5, 2.0], [2.0, 3.0], [4.0, -4.0]]).double()
-    found = layer(nodes, torch.tensor([[1, 2], [0, 0]]), torch.tensor([0.5, 0.25]).double()).detach()
+    states = layer(nodes, torch.tensor([[1, 2], [0, 0]]), torch.tensor([0.5, 0.25]).double()).detach()
     # W h = 2 h. First head: e_01 = 0.5 (2 + 1) = 1.5, e_02 = 0.25 (2 + 4) = 1.5, so each has half of the weight;
     # second: e_01 = leaky(0.5 · −4) = −0.02, e_02 = leaky(0.25 · −6) = −0.015
     share = float(1 / (1 + np.exp(-0.02 + 0.015)))
     attended: list[float] = [0.5 * 1 + 0.5 * 4, (1 - share) * 4 + share * 6]
-    np.testing.assert_allclose(found[0], np.array(attended) - 1)
+    np.testing.assert_allclose(states[0], np.array(attended) - 1)
     # without an edge only V h acts: elu(−4) and elu(4)
-    np.testing.assert_allclose(found[3], np.array([np.expm1(-4), 4]))
+    np.testing.assert_allclose(states[3], np.array([np.expm1(-4), 4]))
 
 
 def test_the_graph_branch_by_hand(source: TopicSource) -> None:
@@ -217,8 +216,8 @@ def test_false_replies_are_similar_in_words_or_meaning(tiny_encoder: Path, home:
 @pytest.mark.slow
 def test_the_shipped_word_graph_is_that_of_the_embedded_encoder(tmp_path: Path) -> None:
     words = keywords.vocabulary()
-    write(tmp_path / "made", *concepts.nearest(words, grade_topics.encoder_vectors(Models(tmp_path), "")(words)))
-    (shipped,) = SHIPPED.glob(f"grade/{concepts.identity()}-*.graph")
+    write(tmp_path / "made", *grade_topics.nearest(words, grade_topics.encoder_vectors(Models(tmp_path), "")(words)))
+    (shipped,) = SHIPPED.glob(f"grade/{grade_topics.identity()}-*.graph")
     neighbours, expected = ([set(graph.columns[first:last].tolist())
                              for first, last in zip(graph.rows, graph.rows[1:], strict=False)]
                             for graph in (Graph(tmp_path / "made"), Graph(shipped)))

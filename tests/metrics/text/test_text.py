@@ -16,7 +16,7 @@ from scipy.sparse.csgraph import shortest_path
 from benchmarks.dataset import Item, Reference, Utterance
 from benchmarks.storage import resources
 from metrics.errors import MissingResource
-from metrics.graph.grade import concepts
+from metrics.graph.grade import topics as concepts
 from metrics.models.service import Models
 from metrics.text import keywords
 from metrics.text.keywords import Counts

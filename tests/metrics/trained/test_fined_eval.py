@@ -55,8 +55,8 @@ def test_signals_by_hand() -> None:
     means = fined_data.mean_of((rows(1, 2, 3), rows(4), rows(5, 6)), lambda said: fined_data.before(said, 1),
                                lambda first, second: second.astype(float))
     np.testing.assert_array_equal(means, [2.5, np.nan, 6.0])  # a dialogue without pairs has no value
-    found = fined_data.specificity(["", "tea", "tea kettle", "the tea kettle", "tea samovar", "it is"])
-    np.testing.assert_allclose(found, [0, 0, 0.25, 0.25, 0.5, 0])
+    rarity = fined_data.specificity(["", "tea", "tea kettle", "the tea kettle", "tea samovar", "it is"])
+    np.testing.assert_allclose(rarity, [0, 0, 0.25, 0.25, 0.5, 0])
 
 
 def test_signals_of_both_recipes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

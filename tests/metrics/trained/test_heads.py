@@ -126,7 +126,7 @@ def test_replies_are_labelled_intact_or_corrupted(rng: np.random.Generator) -> N
     examples = intact_or_corrupted(said, 50, rng, 0.0)
     broken, whole = ([text for text, label in examples if label == expected] for expected in (0, 1))
     assert len(broken) == len(whole) == len(set(whole)) == 50
-    assert set(whole) <= {one.utterances[1].text for one in said}
+    assert set(whole) <= {dialogue.utterances[1].text for dialogue in said}
     assert not set(broken) & set(whole)
 
 
@@ -196,9 +196,9 @@ def test_shipped_weights_belong_to_available_encoders(tmp_path: Path) -> None:
 
 
 def test_adem_needs_two_contexts_or_ratings(rng: np.random.Generator) -> None:
-    one = dialogue("hi", positive_responses=["a", "b"])
-    with pytest.raises(MetricError, match="only one context"):
-        rated_replies([one], rng)
+    single = dialogue("hi", positive_responses=["a", "b"])
+    with pytest.raises(MetricError, match="only single context"):
+        rated_replies([single], rng)
     assert rated_replies([dialogue("hi", positive_responses=["a"], rated_responses=[["b", 2]])], rng)
 
 

@@ -200,7 +200,7 @@ def test_unknown_negatives_are_refused() -> None:
             Deb(negatives=negatives)
 
 
-def test_settings() -> None:
+def test_settings_are_parsed_and_checked() -> None:
     recipe = Recipe(("toy",), 10, architecture="cross-encoder", network={"hidden": 4})
     recipe = recipe.with_settings(["rate=2e-5", "batch=16", "hidden=8"])
     assert (recipe.rate, recipe.batch, recipe.network) == (2e-5, 16, {"hidden": 8})
@@ -235,7 +235,7 @@ def test_a_batch_that_does_not_fit_is_halved(command: Callable[..., int], monkey
         ("dialogue", "masked=0.1"), ("usr", "rank=2"))),
     ("mme-fm[recipe=paper,encoder=x]", "pooling=maxx", "did you mean 'max'"),
     ("mme-fm", "reads=none", "one of mean, max, both")])
-def test_settings_without_effect_or_of_no_choice_are_refused(requested: str, setting: str, message: str) -> None:
+def test_ineffective_and_invalid_settings_are_refused(requested: str, setting: str, message: str) -> None:
     recipe = trainables.choose(requested).trainable.training
     with pytest.raises(BadOption, match=message):
         recipe.with_settings([setting], next(iter(recipe.parts), ""))
