@@ -64,16 +64,20 @@ def corpus_file(folder: Path, inference: bool = False) -> Path:
     return path
 
 
+def train_by_command(folder: Path, encoder: str | Path, *words: str, inference: bool = False) -> int:
+    """Run `harness train` on the toy corpus, with the folder as the home; return its exit status."""
+    return main(["train", *words, "--encoder", str(encoder), "--corpus", str(corpus_file(folder, inference)),
+                 "--home", str(folder), "--device", "cpu"])
+
+
 def by_paper(requested: str, folder: Path, encoder: str | Path, *settings: str, inference: bool = False,
              ) -> tuple[Models, Any]:
     name, _, options = requested.rstrip("]").partition("[")
-    read = ["--encoder", str(encoder), "--corpus", str(corpus_file(folder, inference)), "--home", str(folder),
-            "--device", "cpu"]
     if "mlm" in registry.card(name).checkpoints:
-        assert main(["train", "mlm", "--steps", "1", *read]) == 0
+        assert train_by_command(folder, encoder, "mlm", "--steps", "1", inference=inference) == 0
     changes = [part for setting in settings for part in ("--set", setting)]
     steps = [] if any(setting.startswith("epochs=") for setting in settings) else ["--steps", "2"]
-    assert main(["train", requested, "--recipe", "paper", *changes, *steps, *read]) == 0
+    assert train_by_command(folder, encoder, requested, "--recipe", "paper", *changes, *steps, inference=inference) == 0
     metric = registry.choose(f"{name}[recipe=paper,encoder={encoder},{options}]").metric
     return Models(folder, Choice(device="cpu")), metric
 

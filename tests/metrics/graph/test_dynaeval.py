@@ -14,7 +14,6 @@ pytest.importorskip("torch_geometric")
 
 from benchmarks.corpora.corpora import Dialogue  # noqa: E402
 from benchmarks.dataset import Item, Utterance  # noqa: E402
-from harness.cli import main  # noqa: E402
 from metrics import registry  # noqa: E402
 from metrics.errors import BadOption, MetricError, MissingResource  # noqa: E402
 from metrics.graph.dynaeval.metric import Turns, graphs, margin_loss, usable  # noqa: E402
@@ -137,8 +136,7 @@ def test_s_dicoh_by_the_recipe_of_the_paper(tmp_path: Path, tiny_encoder: Path,
 
 @pytest.mark.usefixtures("one_thread")
 def test_dynaeval_by_the_recipe_of_the_paper(tmp_path: Path, tiny_encoder: Path) -> None:
-    corpus = ["--corpus", str(tiny_weights.corpus_file(tmp_path)), "--home", str(tmp_path), "--device", "cpu"]
-    assert main(["train", "mlm", "--steps", "2", "--encoder", str(tiny_encoder), *corpus]) == 0
+    assert tiny_weights.train_by_command(tmp_path, tiny_encoder, "mlm", "--steps", "2") == 0
     adapted = f"{tiny_encoder}+mlm"
     models, metric = tiny_weights.by_paper("dynaeval", tmp_path, adapted, "batch=8", "lift=6", "hidden=3",
                                            "epochs=0.05", "every=500")

@@ -48,11 +48,7 @@ def data(tmp_path: Path, tiny_encoder: Path) -> TrainingData:
 @pytest.fixture
 def command(tmp_path: Path, tiny_encoder: Path) -> Callable[..., int]:
     """Return a function that runs `harness train` on the toy corpus with a tiny encoder."""
-    def train(*words: str, encoder: Path = tiny_encoder) -> int:
-        return main(["train", *words, "--encoder", str(encoder), "--corpus", str(tiny_weights.corpus_file(tmp_path)),
-                     "--home", str(tmp_path), "--device", "cpu"])
-
-    return train
+    return lambda *words, encoder=tiny_encoder: tiny_weights.train_by_command(tmp_path, encoder, *words)
 
 
 @pytest.mark.parametrize("pooling", ["cls", "mean", "max"])
