@@ -36,8 +36,7 @@ from metrics.models import small_lm
 from metrics.models.encoder import Encoder
 from metrics.models.readings import spoken
 from metrics.models.service import Models
-from metrics.training import negatives
-from metrics.training.examples import exchanges, labelled_contexts, pick
+from metrics.training.examples import Index, dropped, exchanges, labelled_contexts, pick, reordered, repeated
 
 SOURCES = ("dailydialog", "empatheticdialogues", "personachat", "topical_chat", "wizard_of_wikipedia", "dailydialog_pp",
            "self_dialogue")
@@ -188,13 +187,13 @@ def of_corpus(name: str, home: Path, count: int, rng: np.random.Generator) -> It
     found = [(number, before[-TURNS:], reply) for number, before, reply in exchanges(dialogues)
              if len(" ".join(before[-TURNS:]).split()) <= WORDS and 2 < len(reply.split()) <= 50]
     chosen = [found[index] for index in rng.permutation(len(found))[:count]]
-    near, _ = negatives.Index([reply for _, _, reply in found]).search([" ".join(row[1][-2:]) for row in chosen], 10)
+    near, _ = Index([reply for _, _, reply in found]).search([" ".join(row[1][-2:]) for row in chosen], 10)
     for (number, before, reply), hits in zip(chosen, near, strict=True):
         other = found[int(rng.integers(len(found)))][2]
         similar = [found[hit][2] for hit in hits if hit >= 0 and found[hit][0] != number] or [other]
         hard = judged.get(tuple(before), similar)
         same = [turn.text for turn in dialogues[number].utterances if turn.text not in (*before[-1:], reply)] or [other]
-        corrupt = pick((negatives.reordered, negatives.dropped, negatives.repeated, truncated), rng)
+        corrupt = pick((reordered, dropped, repeated, truncated), rng)
         yield {"dialogue": dialogues[number].id, "context": before,
                "replies": (reply, pick(same, rng), other, pick(hard, rng), corrupt(reply, rng))}
 

@@ -12,8 +12,7 @@ from typing import Literal
 import numpy as np
 
 from metrics.metric import MetricCard
-from metrics.training import negatives
-from metrics.training.examples import Contrast, response_contrasts
+from metrics.training.examples import Contrast, middle, response_contrasts, without_stop_words
 from metrics.training.recipe import Dialogues, Split, Trainable, TrainingData, recipes_of
 
 CANDIDATES = 10
@@ -49,7 +48,7 @@ def median_negatives(data: TrainingData, dialogues: Dialogues) -> list[Contrast]
     """
     rng, true = data.rng, [example.right for example in response_contrasts(dialogues)]
     texts = list(dict.fromkeys(pair.response for pair in true))
-    changed = {texts[row]: negatives.without_stop_words(texts[row], rng)
+    changed = {texts[row]: without_stop_words(texts[row], rng)
                for row in rng.permutation(len(texts))[:data.recipe.examples.get("shortened")]}
     rows = {text: row for row, text in enumerate(texts)}
     vectors = data.means(texts)
@@ -57,8 +56,8 @@ def median_negatives(data: TrainingData, dialogues: Dialogues) -> list[Contrast]
     for start in range(0, len(true), BLOCK):
         block = true[start : start + BLOCK]
         candidates = rng.integers(len(texts), size=(len(block), CANDIDATES))
-        middle = negatives.middle(vectors[[rows[pair.response] for pair in block]], vectors[candidates])
-        for pair, false in zip(block, candidates[np.arange(len(block)), middle], strict=True):
+        chosen = middle(vectors[[rows[pair.response] for pair in block]], vectors[candidates])
+        for pair, false in zip(block, candidates[np.arange(len(block)), chosen], strict=True):
             response = changed.get(pair.response, pair.response) if rng.random() < 0.5 else pair.response
             examples.append(Contrast(pair._replace(response=response), pair._replace(response=texts[false])))
     return examples

@@ -35,7 +35,7 @@ from metrics.models.service import Models
 from metrics.models.text_table import Rows, TextTable
 from metrics.models.vectors import WordVectors
 from metrics.text.words import tokens
-from metrics.training import negatives
+from metrics.training.examples import shuffled
 from metrics.training.recipe import Objective, Trainable, TrainingData, check_parts, recipes_of
 
 Negatives: TypeAlias = Literal["ur", "ss"]
@@ -152,13 +152,33 @@ def perturb(dialogue: Sequence[Utterance], kind: Negatives, pool: Sequence[str],
             rng: np.random.Generator) -> tuple[Utterance, ...]:
     """Replace an utterance with one from the pool, or shuffle the utterances of one speaker."""
     if kind == "ss":
-        return negatives.speaker_shuffled(dialogue, rng)
+        return speaker_shuffled(dialogue, rng)
     texts = {turn.text for turn in dialogue}
     for _ in range(TRIES):  # the pool also contains the utterances of this dialogue
-        changed = negatives.replaced(dialogue, pool, rng)
+        changed = replaced(dialogue, pool, rng)
         if any(turn.text not in texts for turn in changed):
             break
     return changed
+
+
+def replaced(dialogue: Sequence[Utterance], pool: Sequence[str], rng: np.random.Generator) -> tuple[Utterance, ...]:
+    """Replace an utterance with one from the pool (DynaEval, UR)."""
+    index = int(rng.integers(len(dialogue)))
+    speaker, old = dialogue[index].speaker, dialogue[index].text
+    texts = (pool[int(row)] for row in rng.integers(len(pool), size=20))
+    changed = Utterance(speaker, next((text for text in texts if text != old), old))
+    return (*dialogue[:index], changed, *dialogue[index + 1:])
+
+
+def speaker_shuffled(dialogue: Sequence[Utterance], rng: np.random.Generator) -> tuple[Utterance, ...]:
+    """Shuffle the utterances of one speaker (DynaEval, SS)."""
+    speakers = list(dict.fromkeys(turn.speaker for turn in dialogue))
+    movable = [name for name in speakers if len({turn.text for turn in dialogue if turn.speaker == name}) > 1]
+    if not movable:
+        return tuple(dialogue)
+    speaker = movable[int(rng.integers(len(movable)))]
+    texts = iter(shuffled([turn.text for turn in dialogue if turn.speaker == speaker], rng))
+    return tuple(Utterance(speaker, next(texts)) if turn.speaker == speaker else turn for turn in dialogue)
 
 
 def ranking(data: TrainingData, kind: Negatives, reading: Callable[[tuple[Utterance, ...]], Turns],

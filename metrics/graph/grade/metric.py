@@ -35,8 +35,8 @@ from metrics.metric import Columns, MetricCard
 from metrics.models.readings import Pair
 from metrics.models.service import Models
 from metrics.text.keywords import Tagger, keywords
-from metrics.training import negatives
-from metrics.training.examples import MAX_CONTEXT, Contrast, exchanges
+from metrics.training import examples
+from metrics.training.examples import MAX_CONTEXT, Contrast
 from metrics.training.recipe import Dialogues, Split, Trainable, TrainingData, recipes_of
 
 Concepts: TypeAlias = Literal["neighbours", "conceptnet"]
@@ -145,7 +145,7 @@ def true_and_false(data: TrainingData, dialogues: Dialogues, kind: Kind, limit: 
     exchange gets one of each.
     """
     settings, rng = data.recipe.examples, data.rng
-    chosen = [exchange for exchange in exchanges(dialogues) if len(exchange[1]) >= settings["turns"]]
+    chosen = [exchange for exchange in examples.exchanges(dialogues) if len(exchange[1]) >= settings["turns"]]
     chosen = [chosen[row] for row in (range(len(chosen)) if limit is None else rng.permutation(len(chosen))[:limit])]
     groups = np.array([number for number, *_ in chosen], dtype=np.int64)
     if len(np.unique(groups)) < 2:
@@ -157,9 +157,9 @@ def true_and_false(data: TrainingData, dialogues: Dialogues, kind: Kind, limit: 
     parts = [rows] * len(kinds) if settings["each"] else np.array_split(rows, len(kinds))
     ranks = {int(count): rank for count, rank in settings["ranks"].items()}
     sampling: dict[str, Callable[[Any], Any]] = {
-        "lexical": lambda part: negatives.lexical_others(part, negatives.Index(replies), groups, rng, ranks=ranks),
-        "embedding": lambda part: negatives.nearest_others(part, data.means(replies), groups, rng),
-        "random": lambda part: negatives.random_others(part, groups, rng)}
+        "lexical": lambda part: examples.lexical_others(part, examples.Index(replies), groups, rng, ranks=ranks),
+        "embedding": lambda part: examples.nearest_others(part, data.means(replies), groups, rng),
+        "random": lambda part: examples.random_others(part, groups, rng)}
     false_rows = np.concatenate([sampling[method](part) for method, part in zip(kinds, parts, strict=True)])
     return [(Pair(contexts[row], replies[row]), Pair(contexts[row], replies[other]))
             for row, other in zip(np.concatenate(parts).tolist(), false_rows.tolist(), strict=True)]

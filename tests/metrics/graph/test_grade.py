@@ -18,7 +18,7 @@ from metrics.models.checkpoint import SHIPPED
 from metrics.models.service import Choice, Models
 from metrics.text import keywords
 from metrics.text.topic_graph import Graph, write
-from metrics.training import negatives
+from metrics.training.examples import Index, lexical_others
 from metrics.training.recipe import TrainingData
 from tests import tiny_weights as toys
 from tests.conftest import make_item
@@ -208,7 +208,7 @@ def test_false_replies_are_similar_in_words_or_meaning(tiny_encoder: Path, home:
     assert reply != other
     texts = ["tea time"] + [f"tea {letter}" for letter in "abcdefghijklmnopqrstuvwx"] + ["rain"]
     rows = np.array([0, 25])
-    chosen = negatives.lexical_others(rows, negatives.Index(texts), np.arange(26), np.random.default_rng(0),
+    chosen = lexical_others(rows, Index(texts), np.arange(26), np.random.default_rng(0),
                                       ranks={20: 11, 30: 1})
     assert texts[chosen[0]] == "tea k"  # the 11th of 24: "tea a" and "tea i" are shorter without their stop words
 
