@@ -133,7 +133,7 @@ def repeated(text: str, rng: np.random.Generator) -> str:
 
 
 def without_stop_words(text: str, rng: np.random.Generator) -> str:
-    """Drop all stop words, unless no other word would be left (MME-CRS; for fluency, there each with p = 0.5)."""
+    """Drop all stop words, unless no other word would be left (for fluency, MME-CRS drops each with p = 0.5)."""
     words = text.split()
     rng.random(len(words))  # keeps the random stream of the shipped weights, which had one draw per word
     left = [word for word in words if word.casefold().strip(".,!?") not in STOP_WORDS]

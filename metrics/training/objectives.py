@@ -43,7 +43,7 @@ def contrast(data: TrainingData, examples: Split) -> Objective:
     """Separate right inputs from wrong ones; if `wrong` is None, use the response of the next example."""
     margin = data.recipe.margin
     if min(data.recipe.batch or BATCH, *map(len, examples)) < 2 and any(row.wrong is None for row in examples[0]):
-        raise MetricError("a false response is that of another example: the batch and both sets need at least 2")
+        raise MetricError("false responses are those of other examples: the batch and both sets need at least 2")
 
     def batch(rows: Sequence[Contrast], rng: np.random.Generator) -> Any:
         following = [*rows[1:], rows[0]]

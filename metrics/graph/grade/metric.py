@@ -149,7 +149,7 @@ def true_and_false(data: TrainingData, dialogues: Dialogues, kind: Kind, limit: 
     chosen = [chosen[row] for row in (range(len(chosen)) if limit is None else rng.permutation(len(chosen))[:limit])]
     groups = np.array([number for number, *_ in chosen], dtype=np.int64)
     if len(np.unique(groups)) < 2:
-        raise MetricError("the training or held-out dialogues have fewer than two with replies to at least "
+        raise MetricError("fewer than two of the training or held-out dialogues have a reply to at least "
                           f"{settings['turns']} utterances; use larger corpora")
     contexts, replies = [tuple(before[-MAX_CONTEXT:]) for _, before, _ in chosen], [text for *_, text in chosen]
     kinds = ("lexical", "embedding") if kind == "both" else (kind,)
