@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -234,15 +233,14 @@ class Index:
         return counts
 
 
-def lexical_others(rows: Rows, index: Index, groups: Rows, rng: np.random.Generator, top: int = 10,
-                   ranks: Mapping[int, int] = MappingProxyType({})) -> Rows:
-    """Return for each row the middle one of its `top` best BM25 matches (GRADE, lexical sampling).
+def lexical_others(rows: Rows, index: Index, groups: Rows, rng: np.random.Generator, ranks: Mapping[int, int]) -> Rows:
+    """Return for each row the middle one of its ten best BM25 matches (GRADE, lexical sampling).
 
-    `ranks` overrides the middle: it maps n to the rank chosen if there are more than n matches; with fewer, the first
-    match is chosen. Texts of the same group or with the same words are excluded. A row without matches gets a random
-    text.
+    If not empty, `ranks` overrides the middle: it maps n to the rank chosen if there are more than n matches; with
+    fewer, the first match is chosen. Texts of the same group or with the same words are excluded. A row without matches
+    gets a random text.
     """
-    top = max(ranks) + 1 if ranks else top
+    top = max(ranks) + 1 if ranks else 10
     negatives = random_others(rows, groups, rng)
     normalised = [" ".join(_WORD.findall(text.casefold())) for text in index.texts]
     for start in range(0, len(rows), BLOCK):

@@ -157,7 +157,7 @@ def true_and_false(data: TrainingData, dialogues: Dialogues, kind: Kind, limit: 
     parts = [rows] * len(kinds) if settings["each"] else np.array_split(rows, len(kinds))
     ranks = {int(count): rank for count, rank in settings["ranks"].items()}
     sampling: dict[str, Callable[[Any], Any]] = {
-        "lexical": lambda part: examples.lexical_others(part, examples.Index(replies), groups, rng, ranks=ranks),
+        "lexical": lambda part: examples.lexical_others(part, examples.Index(replies), groups, rng, ranks),
         "embedding": lambda part: examples.nearest_others(part, data.means(replies), groups, rng),
         "random": lambda part: examples.random_others(part, groups, rng)}
     false_rows = np.concatenate([sampling[method](part) for method, part in zip(kinds, parts, strict=True)])

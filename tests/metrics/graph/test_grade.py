@@ -207,8 +207,7 @@ def test_false_replies_are_similar_in_words_or_meaning(tiny_encoder: Path, home:
     assert context == same
     assert reply != other
     texts = ["tea time"] + [f"tea {letter}" for letter in "abcdefghijklmnopqrstuvwx"] + ["rain"]
-    rows = np.array([0, 25])
-    chosen = lexical_others(rows, Index(texts), np.arange(26), np.random.default_rng(0),
+    chosen = lexical_others(np.array([0, 25]), Index(texts), np.arange(26), np.random.default_rng(0),
                                       ranks={20: 11, 30: 1})
     assert texts[chosen[0]] == "tea k"  # the 11th of 24: "tea a" and "tea i" are shorter without their stop words
 

@@ -87,7 +87,7 @@ def test_lexical_negatives_share_words_by_bm25_and_are_of_other_dialogues(rng: n
     groups = np.array([0, 0, 1, 2, 3, 4, 5])
     ranking = examples.Index(texts).search([texts[0]], 7)[0][0].tolist()
     allowed = [row for row in ranking if row in {3, 4, 5}]
-    chosen = examples.lexical_others(np.array([0, 6]), examples.Index(texts), groups, rng)
+    chosen = examples.lexical_others(np.array([0, 6]), examples.Index(texts), groups, rng, {})
     assert chosen[0] == allowed[1]
     assert chosen[1] != 6
 
