@@ -197,7 +197,7 @@ def test_shipped_weights_belong_to_available_encoders(tmp_path: Path) -> None:
 
 def test_adem_needs_two_contexts_or_ratings(rng: np.random.Generator) -> None:
     single = dialogue("hi", positive_responses=["a", "b"])
-    with pytest.raises(MetricError, match="only single context"):
+    with pytest.raises(MetricError, match="only one context"):
         rated_replies([single], rng)
     assert rated_replies([dialogue("hi", positive_responses=["a"], rated_responses=[["b", 2]])], rng)
 
