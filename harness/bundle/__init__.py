@@ -1,4 +1,4 @@
-"""A bundle: the results of some metrics of a run in one zip, which harness/verification recomputes.
+"""A bundle: the results of some metrics of a run in one zip, which harness/verification.py recomputes.
 
     manifest.json       form, name, and the sha256 and size of every other member
     run.json            version, commit, seed, device, options, python, platform, packages, command

@@ -1,31 +1,183 @@
-"""A challenge as a report, with the counting submissions in place of metrics.
+"""Write DIR/ranking, the files of `harness challenge rank`, which docs/tutorial-organiser.md lists.
 
-It contains no ratings, texts or item scores. Comparisons are listed for submissions at most NEAR ranks apart; their p
-is adjusted over all pairs. Numbers are rounded here, to FIGURES significant digits or to the decimals that pages show,
-because full precision would help to reconstruct ratings.
+The same challenge gives the same bytes; the only times in them are the dates of submissions.
+
+The report has the counting submissions in place of metrics, and no ratings, texts or item scores. It compares
+submissions at most NEAR ranks apart, with p adjusted over all pairs. Its numbers are rounded to FIGURES significant
+digits or to the decimals that pages show, because full precision would help to reconstruct ratings.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import hashlib
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
 
 import numpy as np
 
+from benchmarks import registry
+from benchmarks.errors import plural
+from benchmarks.storage.files import sweep, write_atomically
+from harness.challenge import receipts, tables
 from harness.challenge.outcome import Outcome
-from harness.challenge.tables import TARGET_DECIMALS, command, readable, rule_of
+from harness.challenge.rulebook import FILE, Rulebook
+from harness.challenge.submissions import counted
+from harness.challenge.tables import TARGET_DECIMALS
+from harness.published import boards, exhibit, sizes
+from harness.results import exhibits, files
 from harness.results.cache import Cache
-from harness.results.entries import BoardId, MetricEntry
+from harness.results.entries import BoardId, DatasetEntry, MetricEntry, QualityEntry
+from harness.results.exhibits import Exhibit, Grid
 from harness.results.rows import Comparisons, Correlation, RankingRow, Results
 from harness.run import compare, correlate, entries, environment
-from harness.run.rank import ranking
+from harness.run.rank import RULES, ranking
 from harness.statistics.estimates import full_name
 from harness.statistics.williams import PairTests
 
 FIGURES = 4
 NEAR = 10
 """Maximum difference in rank of a listed comparison; pairs.parquet has all comparisons."""
+COLUMNS = 4
+"""Number of columns of the official table that the announcement shows: team, rank, submission, value."""
+REPLACED = {"announcement.md", "pairs.parquet", *(f"{name}.csv" for name in (
+    "official", "rules", "clusters", "submissions", "refused", "targets", "correlation", "receipts"))}
+"""Files of a ranking or of receipts; the next one deletes those that it does not write."""
+AVERAGE = "average"
+NOTE = ("The best submission of each team, as published by the organisers to four digits; nothing was run here. "
+        "Counts of votes may be rounded.")
+
+
+def write(outcome: Outcome, out: Path) -> tuple[Results, Exhibit]:
+    """Write the files of a ranking; nothing is written until everything has been computed."""
+    shown, made = tables.exhibit(outcome), report(outcome, out / "statistics")
+    sweep(out)
+    submitted, names = outcome.entries.entries, [entry.name for entry in outcome.entries.entries]
+    pairs = [compare.compared(*target, names, "spearman", "williams", tests) for target, tests in outcome.pairs.items()]
+    rows: dict[str, Sequence[tables.Row]] = {
+        **tables.for_csv(outcome),
+        "targets": [("team", "number", "sha256", *map("|".join, outcome.ground.targets)), *(
+            (entry.team, entry.number, entry.sha256, *row)
+            for entry, row in zip(submitted, outcome.values.tolist(), strict=True))],
+        "correlation": [("submission", *names), *(
+            (name, *row) for name, row in zip(names, outcome.correlation.round(6).tolist(), strict=True))]}
+    _put(made, shown, {**{f"{name}.csv": exhibits.csv_of(table) for name, table in rows.items()},
+                       "pairs.parquet": files.packed(pairs, Comparisons), "audit.jsonl": audit_log(outcome, out),
+                       "announcement.md": announcement(outcome)}, out)
+    return made, shown
+
+
+def write_published(made: Results, shown: Exhibit, out: Path) -> None:
+    """Write the tables of published results or of receipts."""
+    _put(made, shown, {f"{grid.name.replace(' ', '-').casefold()}.csv": exhibits.csv_of([grid.head, *grid.rows])
+                       for grid in shown.grids}, out)
+
+
+def _put(made: Results, shown: Exhibit, contents: Mapping[str, bytes], out: Path) -> None:
+    out.mkdir(parents=True, exist_ok=True)
+    files.write(made, out / "report")
+    contents = {**contents, "ranking.md": exhibits.markdown(shown), "ranking.json": exhibits.encoded(shown)}
+    for name, content in sorted(contents.items()):
+        write_atomically(out / name, content)
+    for name in REPLACED - contents.keys():
+        (out / name).unlink(missing_ok=True)
+
+
+def audit_log(outcome: Outcome, folder: Path) -> bytes:
+    """Return a folder's audit log with a ranking's decisions appended, unless it already ends with them."""
+    path = folder / "audit.jsonl"
+    before = path.read_bytes() if path.is_file() else b""
+    block = "".join(json.dumps(entry, ensure_ascii=False, default=str) + "\n" for entry in _decisions(outcome)).encode()
+    return before if before.endswith(block) else before + block
+
+
+def _decisions(outcome: Outcome) -> Iterator[dict[str, object]]:
+    rules, facts = outcome.rules, environment.facts(outcome.rules.seed, "cpu", {}, "")
+    yield {"event": "challenge", "title": rules.title, "version": facts.version, "commit": facts.commit,
+           "packages": facts.packages, FILE: _sha256(rules), "part": tables.part_of(rules),
+           "data": [field.about for field in outcome.ground.fields], **receipts.inputs(rules, outcome.ground)}
+    for refused in sorted(outcome.refused, key=lambda submission: submission.name):
+        yield {"event": "refused", "submission": refused.name, "sha256": refused.sha256, "why": list(refused.reasons)}
+    ranks = {entry.name: standing.rank for entry, standing in outcome.ranked(rules.rule)}
+    for entry, total in zip(outcome.entries.entries, outcome.totals, strict=True):
+        yield {"event": "counts" if entry.name in ranks else "accepted", "submission": entry.name,
+               "file": entry.path.name, "sha256": entry.sha256, "date": entry.about.date, "value": round(total, 9),
+               "rank": ranks.get(entry.name), "remarks": list(entry.remarks)}
+
+
+def _sha256(rules: Rulebook) -> str:
+    return hashlib.sha256((rules.folder / FILE).read_bytes()).hexdigest()
+
+
+def announcement(outcome: Outcome) -> bytes:
+    """Return the announcement of a ranking, in Markdown for the organiser to edit."""
+    rules, table = outcome.rules, tables.official(outcome)
+    facts = environment.facts(rules.seed, "cpu", {}, "")
+    ranked = replace(table, caption="Ranking", head=table.head[:COLUMNS], rows=tuple(
+        row[:COLUMNS] for row in table.rows))
+    thanks = ", ".join(sorted({entry.team for entry in outcome.entries.entries}))
+    return exhibits.markdown(Exhibit(
+        name="announcement", kind="challenge", command="", grids=(ranked,), lead=f"{tables.winner(outcome)}.",
+        title=f"{rules.name}: {'results' if rules.final else 'provisional results'}",
+        remarks=(
+            "## Thanks", f"We thank the raters and all teams that took part: {thanks}.", "## How to reproduce it",
+            (f"The ranking was made by dialogue-harness {facts.version}, commit {facts.commit or 'unknown'}, from "
+             f"{FILE} with the sha256 {_sha256(rules)}. {tables.required(rules)}"),
+            f"    {tables.command(rules)}",
+            "Teams can compare the sha256 of their files with the receipts; for a .gz file, that of the file in it.")))
+
+
+def receipts_only(outcome: Outcome) -> tuple[Results, Exhibit]:
+    """Return the receipts of a phase: its accepted and refused files, without scores."""
+    rules, command = outcome.rules, tables.command(outcome.rules)
+    made = Results(
+        run=environment.facts(rules.seed, "none", {"challenge": rules.title, "phase": rules.phase}, command),
+        datasets=tuple(entries.dataset_entry(field.dataset, field.judged) for field in outcome.ground.fields))
+    rows = tuple((entry.team, str(entry.number), str(entry.about.date or ""), entry.sha256)
+                 for entry in outcome.entries.entries)
+    grids = (Grid("receipts", "Accepted submissions, with the sha256 of the unpacked files",
+                  ("team", "submission", "date", "sha256"), rows), tables.refused_table(outcome))
+    return made, Exhibit(
+        name="challenge", kind="challenge", title=rules.name, command=command,
+        lead=f"{plural(len(rows), 'submission')} accepted, {counted(outcome.refused, outcome.at_receipt)}. Scores and "
+             "ranks are published after the phase is frozen.",
+        grids=tuple(grid for grid in grids if grid.rows), remarks=(tables.required(rules),))
+
+
+def published(rules: Rulebook) -> tuple[Results, Exhibit]:
+    """Return the published results of a challenge.
+
+    Only those of DSTC10 Track 5 have boards, with the published average of each team on each dataset. Under the test
+    rule, each average is weighted by the dataset's number of qualities.
+    """
+    command = f"harness challenge publish {rules.folder.name}"
+    printed = [board for board in boards() if board.source == rules.published]
+    numbers, size = [row for board in printed for row in board.numbers], sizes()
+    made = Results(
+        run=environment.facts(0, "none", {"published": rules.published}, command),
+        datasets=tuple(DatasetEntry(
+            name=name, title=card.title, split=card.split, level=card.level, origin="printed", fingerprint="",
+            items=size[name].turns, ratings=size[name].turns * size[name].qualities,
+            votes=size[name].annotations, licence=card.licence, citation=card.citation,
+            qualities=(QualityEntry(AVERAGE, AVERAGE, None, None, size[name].turns),), notes=NOTE)
+            for name in dict.fromkeys(row.dataset for row in numbers) for card in [registry.card(name)]),
+        metrics=tuple(MetricEntry(
+            name=name, title=name, family="submission" if name.startswith("Team") else "baseline", columns=(name,),
+            levels=("turn", "dialogue"), paper="Zhang et al. 2021", signature={"metric": "printed", "asked": name})
+            for name in dict.fromkeys(row.metric for row in numbers)),
+        correlations=tuple(Correlation(
+            row.dataset, AVERAGE, row.metric, row.metric, "spearman", size[row.dataset].turns, float(row.value),
+            math.nan, math.nan, math.nan) for row in numbers),
+        ranking=tuple(RankingRow(
+            board.rule, "real", rule, "spearman", team, team, row.value, row.rank, datasets, datasets)
+            for board in printed for datasets in [len({row.dataset for row in board.numbers})] for rule in RULES
+            for team, row in sorted(board.ranks()[rule].items(), key=lambda pair: (-pair[1].value, pair[0]))))
+    return made, Exhibit(
+        name=rules.published, kind="challenge", title=rules.title, command=command,
+        lead="Published numbers about the challenge, and conclusions from them. No submission was run here.",
+        grids=tuple(exhibit.printed(rules.published)), remarks=exhibit.REMARKS if printed else ())
 
 
 def report(outcome: Outcome, cache: Path) -> Results:
@@ -34,15 +186,20 @@ def report(outcome: Outcome, cache: Path) -> Results:
     statistics = [*dict.fromkeys((*correlate.DEFAULT, (rules.statistic, rules.level)))]
     correlations = tuple(row for target in targets for row in correlate.correlations(
         target, statistics, [row for row in reliability if (row.dataset, row.quality) == target.key]))
-    options = {"challenge": rules.title, "rule": rule_of(rules), "counts": rules.counts,
+    options = {"challenge": rules.title, "rule": tables.rule_of(rules), "counts": rules.counts,
                "statistic": full_name(rules.statistic, rules.level), "draws": rules.draws,
                **({"phase": rules.phase} if rules.phase else {})}
+    levels = tuple(dict.fromkeys(field.dataset.card.level for field in outcome.ground.fields))
     return Results(
-        run=environment.facts(rules.seed, "cpu", options, command(rules)),
+        run=environment.facts(rules.seed, "cpu", options, tables.command(rules)),
         datasets=tuple(replace(entries.dataset_entry(field.dataset, field.judged), split=rules.rule,
                                notes="The ratings are private." if rules.ratings else "")
                        for field in outcome.ground.fields),
-        metrics=tuple(_metrics(outcome)),
+        metrics=tuple(MetricEntry(
+            name=entry.team, title=entry.about.name or f"{entry.team}, submission {entry.number}", family="submission",
+            columns=(entry.team,), levels=levels,
+            signature={"metric": "scores", "asked": entry.name, "sha256": entry.sha256})
+            for entry in outcome.counting.entries),
         correlations=tuple(replace(row, p=float(f"{row.p:.{FIGURES}g}"), **{
             name: round(getattr(row, name), TARGET_DECIMALS) for name in ("value", "low", "high", "corrected")})
             for row in correlations),
@@ -51,25 +208,15 @@ def report(outcome: Outcome, cache: Path) -> Results:
         reliability=tuple(replace(row, value=round(row.value, TARGET_DECIMALS)) for row in reliability))
 
 
-def _metrics(outcome: Outcome) -> Iterator[MetricEntry]:
-    levels = tuple(dict.fromkeys(field.dataset.card.level for field in outcome.ground.fields))
-    for entry in outcome.counting.entries:
-        yield MetricEntry(
-            name=entry.team, title=entry.about.name or f"{entry.team}, submission {entry.number}", family="submission",
-            columns=(entry.team,), levels=levels,
-            signature={"metric": "scores", "asked": entry.name, "sha256": entry.sha256})
-
-
 def _ranking(outcome: Outcome, correlations: Sequence[Correlation]) -> Iterator[RankingRow]:
     """Yield the boards; those of the challenge's statistic have the intervals and letters of its ranking."""
     rules, origin = outcome.rules, outcome.ground.fields[0].dataset.kind
     ranks = {rule: dict(zip(outcome.teams, standings, strict=True)) for rule, standings in outcome.ranks.items()}
-    lettered = {rule: readable(standings) for rule, standings in outcome.ranks.items()}
     for row in ranking(BoardId(rules.rule), origin, outcome.ground.targets, correlations):
         if row.statistic == full_name(rules.statistic, rules.level):
-            standing = ranks[row.rule][row.column]
+            standing, lettered = ranks[row.rule][row.column], tables.readable(outcome.ranks[row.rule])
             row = replace(row, value=standing.value, rank=standing.rank, low=standing.low, high=standing.high,
-                          letters=standing.letters if lettered[row.rule] else "")
+                          letters=standing.letters if lettered else "")
         yield replace(row, value=round(row.value, TARGET_DECIMALS))
 
 

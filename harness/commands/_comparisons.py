@@ -11,9 +11,9 @@ from itertools import chain, combinations
 import numpy as np
 
 from benchmarks.errors import plural
-from harness.commands._output import DATA, table
+from harness.commands._output import data_of, table
 from harness.results.decision_rows import Decision
-from harness.results.entries import BoardId, DatasetEntry
+from harness.results.entries import BoardId
 from harness.results.entries import fitted as fitted_on
 from harness.results.files import without_nan
 from harness.results.item_scores import labels
@@ -56,9 +56,6 @@ class Selection:
     def has_row(self, row: Correlation | Decision) -> bool:
         return self.has(row.dataset, row.quality) and (not self.columns or (row.metric, row.column) in self.columns)
 
-    def entry(self, target: Target) -> DatasetEntry:
-        return next(entry for entry in self.results.datasets if entry.name == target[0])
-
     def comparisons(self) -> dict[Target, Comparisons]:
         return {(rows.dataset, rows.quality): rows for rows in self.results.comparisons
                 if (rows.statistic, rows.test) == (self.statistic, self.test) and self.has(rows.dataset, rows.quality)}
@@ -75,9 +72,8 @@ class Selection:
                 for target, columns in known.items() if columns}
 
     def table(self, target: Target, caption: str, heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-        entry = self.entry(target)
-        title = f"{target[0]}, {target[1]}: {self.statistic.capitalize()}{caption}"
-        return table(title, heads, DATA["own" if entry.split == "own" else entry.kind], rows)
+        (data,) = (data_of(entry.split, entry.kind) for entry in self.results.datasets if entry.name == target[0])
+        return table(f"{target[0]}, {target[1]}: {self.statistic.capitalize()}{caption}", heads, data, rows)
 
 
 def correlation_tables(chosen: Selection) -> Iterator[str]:
@@ -178,13 +174,13 @@ def by_wmt25(chosen: Selection) -> Iterator[tuple[str, list[dict[str, object]]]]
         ranked = sorted(np.flatnonzero(clusters).tolist(), key=lambda row: (clusters[row], -values["value"][row]))
         cells = [(str(clusters[row] or ""), shown[row], *(number(column[row]) for column in values.values()))
                  for row in (*ranked, size, size + 1)]
-        datasets = {entry.name for target in chosen.targets
-                    if ((entry := chosen.entry(target)).split, entry.kind) == (split, origin)}
+        datasets = {entry.name for entry in chosen.results.datasets if (entry.split, entry.kind) == (split, origin)}
+        datasets &= {dataset for dataset, _ in chosen.targets}
         heads = ("Cluster", "Metric", "mean", "soft pairwise accuracy", "pairwise accuracy with ties")
         left_out = f"{size - len(ranked)} columns lack a value on a task. " if len(ranked) < size else ""
         title = (f"{split}, WMT25's rule: {plural(len(tasks), 'task')} on {plural(len(datasets), 'dataset')}. "
                  f"{left_out}Clusters by PERM-BOTH over contexts ({chosen.draws or DRAWS} draws), one-sided, 5 %")
-        yield table(title, heads, DATA["own" if split == "own" else origin], cells), [{
+        yield table(title, heads, data_of(split, origin), cells), [{
             "split": split, "origin": origin, "rule": "wmt25", "tasks": len(tasks), "cluster": cluster or None,
             "metric": metric, "column": column, **{kind: float(series[row]) for kind, series in values.items()},
         } for row, ((metric, column), cluster) in enumerate(zip(

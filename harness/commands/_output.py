@@ -1,7 +1,8 @@
-"""Input and output shared by commands: earlier results, tables, JSON lines, and sites."""
+"""Output shared by commands: tables, JSON lines and sites."""
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import json
 import re
@@ -12,35 +13,39 @@ from pathlib import Path
 from benchmarks.storage.files import write_atomically
 from harness.errors import BadConfig
 from harness.results import exhibits, files
+from harness.results.entries import BoardId
 from harness.results.rows import Correlation, Results
 from leaderboard.blocks.tables import Heading, Table
 from leaderboard.render import text
 
 LISTING = ".published.json"
 """Name of the file that lists a site's files, so that publishing again can delete those that are no longer needed."""
-
 WORD = re.compile(r"[^\W\de_]")
 """Matches a letter other than the e of an exponent."""
 DATA = {"sample": "the bundled sample (made by a script, simulated raters)", "real": "real human judgements",
         "own": "your own datasets"}
 
 
+def data_of(board: str, origin: str) -> str:
+    """Describe the data of a board or split."""
+    return DATA["own" if BoardId.parse(board).split == "own" else origin]
+
+
 def table(caption: str, heads: Sequence[str], data: str, rows: Iterable[Sequence[str]]) -> str:
     """Format a table for the terminal: numbers are right-aligned, and the first column with words names the rows."""
-    listed = list(rows)
-    worded = [any(WORD.search(row[position].replace(" to ", "")) for row in listed) for position in range(len(heads))]
+    rows = list(rows)
+    worded = [any(WORD.search(row[position].replace(" to ", "")) for row in rows) for position in range(len(heads))]
     headings = (Heading(head, "number" if not worded[position] else "words" if any(worded[:position]) else "stub")
                 for position, head in enumerate(heads))
-    return text.text(Table.of("", caption, headings, listed, data))
+    return text.text(Table.of("", caption, headings, rows, data))
 
 
 def print_correlations(report: Results, wanted: Callable[[Correlation], bool] = lambda row: True) -> None:
     """Print each correlation, with the split, origin and level of its dataset, as a line of JSON."""
     about = {entry.name: entry for entry in report.datasets}
-    for row in report.correlations:
-        if wanted(row):
-            entry = about[row.dataset]
-            sys.stdout.write(files.json_line(row, split=entry.split, origin=entry.origin, level=entry.level))
+    for row in filter(wanted, report.correlations):
+        entry = about[row.dataset]
+        sys.stdout.write(files.json_line(row, split=entry.split, origin=entry.origin, level=entry.level))
 
 
 def with_exhibits(report: Results, out: Path) -> Results:
@@ -56,10 +61,14 @@ def with_exhibits(report: Results, out: Path) -> Results:
 def write_site(pages: Mapping[str, bytes], folder: Path) -> None:
     """Write changed files, and delete files of the previous site that this one lacks."""
     folder.mkdir(parents=True, exist_ok=True)
-    before = _listed(folder)
+    before, listing = set[str](), folder / LISTING
+    with contextlib.suppress(FileNotFoundError, ValueError):
+        if isinstance(names := json.loads(listing.read_bytes()), list):
+            before = {name for name in names if isinstance(name, str) and name.isprintable()}
     if foreign := sorted(name for name in pages.keys() - before if (folder / name).exists()):
         raise BadConfig(f"{folder}: {foreign[0]} exists and was not written by harness; choose another folder")
-    _list(folder, before | pages.keys())  # first, so that an interrupted run can be repeated
+    # listed before they are written, so that an interrupted run can be repeated
+    write_atomically(listing, json.dumps(sorted(before | pages.keys())).encode())
     for parent in {(folder / name).parent for name in pages}:
         parent.mkdir(parents=True, exist_ok=True)
     for name, content in pages.items():
@@ -68,17 +77,4 @@ def write_site(pages: Mapping[str, bytes], folder: Path) -> None:
     for name in before - pages.keys():
         if (folder / name).is_file() and (folder / name).resolve().is_relative_to(folder.resolve()):
             (folder / name).unlink()
-    _list(folder, set(pages))
-
-
-def _list(folder: Path, names: set[str]) -> None:
-    write_atomically(folder / LISTING, json.dumps(sorted(names)).encode())
-
-
-def _listed(folder: Path) -> set[str]:
-    try:
-        names = json.loads((folder / LISTING).read_bytes())
-        names = names if isinstance(names, list) else []
-    except (FileNotFoundError, ValueError):
-        return set()
-    return {name for name in names if isinstance(name, str) and name.isprintable()}
+    write_atomically(listing, json.dumps(sorted(pages)).encode())

@@ -26,7 +26,7 @@ from metrics import evidence, registry
 from metrics.composition import Composite, weights_shown
 from metrics.models.service import Models
 
-SHOWN = 4  # weights printed for each quality
+SHOWN = 4  # weights printed per quality
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

@@ -17,15 +17,14 @@ from pathlib import Path
 from benchmarks.errors import BenchmarkError, nearest, plural
 from benchmarks.formats.scorefile import listed, printable
 from benchmarks.storage.files import write_atomically
-from harness.challenge import folder as written
-from harness.challenge import ground, outcome, published, receipts, rulebook, setup, submissions
+from harness.challenge import ground, outcome, receipts, rulebook, setup, submissions
+from harness.challenge import report as reports
 from harness.challenge.ground import Ground
 from harness.commands._arguments import add
 from harness.commands._output import table, write_site
 from harness.contract import dataset as contract
 from harness.errors import BadConfig
 from harness.results.exhibits import Grid
-from harness.results.rows import Results
 from harness.run.correlate import shown_by
 from leaderboard import site
 from leaderboard.render.text import width, wrapped
@@ -62,20 +61,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Return 1 if a submission is refused after receipt, 2 if validation finds wrong rules, data or ratings, else 0."""
     if args.action == "init":
-        folder = args.folder
-        names = setup.init(folder, args.home, args.example)
-        shipped = sorted(_shipped())
-        made = ("a copy of the shipped rules" if folder.resolve().name in shipped else
-                f"a new challenge on the bundled sample (rules are shipped only for {', '.join(shipped)})")
-        print(wrapped(f"{folder}: {made}; the rules are in {folder / 'challenge.toml'}, {plural(len(names), 'file')} "
-                      "in all") + "next: edit data, ratings and rules; then run",
-              *(f"harness challenge {action} {shlex.quote(str(folder))}" for action in ("template", "validate")),
-              sep="\n    ")
-        for rules in rulebook.phases(folder):
-            if all(dataset.file.is_file() for dataset in rules.custom):
-                for dataset in ground.loaded(rules, args.home):
-                    print(f"{dataset.card.name}: {shown_by(dataset)}")
-        return 0
+        return _init(args)
     if args.action == "receive":
         return _receive(args)
     folder = _folder(args.folder)
@@ -85,7 +71,7 @@ def run(args: argparse.Namespace) -> int:
         _notes(dict.fromkeys(line for rules in rulebook.phases(folder) for line in _rated(rules)))
         return 0
     act = {"freeze": _freeze, "validate": _validate, "rank": _rank, "publish": _rank}[args.action]
-    refused, faults, phases = 0, dict[str, str](), _phases(folder, args)
+    refused, faults, phases = 0, set[str](), _phases(folder, args)
     for phase in phases:
         try:
             refused += act(folder, phase, args)
@@ -95,16 +81,32 @@ def run(args: argparse.Namespace) -> int:
             problems = getattr(error, "problems", (str(error),))
             refused += 1
             print(f"skipped {phase or folder}: {plural(len(problems), 'problem')}"
-                  f"{', listed above' if faults.keys() >= set(problems) else ''}")
+                  f"{', listed above' if faults.issuperset(problems) else ''}")
             _list(problem for problem in problems if problem not in faults)
-            faults |= dict.fromkeys(problems, phase)
+            faults.update(problems)
     return 2 if faults and args.action == "validate" else 1 if refused and not args.allow_refused else 0
+
+
+def _init(args: argparse.Namespace) -> int:
+    folder, shipped = args.folder, sorted(_shipped())
+    names = setup.init(folder, args.home, args.example)
+    made = ("a copy of the shipped rules" if folder.resolve().name in shipped else
+            f"a new challenge on the bundled sample (rules are shipped only for {', '.join(shipped)})")
+    print(wrapped(f"{folder}: {made}; the rules are in {folder / 'challenge.toml'}, {plural(len(names), 'file')} "
+                  "in all") + "next: edit data, ratings and rules; then run",
+          *(f"harness challenge {action} {shlex.quote(str(folder))}" for action in ("template", "validate")),
+          sep="\n    ")
+    for rules in rulebook.phases(folder):
+        for dataset in ground.loaded(rules, args.home) if rules.ready else ():
+            print(f"{dataset.card.name}: {shown_by(dataset)}")
+    return 0
 
 
 def _freeze(folder: Path, phase: str, args: argparse.Namespace) -> int:
     """Freeze a phase; return the number of submissions that are left out."""
     now = datetime.datetime.now(datetime.UTC)
-    (count, left_out), closes = receipts.freeze(folder, args.home, phase, now), rulebook.read(folder, phase).closes
+    count, left_out = receipts.freeze(folder, args.home, phase, now)
+    closes = rulebook.read(folder, phase).closes
     _refusals(left_out)
     if closes and now.date() <= closes:
         print(wrapped(f"note: {phase or folder} was to close on {closes} and no longer accepts submissions. To undo "
@@ -139,11 +141,9 @@ def _phases(folder: Path, args: argparse.Namespace) -> list[str]:
     log = receipts.read(folder)
     begun = [rules.phase for rules in all_rules
              if args.action == "validate" or rules.inbox.is_dir() or log.receipts(rules.phase)]
-    if not begun and all_rules[0].published:
-        return [""]
-    if not begun:
+    if not begun and not all_rules[0].published:
         raise BadConfig(f"{folder}: no phase has submissions in submissions/PHASE/TEAM/N/")
-    return begun
+    return begun or [""]
 
 
 def _shipped() -> dict[str, Path]:
@@ -167,12 +167,11 @@ def _validate(folder: Path, phase: str, args: argparse.Namespace) -> int:
         print(f"{folder.name}: published results have no submissions to validate")
         return 0
     checked = outcome.read(folder, args.home, phase)
-    rules, ground = checked.rules, checked.ground
-    print(rules.name)
-    _list(field.about for field in ground.fields)
-    _notes((*ground.partial, *_remarks(rules, ground)))
     accepted = checked.entries.entries
     counting = checked.chosen if accepted else []
+    print(checked.rules.name)
+    _list(field.about for field in checked.ground.fields)
+    _notes((*checked.ground.partial, *_remarks(checked.rules, checked.ground)))
     for index, entry in enumerate(accepted):
         print(f"{'counts  ' if index in counting else 'accepted'}  {entry.name}")
         _list(entry.remarks)
@@ -224,16 +223,16 @@ def _rank(folder: Path, phase: str, args: argparse.Namespace) -> int:
     out, ranked = args.out or folder, None
     if rules.published_only:
         out = args.out or Path(folder.name)
-        report, exhibit = published.results(rules)
-        written.write_published(report, exhibit, out / "ranking")
+        report, exhibit = reports.published(rules)
+        reports.write_published(report, exhibit, out / "ranking")
     elif (ranked := outcome.read(folder, args.home, phase)).rules.blind and not ranked.rules.final:
-        report, exhibit = written.receipts(ranked)
-        written.write_published(report, exhibit, out / "ranking" / phase)
+        report, exhibit = reports.receipts_only(ranked)
+        reports.write_published(report, exhibit, out / "ranking" / phase)
     else:
         if ranked.rules.changed and not args.allow_refused:
             raise BadConfig(f"{rules.name}: changed since the freeze: {', '.join(ranked.rules.changed)}; restore it, "
                             "or rank anyway with --allow-refused; the page will say so")
-        report, exhibit = written.write(ranked, out / "ranking" / phase)
+        report, exhibit = reports.write(ranked, out / "ranking" / phase)
     print(wrapped(f"{exhibit.title}: {exhibit.lead}", indent=""), end="")
     for grid in exhibit.grids:
         if rules.published_only or grid.name == "official":
@@ -242,18 +241,13 @@ def _rank(folder: Path, phase: str, args: argparse.Namespace) -> int:
     _notes(ranked.similar if ranked else ())
     print(f"written to {(out / 'ranking' / phase).resolve()}")
     if args.action == "publish":
-        _publish(dataclasses.replace(report, exhibits=(exhibit,)), out / "site", phase, rules.title)
+        pages = out / "site"
+        write_site(site.site(dataclasses.replace(report, exhibits=(exhibit,))), pages / phase)
+        drawn = sorted(path.parent.name for path in pages.glob("*/challenge.html"))
+        for name, content in site.list_of_phases(rules.title, drawn).items() if phase else ():
+            write_atomically(pages / name, content)
+        print(f"leaderboard: {(pages / phase / 'challenge.html').resolve()}")
     return len(ranked.refused) if ranked else 0
-
-
-def _publish(report: Results, folder: Path, phase: str, title: str) -> None:
-    """Draw the pages of a phase, and the index of all phases drawn so far."""
-    write_site(site.site(report), folder / phase)
-    if phase:
-        drawn = sorted(path.parent.name for path in folder.glob("*/challenge.html"))
-        for name, content in site.list_of_phases(title, drawn).items():
-            write_atomically(folder / name, content)
-    print(f"leaderboard: {(folder / phase / 'challenge.html').resolve()}")
 
 
 def _print(grid: Grid) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import re
+from collections import Counter, defaultdict
 from pathlib import Path
 
 from benchmarks import registry
@@ -20,9 +21,9 @@ from harness.contract.checks import CHECKS
 from harness.errors import BadConfig
 
 TIMEOUT = 300.0
-SHOWN = 20  # maximum number of problems printed
+SHOWN = 20  # problems of a dataset
 ITEM = re.compile(" for item '.*'$")
-"""Matches the item in a finding; it is ignored when findings are grouped by reason."""
+"""Matches the item in a finding, which is ignored when findings are grouped by problem."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -39,24 +40,20 @@ def run(args: argparse.Namespace) -> int:
     if Path(args.name).suffix != ".py" and Path(args.name).is_file():
         raise BadConfig(f"{args.name}: not a card; check a dataset by its card, a .toml that names this file "
                         f"(`harness new dataset NAME --from {args.name}` writes one)")
-    width = max(map(len, CHECKS))
-    states: list[str] = []
-    broken_checks: dict[str, list[str]] = {}
+    width, states = max(map(len, CHECKS)), Counter[str]()
+    broken_checks = defaultdict[str, list[str]](list)
     for finding in process.findings(args.name, args.home, args.timeout):
-        states.append(finding.state)
-        if finding.state == "BROKEN":
-            checks = broken_checks.setdefault(ITEM.sub("", finding.text), [])
-            checks.append(finding.check)
-            if len(checks) > 1:
-                continue
-        print(f"{finding.state:<6}  {finding.check:<{width}}  {finding.text}", flush=True)
+        states[finding.state] += 1
+        checks = broken_checks[ITEM.sub("", finding.text)] if finding.state == "BROKEN" else []
+        checks.append(finding.check)
+        if len(checks) == 1:
+            print(f"{finding.state:<6}  {finding.check:<{width}}  {finding.text}", flush=True)
     for first, *more in broken_checks.values():
         if more:
             print(f"BROKEN  {len(more)} more with the same problem as {first}: {', '.join(more)}")
-    broken = states.count("BROKEN")
-    print(f"the contract is broken: {broken} of {plural(len(states), 'check')} failed" if broken else
-          f"the contract is kept: {plural(states.count('ok'), 'check')} passed, {plural(states.count('note'), 'note')}")
-    return 1 if broken else 0
+    print(f"the contract is broken: {states['BROKEN']} of {plural(states.total(), 'check')} failed" if states["BROKEN"]
+          else f"the contract is kept: {plural(states['ok'], 'check')} passed, {plural(states['note'], 'note')}")
+    return 1 if states["BROKEN"] else 0
 
 
 def _check_dataset(name: str, card: Path | None, home: Path) -> int:
@@ -64,15 +61,15 @@ def _check_dataset(name: str, card: Path | None, home: Path) -> int:
     try:
         if card is None:
             loaded = registry.load(name, home)
-            print("\n".join(dataset.check(loaded, tuple(dataset.remarks(loaded, {})), home)))
+            print(*dataset.check(loaded, tuple(dataset.remarks(loaded, {})), home), sep="\n")
             return 0
         source = read_card(card)
         loaded, remarks = source.scaled()
     except BadRecords as error:  # harness/cli.py reports a single problem
         more = len(error.problems) - SHOWN
-        print("\n".join((*error.problems[:SHOWN], *([f"and {more} more"] if more > 0 else ()))))
+        print(*error.problems[:SHOWN], *([f"and {more} more"] if more > 0 else ()), sep="\n")
         return 1
-    print("\n".join(dataset.check(loaded, remarks, home)))
+    print(*dataset.check(loaded, remarks, home), sep="\n")
     if lines := source.inferred(loaded):
         print(f"inferred from the file; to make this permanent, replace the qualities in {card} with:", *lines,
               sep="\n")

@@ -8,24 +8,27 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-from collections.abc import Sequence
+import math
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 from benchmarks import registry as datasets
 from benchmarks.dataset import Item
 from benchmarks.errors import nearest, plural
 from benchmarks.storage.files import write_atomically
 from harness import own
-from harness.commands import _answers
 from harness.commands._arguments import LIMITS, add
 from harness.commands.study import carry_out
 from harness.errors import BadConfig
 from harness.results import files
+from harness.results.rows import ItemScores, Results
 from harness.run.settings import command_line, settings
-from harness.scoring.score import about, read_items
+from harness.scoring import score
 from harness.studies import StudyRequest
+from leaderboard.render.templates import templates
 from metrics import registry
-from metrics.errors import Unreadable
+from metrics.errors import MetricError, MissingResource, Unreadable
 from metrics.external.libraries.judge import Judge
 from metrics.judges import prompt
 from metrics.judges.local import LocalJudge
@@ -38,13 +41,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     trial = actions.add_parser("try", help="show the prompt for an item and the parsed answer")
     trial.add_argument("judge", help="judge:PROMPT[lm=NAME] or judge:PROMPT[model=NAME,...]")
     add(trial, "dataset NAME: dataset of the item", required=True, dest="dataset_name")
-    add(trial, "item ID: id of the item (default: the first)")
-    add(trial, "dry: show the prompt without sending it")
+    add(trial, "item ID: id of the item (default: the first)", "dry: show the prompt without sending it")
     audit = actions.add_parser("audit", help="check a judge for bias and for agreement with people; prints and writes "
                               "a card")
     audit.add_argument("prompt", help="prompt: its name or file, or judge:PROMPT[...]")
-    add(audit, "lm NAME: the judge: a model on this machine")
-    add(audit, "model NAME: the judge: a model behind an endpoint")
+    add(audit, "lm NAME: the judge: a model on this machine", "model NAME: the judge: a model behind an endpoint")
     audit.add_argument("--url", help="address of the endpoint (default: the environment's)")
     add(audit, "dataset", required=True)
     add(audit, "quality: quality to compare with (default: the prompt's)", "data")
@@ -64,14 +65,54 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _view(args: argparse.Namespace) -> int:
-    content, items, problem = _answers.page(files.read(args.results), args.home, args.url)
-    if not items:
-        raise BadConfig(f"{args.results}: " + (problem or "these results have no judge; add one with `harness run "
-                                               "--metric judge:...`"))
+    """Write the page; its texts of datasets and models are for this machine only, so no other command reads it."""
+    sections = list(_sections(files.read(args.results), args.home, args.url))
+    if not (count := sum(len(items) for *_, items in sections)):
+        problem = next((f"{name}: {problem}" for name, _, problem, _ in sections if problem), "these results have no "
+                       "judge; add one with `harness run --metric judge:...`")
+        raise BadConfig(f"{args.results}: {problem}")
     path = args.results / "judge-answers.html"
-    write_atomically(path, content)
-    print(f"answers about {plural(items, 'item')}: {path.resolve()}")
+    write_atomically(path, templates().get_template("answers.html").render(sections=sections).encode())
+    print(f"answers about {plural(count, 'item')}: {path.resolve()}")
     return 0
+
+
+def _sections(results: Results, home: Path, url: str) -> Iterator[tuple[str, str, str, list[Any]]]:
+    """Yield each judge and dataset with its items, or with the reason if the judge is missing."""
+    sampled = {entry.name for entry in results.datasets if entry.origin == "sample"}
+    for points in results.points:
+        card = datasets.card(points.dataset)
+        dataset = datasets.sample(card) if points.dataset in sampled else datasets.load(points.dataset, home)
+        by_id = {item.id: item for item in dataset.items}
+        for name in sorted({metric for metric, _ in points.scores if metric.startswith("judge:")}):
+            try:
+                judge = score.about(registry.choose(name, seed=results.run.seed).metric, dataset)
+            except MetricError as error:
+                hint = "; run this command in the folder of the prompt" * isinstance(error, MissingResource)
+                yield name, points.dataset, f"{error}{hint}", []
+                continue
+            if isinstance(judge, Judge):
+                judge = dataclasses.replace(judge, url=url)
+            items = []
+            for row, item in enumerate(points.items):
+                if item in by_id and isinstance(judge, Judge | LocalJudge):
+                    turns = score.turns(by_id[item]) if score.by_turn(judge, dataset) else [by_id[item]]
+                    items.append((item, _scores(points, name, row),
+                                  [exchange for turn in turns for exchange in _exchanges(judge, turn, home)]))
+            yield name, points.dataset, "", items
+
+
+def _scores(points: ItemScores, name: str, row: int) -> str:
+    values = {column: values[row] for (metric, column), values in points.scores.items() if metric == name}
+    people = {f"people, {quality}": means[row] for quality, means in points.human.items()}
+    return "; ".join(f"{column} {value:.3g}" if math.isfinite(value) else f"{column} –"
+                     for column, value in (values | people).items())
+
+
+def _exchanges(judge: Judge | LocalJudge, item: Item, home: Path) -> Iterator[tuple[Question, Any]]:
+    """Yield the questions about an item with their stored answers; None for a local judge, which stores none."""
+    for question in prompt.questions(judge.prompt, item) if judge.takes(item) else ():
+        yield question, tuple(judge.stored(question, Models(home))) if isinstance(judge, Judge) else None
 
 
 def _audit(args: argparse.Namespace) -> int:
@@ -83,22 +124,23 @@ def _audit(args: argparse.Namespace) -> int:
     requested = dataclasses.replace(settings(args), metric=(judge,))
     repeat = command_line("judge", "audit", registry.without_folders(judge), flags={
         "dataset": args.dataset, "quality": args.quality, "sample": args.sample, "seed": args.seed})
-    request = StudyRequest(requested, args.home, args.out)
-    return carry_out("judges", request, repeat)
+    return carry_out("judges", StudyRequest(requested, args.home, args.out), repeat)
 
 
 def _try(args: argparse.Namespace) -> int:
     if not args.judge.startswith("judge:"):
         raise BadConfig(f"{args.judge}: expected judge:PROMPT[lm=NAME] or judge:PROMPT[model=NAME,...]")
     dataset = datasets.load(args.dataset_name, args.home)
-    metric = about(registry.choose(args.judge).metric, dataset)
+    metric = score.about(registry.choose(args.judge).metric, dataset)
     if not isinstance(metric, Judge | LocalJudge):
         raise BadConfig(f"{args.judge} is not a judge")
-    item = _item(read_items(metric, dataset), args.item)
+    items = {item.id: item for item in score.read_items(metric, dataset)}
+    if args.item and args.item not in items:
+        raise BadConfig(f"no item {args.item!r} in this dataset; {nearest(args.item, items)}")
+    item = items[args.item or next(iter(items))]
     questions = prompt.questions(metric.prompt, item)
-    for question in questions:
-        for message in question.messages:
-            print(f"--- {message['role']}\n{message['content']}")
+    for message in (message for question in questions for message in question.messages):
+        print(f"--- {message['role']}\n{message['content']}")
     if args.dry:
         return 0
     if isinstance(metric, Judge):
@@ -130,10 +172,3 @@ def _scale_note(prompt: Prompt, name: str) -> str:
     scales = [f"{quality.low:g} to {quality.high:g}" for quality in prompt.qualities
               if name in {quality.name, f"{prompt.name}-{quality.name}"}]
     return f"  (from {scales[0]})" if scales else "  (mean of the qualities, scaled to 0 to 1)"
-
-
-def _item(items: tuple[Item, ...], name: str) -> Item:
-    by_id = {"": items[0], **{item.id: item for item in items}}
-    if name not in by_id:
-        raise BadConfig(f"no item {name!r} in this dataset; {nearest(name, by_id)}")
-    return by_id[name]

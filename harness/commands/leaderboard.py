@@ -14,7 +14,7 @@ from typing import Literal
 from benchmarks.errors import plural
 from benchmarks.formats.scorefile import listed
 from harness.commands._arguments import MODELS, RESULTS, add
-from harness.commands._output import DATA, table
+from harness.commands._output import data_of, table
 from harness.errors import BadConfig
 from harness.results import files
 from harness.results.rows import Results
@@ -91,8 +91,8 @@ def _shown(board: Around) -> str:
                f"{board.rule}, on {targets}" if board.cells == board.whole else
                f"{board.column} would rank {rank} of the {board.ranked} columns with values on {targets}, and has no "
                f"rank on the board {board.split}, which has {board.whole}: Spearman by the rule {board.rule}")
-    data = DATA["own" if board.split.startswith("own") else board.origin]
-    shown = table(caption, ("Rank", "Metric", "value", "better in", "worse in"), data, rows)
+    heads = ("Rank", "Metric", "value", "better in", "worse in")
+    shown = table(caption, heads, data_of(board.split, board.origin), rows)
     meaning = wrapped(f"Better in, worse in: targets (qualities of datasets, {board.cells} in all) on which "
                       f"{board.column} has a significantly higher or lower correlation than that row, by PERM-BOTH on "
                       "ranks, by contexts, 5 %, adjusted by Benjamini and Hochberg over all pairs of columns.")

@@ -15,7 +15,7 @@ from typing import get_args
 
 from harness import own
 from harness.commands._arguments import RESULTS, add, separated
-from harness.commands._output import DATA, table
+from harness.commands._output import DATA, data_of, table
 from harness.commands.report import targets
 from harness.errors import BadConfig
 from harness.results import files
@@ -48,8 +48,8 @@ def run(args: argparse.Namespace) -> int:
     wanted = targets(results, tuple(map(own.name_of, args.dataset)), args.quality, args.out)
     selected = chosen(pool, wanted, pair, args.contexts, args.raters)
     full = args.dataset or pair or args.contexts or args.raters or len(results.datasets) == 1
-    kinds = {entry.name: "own" if entry.split == "own" else entry.kind for entry in results.datasets}
-    if not args.json and {kinds[target[0]] for target in selected} == {"sample"}:
+    described = {entry.name: data_of(entry.split, entry.kind) for entry in results.datasets}
+    if not args.json and {described[dataset] for dataset, _ in selected} == {DATA["sample"]}:
         print(BANNER)
     errors: list[BadConfig] = []
     for target in selected:
@@ -62,25 +62,26 @@ def run(args: argparse.Namespace) -> int:
             continue
         if args.json:
             sys.stdout.writelines(map(files.json_line, rows))
+        elif full:
+            print("\n".join(_lines(rows, pair, described[target[0]])))
         else:
-            kind = kinds[target[0]]
-            summary = f"{rows[0].dataset}, {rows[0].quality}{', sample' * (kind == 'sample')}: {rows[0]}"
-            print("\n".join(_lines(rows, pair, kind)) if full else summary)
+            sample = ", sample" * (described[target[0]] == DATA["sample"])
+            print(f"{rows[0].dataset}, {rows[0].quality}{sample}: {rows[0]}")
     print(*errors, sep="\n", end="\n" * bool(errors), file=sys.stderr)
     return 0
 
 
-def _lines(rows: Sequence[Power], pair: Sequence[str], kind: str) -> Iterator[str]:
+def _lines(rows: Sequence[Power], pair: Sequence[str], data: str) -> Iterator[str]:
     """Describe the power on a target, also for other numbers of contexts and raters, and the contexts needed."""
     first = rows[0]
-    yield wrapped(f"{first.dataset}, {first.quality}: {_shows(first) if pair else first}")
+    of = "correlations" if first.between == "columns" else "mean ratings"
+    named = f"{shows(first.items, first.contexts, first.detectable, of)} for {first.first} and {first.second}"
+    yield wrapped(f"{first.dataset}, {first.quality}: {named if pair else first}")
     groups = {count: list(group) for count, group in groupby(rows, key=lambda row: row.raters)}
-    known = {count: {row.contexts: row for row in group} for count, group in groups.items()
+    known = {count: {row.contexts: row for row in group} for count, group in sorted(groups.items())
              if not math.isnan(group[0].detectable)}
-    known = dict(sorted(known.items()))
-    heads = ("contexts", *map(_raters, known))
     yield table(f"Difference detectable with 80 % power for {'this' if pair else 'a typical'} pair, {first.quality} on "
-                f"{first.dataset}", heads, DATA[kind], (
+                f"{first.dataset}", ("contexts", *map(_raters, known)), data, (
         (str(count), *(_difference(cells[count]) for cells in known.values()))
         for count in sorted(row.contexts for row in groups[first.raters])))
     if len(known) < len(groups):
@@ -92,15 +93,9 @@ def _lines(rows: Sequence[Power], pair: Sequence[str], kind: str) -> Iterator[st
     needs += ["unknown with other numbers of raters"] * (len(needed) < len(known))
     if len(needed) == len(groups) > 1 and min(needed.values()) > MOST:
         needs = [f"more than {MOST:,}, however many raters"]
-    leading = "" if pair else "The leading pair: "
-    yield wrapped(f"{leading}{first.first} and {first.second} differ by {abs(first.difference):.3f}; these data detect "
-                  f"that with a power of {100 * first.power:.0f} %. Contexts needed for 80 %: {', '.join(needs)}")
-
-
-def _shows(row: Power) -> str:
-    """State the difference that the data can show for a named pair."""
-    of = "correlations" if row.between == "columns" else "mean ratings"
-    return f"{shows(row.items, row.contexts, row.detectable, of)} for {row.first} and {row.second}"
+    yield wrapped(f"{'' if pair else 'The leading pair: '}{first.first} and {first.second} differ by "
+                  f"{abs(first.difference):.3f}; these data detect that with a power of {100 * first.power:.0f} %. "
+                  f"Contexts needed for 80 %: {', '.join(needs)}")
 
 
 def _difference(row: Power) -> str:

@@ -10,22 +10,27 @@ import argparse
 import dataclasses
 import difflib
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from benchmarks.errors import nearest
+from benchmarks.errors import nearest, plural
 from harness import own
-from harness.commands import _comparisons, _decisions
+from harness.commands import _comparisons
 from harness.commands._arguments import RESULTS, add
 from harness.commands._comparisons import Selection
-from harness.commands._output import print_correlations
+from harness.commands._output import data_of, print_correlations
 from harness.errors import BadConfig
 from harness.results import files
+from harness.results.decision_rows import Decision
 from harness.results.rows import ColumnKey, Results
 from harness.run.settings import plain_name
 from harness.statistics import TEST_NAMES
-from leaderboard.model.index import by_reason
-from leaderboard.render.text import summary, wrapped
+from leaderboard.blocks import decisions
+from leaderboard.model.index import Index, by_reason, make_index
+from leaderboard.render.text import summary, text, wrapped
+
+DECISIONS_WIDTH = 130
+"""Width of the table of decisions, which has three columns of names."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -59,7 +64,7 @@ def run(args: argparse.Namespace) -> int:
     statistic, level = plain_name(args.statistic or "spearman"), args.level or "items"
     default_test = "perm-both" if args.clusters == "wmt" or (
         level == "items" and statistic in ("spearman", "pearson")) else "bootstrap"
-    selection = Selection(results, targets(results, tuple(map(own.name_of, args.dataset)), args.quality, args.out),
+    selection = Selection(results, targets(results, list(map(own.name_of, args.dataset)), args.quality, args.out),
                           _columns(results, args.metric), statistic if level == "items" else f"{statistic} {level}",
                           args.test or default_test, args.clusters or "every", args.draws)
     if selection.rule == "wmt" and selection.test != "perm-both":
@@ -72,12 +77,11 @@ def run(args: argparse.Namespace) -> int:
         _print_wmt25(selection, args)
     elif args.decide:
         _print_decisions(selection, args)
-    elif args.compare or args.clusters or args.statistic or args.level or args.draws:
+    elif args.compare or args.clusters or args.statistic or args.level or args.draws or (
+            not args.json and (args.dataset or args.quality or args.metric)):
         _print_rows(selection, args, statistic, level)
     elif args.json:
         print_correlations(results, selection.has_row)
-    elif args.dataset or args.quality or args.metric:
-        _print_rows(selection, args, statistic, level)
     else:
         print(summary(results))
     return 0
@@ -109,13 +113,13 @@ def _print_rows(selection: Selection, args: argparse.Namespace, statistic: str, 
         for rows in comparisons.values():
             sys.stdout.writelines(map(files.json_line, rows))
     elif args.json:
-        correlations = tuple(row for row in selection.results.correlations if row.statistic == selection.statistic)
-        print_correlations(dataclasses.replace(selection.results, correlations=correlations), selection.has_row)
+        print_correlations(selection.results, lambda row: (
+            row.statistic == selection.statistic and selection.has_row(row)))
     else:
-        if leads:
-            print(*(wrapped(sentence) for sentence, _ in leads), sep="")
-        print(*(_comparisons.comparison_tables if args.compare else _comparisons.cluster_tables if args.clusters else
-                _comparisons.correlation_tables)(selection), sep="\n")
+        print(*(wrapped(sentence) for sentence, _ in leads), sep="", end="\n" * bool(leads))
+        tables = (_comparisons.comparison_tables if args.compare else _comparisons.cluster_tables if args.clusters else
+                  _comparisons.correlation_tables)
+        print(*tables(selection), sep="\n")
 
 
 def _print_wmt25(selection: Selection, args: argparse.Namespace) -> None:
@@ -132,12 +136,30 @@ def _print_wmt25(selection: Selection, args: argparse.Namespace) -> None:
 
 
 def _print_decisions(selection: Selection, args: argparse.Namespace) -> None:
+    """Print the decisions by target, the best columns first."""
     if args.statistic or args.level or args.test or args.draws:
         raise BadConfig("--decide does not accept --statistic, --level, --test or --draws: it has its own tests")
+    index = make_index(selection.results)
+    rows = decisions.ranked(index, list(filter(selection.has_row, selection.results.decisions)))
+    if not rows:
+        raise BadConfig("the results have no decisions for this selection; `harness run` adds them")
     if args.json:
-        sys.stdout.writelines(map(files.json_line, _decisions.selected(selection)))
+        sys.stdout.writelines(map(files.json_line, rows))
     else:
-        print(*_decisions.decision_tables(selection), sep="\n")
+        print(*_decision_tables(index, rows), sep="\n")
+
+
+def _decision_tables(index: Index, rows: Sequence[Decision]) -> Iterator[str]:
+    """Yield the best columns of each target for each kind of data, with their limits."""
+    described = {entry.name: data_of(entry.split, entry.kind) for entry in index.datasets}
+    for data in dict.fromkeys(described[row.dataset] for row in rows):
+        of_kind = [row for row in rows if described[row.dataset] == data]
+        shown = decisions.best(index, of_kind)
+        yield text(decisions.decision_table(index, shown, data), DECISIONS_WIDTH)
+        if more := len(of_kind) - len(shown):
+            yield f"{plural(more, 'more row')}: --dataset, --quality and --metric select, --json prints all.\n"
+        yield from (f"{limit}\n" for limit in decisions.limits(shown))
+    yield wrapped(decisions.EXPLAINED, indent="")
 
 
 def _print_latex(results: Results, board: str) -> None:
@@ -147,8 +169,7 @@ def _print_latex(results: Results, board: str) -> None:
     boards = latex.boards(drop_sample(results))
     if not boards:
         raise BadConfig("the results have no board; try `harness run --all`")
-    name = board.removesuffix(".tex") or next(iter(boards))
-    if name not in boards:
+    if (name := board.removesuffix(".tex") or next(iter(boards))) not in boards:
         near = difflib.get_close_matches(name, boards, n=3, cutoff=0.4) or list(boards)[:3]
         raise BadConfig(f"the results have no board {board!r}; the nearest of {len(boards)}: {', '.join(near)}")
     print(latex.write(boards[name], name), end="")
@@ -162,8 +183,8 @@ def targets(results: Results, datasets: Sequence[str], names: Sequence[str], out
     for name in datasets:
         check_dataset(name, [entry.name for entry in results.datasets], out)
     _check("quality", set().union(*aliases.values()), sorted(qualities))
-    return frozenset((dataset, quality) for (dataset, quality), known in aliases.items()
-                     if (not datasets or dataset in datasets) and (not qualities or known & qualities))
+    return frozenset(target for target, known in aliases.items()
+                     if (not datasets or target[0] in datasets) and (not qualities or known & qualities))
 
 
 def _columns(results: Results, names: Sequence[str]) -> tuple[ColumnKey, ...]:

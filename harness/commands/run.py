@@ -11,31 +11,43 @@ import contextlib
 import dataclasses
 import math
 import sys
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from typing import Any
 
+from benchmarks.dataset import Dataset
+from benchmarks.errors import BadStore, plural
 from benchmarks.formats.scorefile import listed
 from benchmarks.storage.files import Files
-from harness.commands import _planned
 from harness.commands._arguments import LIMITS, MODELS, WORKERS, add
 from harness.commands._output import print_correlations, with_exhibits, write_site
 from harness.errors import BadReport
 from harness.results import files
 from harness.results.rows import Results
 from harness.run import reuse, unchanged
+from harness.run.correlate import shown_by
 from harness.run.entries import untrained
-from harness.run.plan import Plan
+from harness.run.plan import Plan, load
 from harness.run.prepare import prepare
 from harness.run.run import run as run_plan
+from harness.run.scores import to_score
 from harness.run.settings import Settings, settings
 from harness.run.workspace import Workspace, open_workspace
-from harness.scoring import costs, pairs
+from harness.scoring import composites, costs, score
 from harness.scoring.lease import exclusive
-from harness.scoring.progress import LOG
+from harness.scoring.pairs import Pair, shared
+from harness.scoring.progress import LOG, duration
 from leaderboard import site
 from leaderboard.render.text import summary
 from metrics.composition import Composite
+from metrics.errors import MissingResource
+from metrics.external.libraries.judge import Judge
+from metrics.judges.spending import Estimate
 from metrics.metric import checkpoints
 from metrics.registry import Chosen
+
+LONG = 60.0
+"""Expected seconds above which a metric is slow."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -51,7 +63,7 @@ def run(args: argparse.Namespace) -> int:
     requested = settings(args)
     plan, work = prepare(requested)
     if requested.dry_run:
-        print("\n".join([*_planned.lines(plan, work), *_planned.requests(plan, work)]))
+        print("\n".join([*_plan_lines(plan, work), *_requests(plan, work)]))
         return 0
     state = unchanged.inputs(plan, work, requested.out)
     repeated = not requested.rescore and unchanged.holds(requested.out, state)
@@ -74,21 +86,21 @@ def run(args: argparse.Namespace) -> int:
     if not results.correlations and not results.failures:
         print("nothing was scored: every pair was skipped for the reasons above; no results were written",
               file=sys.stderr)
-    return 1 if results.failures or not results.correlations else 0
+    return int(bool(results.failures) or not results.correlations)
 
 
 def carry_out(plan: Plan, work: Workspace, requested: Settings, state: str = "") -> Results:
     """Run a plan and write report and pages; record the digest of its inputs, if given, once nothing is lacking."""
     (requested.out / LOG).unlink(missing_ok=True)
-    for line in _planned.requests(plan, work):
+    for line in _requests(plan, work):
         print(line, file=sys.stderr)
     if not (requested.out / "site" / "index.html").exists():
         fast = [chosen for chosen in plan.chosen if not (
-            isinstance(chosen.metric, Composite) or pairs.shared(chosen.metric, work.models)
+            isinstance(chosen.metric, Composite) or shared(chosen.metric, work.models)
             or checkpoints(chosen.metric))]
         _early_board(plan, work, requested, fast, "first board")
-        if requested.executor == "local" and len(fast) < len(not_slow := _planned.soon(plan, work)):
-            _early_board(plan, work, requested, not_slow, "board without the slow metrics")
+        if requested.executor == "local" and len(fast) < len(others := _not_slow(plan, work)):
+            _early_board(plan, work, requested, others, "board without the slow metrics")
     results = run_plan(plan, work)
     if not results.correlations and not results.failures:  # keep an earlier board
         return results
@@ -152,3 +164,82 @@ def _counts(results: Results, scored: int) -> str:
             f"{f'{reused} from a bundle, ' if reused else ''}{len(results.skips)} skipped, "
             f"{len(results.failures)} crashed"
             f"{'; `harness check METRIC` names the items' if results.failures else ''}")
+
+
+def _not_slow(plan: Plan, work: Workspace) -> list[Chosen]:
+    """Return the metrics of a plan that are not expected to be slow and have no slow inputs."""
+    expected = defaultdict[str, float](float)
+    for _, pair in _to_score(plan, work):
+        expected[pair.label] += pair.cost * len(pair.items) if pair.known else math.inf
+    return [chosen for chosen in plan.chosen
+            if all(expected[part.label] <= LONG for part in composites.parts([chosen]))]
+
+
+def _plan_lines(plan: Plan, work: Workspace) -> Iterator[str]:
+    """Describe the plan, dataset by dataset, and its total time."""
+    seconds, unmeasured = 0.0, dict[str, None]()
+    for card in plan.cards:
+        try:
+            dataset = load(card, work.home, plan.settings)
+        except BadStore as error:
+            yield str(error)
+            continue
+        if dataset is None:
+            yield f"{card.name}: left out, its data is not on this machine"
+            continue
+        yield (f"{card.name}: {plural(len(dataset.items), 'item')}, {dataset.origin}, "
+               f"{plural(len(plan.qualities(card)), 'quality', 'qualities')}, {card.level} level")
+        yield f"  {shown_by(dataset)}"
+        estimates = {}
+        for pair in to_score(plan, work, dataset):
+            estimates[pair.signature] = (pair.label, "")
+            if pair.label in work.progress.earlier:
+                expected = pair.cost * len(pair.items)
+                seconds += expected
+                estimates[pair.signature] = (pair.label, f", about {duration(expected)}")
+            else:
+                unmeasured[pair.label] = None
+        for chosen in plan.chosen:
+            key, state = _state(plan, work, dataset, chosen)
+            yield f"  {chosen.label:<24} {state}{estimates.pop(key, ('', ''))[1]}"
+        for label, estimate in estimates.values():
+            yield f"  {label:<24} to be scored{estimate}, as an input"
+    if seconds:
+        more = f", plus {plural(len(unmeasured), 'metric')} not measured before" if unmeasured else ""
+        yield f"estimated from earlier runs, with one worker: {duration(seconds + work.progress.others)}{more}"
+    elif unmeasured:
+        yield "time: unknown, since no run has measured these metrics here"
+
+
+def _requests(plan: Plan, work: Workspace) -> Iterator[str]:
+    """Describe the requests that each judge behind an endpoint will send, excluding stored answers."""
+    judges = {part.label for part in composites.parts(plan.chosen) if isinstance(part.metric, Judge)}
+    estimates = defaultdict[str, Estimate](Estimate)
+    for dataset, pair in _to_score(plan, work) if judges else ():
+        if pair.label in judges:
+            judge: Any = score.about(pair.chosen.metric, dataset)
+            estimates[pair.label] += judge.estimate(score.read_items(judge, dataset), work.models)
+    for label, estimate in estimates.items():
+        yield f"{label}: {estimate.line(work.models.choice)}"
+
+
+def _to_score(plan: Plan, work: Workspace) -> Iterator[tuple[Dataset, Pair]]:
+    for card in plan.cards:
+        with contextlib.suppress(BadStore):  # the run reports it
+            if dataset := load(card, work.home, plan.settings):
+                yield from ((dataset, pair) for pair in to_score(plan, work, dataset))
+
+
+def _state(plan: Plan, work: Workspace, dataset: Dataset, chosen: Chosen) -> tuple[str, str]:
+    """Return the storage key of the scores, and what a run would do."""
+    try:
+        key = composites.key(chosen.metric, dataset, work.models)
+    except MissingResource as error:
+        return "", f"skip: {error}"
+    if lacking := score.unmet(chosen.metric, dataset):
+        return key, f"skip: no item has {lacking}"
+    if chosen.label in plan.reused.scores(dataset):
+        return key, f"from the bundle {plan.reused.name}"
+    if work.store.stored(dataset.fingerprint)(key) and not plan.settings.rescore:
+        return key, "scored before"
+    return key, "to be scored" + ", from the scores of its inputs" * isinstance(chosen.metric, Composite)

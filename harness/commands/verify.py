@@ -7,21 +7,30 @@
 from __future__ import annotations
 
 import argparse
+import hashlib
 import itertools
 import math
+import shlex
 import sys
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from benchmarks import registry as datasets
 from benchmarks.errors import plural
+from harness import cli, own, verification
 from harness.bundle import reading
+from harness.commands import run as command
 from harness.commands._arguments import MODELS, WORKERS, add
-from harness.commands._repetition import repeat
 from harness.errors import BadBundle, BadConfig
+from harness.results import files
 from harness.results.differences import TableDifference, causes, compare
-from harness.verification import bundles
-from harness.verification.bundles import Recomputed
+from harness.results.rows import Results
+from harness.run.prepare import OMITTED, prepare
+from harness.run.settings import Settings, settings
+from harness.verification import Recomputed
+from metrics import paths
 
 SHOWN = 20
 """Maximum number of differences shown per table."""
@@ -52,7 +61,7 @@ def run(args: argparse.Namespace) -> int:
     worst = 0
     for path in args.results:
         try:
-            recomputed = repeat(path, args) if folders else bundles.recompute(
+            recomputed = _repeat(path, args) if folders else verification.recompute(
                 reading.read(path), args.home, args.ratings, args.rescore, args.with_)
         except BadBundle as error:
             worst = 2
@@ -70,6 +79,63 @@ def run(args: argparse.Namespace) -> int:
             print(f"{path}: {_line(recomputed.name)}", *map(_line, lines), verdict, sep="\n")
         worst = max(worst, 0 if _computed(tables) and all(table.equal for table in tables) else 1)
     return worst
+
+
+def _repeat(folder: Path, args: argparse.Namespace) -> Recomputed:
+    before = files.read(folder)
+    if args.out.resolve() in (folder.resolve(), folder.resolve().parent):
+        raise BadConfig(f"--out {args.out}: holds the results to be verified; name another folder")
+    requested = _settings(folder, before, args)
+    plan, work = prepare(requested)
+    after = command.carry_out(plan, work, requested)
+    work.progress.terminal.line(work.progress.summary())
+    scored = work.progress.scored
+    note = (f"written to {requested.out.resolve()}; pairs of metric and dataset: {scored} scored, "
+            f"{len(after.timings) - scored} reused from an earlier verification there")
+    return Recomputed(before.run.command, before, after, (note,))
+
+
+def _settings(folder: Path, before: Results, args: argparse.Namespace) -> Settings:
+    """Return the settings of the recorded command, with file names replaced by paths on this machine."""
+    words = shlex.split(before.run.command)
+    if words[:2] != ["harness", "run"]:
+        raise BadConfig(f"{folder}: made by `{before.run.command}`, not by `harness run`; it cannot be verified")
+    repeated = cli.parser("run").parse_args(words[1:])
+    if unexpected := sorted(name for name in (*OMITTED, "config") if getattr(repeated, name, None) is not None):
+        raise BadConfig(f"{folder}: the recorded command has --{unexpected[0].replace('_', '-')}, which `harness run` "
+                        "never records; refusing to run it")
+    digest = before.run.options.get("ratings sha256")
+    if digest and args.ratings is None:
+        raise BadConfig(f"{folder}: the run used private ratings; pass their file with --ratings")
+    if args.ratings and hashlib.sha256(args.ratings.read_bytes()).hexdigest() != digest:
+        raise BadConfig(f"--ratings {args.ratings}: not the file used by the run" if digest else
+                        f"--ratings {args.ratings}: the run used no private ratings")
+    repeated.columns = repeated.scale = None  # the home stores tables with the columns and scales already applied
+    for name, value in vars(args).items():
+        if value is not None and name not in ("with_", "rescore"):  # these two are for bundles
+            setattr(repeated, name, value)
+    return _with_local_paths(folder, settings(repeated), args.folders)
+
+
+def _with_local_paths(folder: Path, requested: Settings, folders: Sequence[Path]) -> Settings:
+    """Return the settings with files, folders and dataset cards replaced by their paths on this machine."""
+    roots = [*folders, Path()]
+    try:
+        values: dict[str, Any] = {name: tuple(paths.placed(value, roots) for value in getattr(requested, name))
+                                  for name in ("metric", "with_")}
+        values |= {name: paths.placed(getattr(requested, name), roots) for name in ("encoder", "lm", "vectors")}
+        if requested.reuse:
+            values["reuse"] = Path(paths.placed(f"./{requested.reuse}", roots))
+    except FileNotFoundError as error:
+        searched = ", ".join(str(root.resolve()) for root in roots)
+        raise BadConfig(f"{folder}: the run used {error}, which is not in {searched}; pass its folder with "
+                        "--from") from error
+    cards = {name: str(card) for name in requested.dataset if name not in datasets.built_in()
+             for root in reversed(roots) if (card := own.find(name, root))}
+    if lacking := next((name for name in requested.dataset if name not in {*datasets.names(), *cards}), None):
+        raise BadConfig(f"{folder}: dataset {lacking!r} is not installed; `harness import` its card, or pass its "
+                        "folder with --from")
+    return replace(requested, dataset=tuple(cards.get(name, name) for name in requested.dataset), **values)
 
 
 def _computed(tables: Sequence[TableDifference]) -> bool:

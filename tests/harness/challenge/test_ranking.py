@@ -9,8 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from harness.challenge import folder, outcome, tables
-from harness.challenge.report import report
+from harness.challenge import outcome, report, tables
 from harness.errors import BadConfig
 from harness.statistics import estimates
 from leaderboard.model.boards import overall_boards
@@ -78,7 +77,7 @@ def test_undecided_tables_say_so_and_many_letters_are_hidden(root: Path, home: P
     exhibit = tables.exhibit(result)
     assert "letters" not in exhibit.grids[0].head
     assert any("No two of the 3 teams differ significantly" in line for line in exhibit.remarks)
-    assert {row.letters for row in report(result, root).ranking} == {""}
+    assert {row.letters for row in report.report(result, root).ranking} == {""}
     assert {row[8] for row in tables.for_csv(result)["official"][1:]} == {"a"}
 
 
@@ -107,7 +106,8 @@ def test_few_rated_contexts_give_no_rank_intervals_or_letters(root: Path, home: 
             standings = [*result.ranks["test"], *result.ranks["dev"]]
             assert {np.isnan(standing.low) for standing in standings} == {few}
             assert {not standing.letters and not standing.cluster for standing in standings} == {few}
-            assert {row.low > 0 for row in report(result, root).ranking if row.statistic == statistic} == {not few}
+            made = report.report(result, root)
+            assert {row.low > 0 for row in made.ranking if row.statistic == statistic} == {not few}
             assert any("need ratings in 6 contexts" in remark for remark in exhibit.remarks) is few
             assert (tables.TOO_FEW in exhibit.lead) is few
 
@@ -147,7 +147,7 @@ def test_any_statistic_ranks(root: Path, home: Path) -> None:
     first, *_, last = result.ranks["test"]
     assert (first.low, last.high) == (1, 3)
     assert "Pairwise accuracy on first, second" in tables.official(result).data
-    assert {row.statistic for row in report(result, root).ranking if row.low >= 1} == {"pairwise-accuracy"}
+    assert {row.statistic for row in report.report(result, root).ranking if row.low >= 1} == {"pairwise-accuracy"}
     by_chance = {baseline.name: baseline.value for baseline in result.baselines}
     people = [np.array([rating for rating in target.judged.means if math.isfinite(rating)])
               for target in result.entries.tables]
@@ -165,21 +165,21 @@ def published(root: Path) -> dict[str, bytes]:
 
 def test_broken_submissions_change_only_the_audit_log(root: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ranked = outcome.read(root, home)
-    folder.write(ranked, root / "ranking")
+    report.write(ranked, root / "ranking")
     log, refused = root / "ranking" / "audit.jsonl", root / "ranking" / "refused.csv"
     before, first = published(root), log.read_bytes()
-    folder.write(ranked, root / "ranking")
+    report.write(ranked, root / "ranking")
     assert log.read_bytes() == first, "the same decisions are not written twice"
     submit(root, "broken", 1, {**scores(1, 17), "first_000": float("inf")})
     submit(root, "gaps", 1, dict(list(scores(1, 17).items())[5:]))
     submit(root, "flat", 1, dict.fromkeys(ITEMS, 1.0))
     ranked = outcome.read(root, home)
     with monkeypatch.context() as patch:  # nothing is written until everything has been computed
-        patch.setattr(folder, "audit_log", lambda *_: bytes("\udcff", "utf-8"))
+        patch.setattr(report, "audit_log", lambda *_: bytes("\udcff", "utf-8"))
         with pytest.raises(UnicodeEncodeError):
-            folder.write(ranked, root / "ranking")
+            report.write(ranked, root / "ranking")
     assert refused.read_bytes() == b"submission,reasons\n"
-    folder.write(ranked, root / "ranking")
+    report.write(ranked, root / "ranking")
     reasons = {submission.name: submission.reasons[0] for submission in ranked.refused}
     assert reasons.keys() == {"broken/1", "gaps/1", "flat/1"}
     assert "constant scores" in reasons["flat/1"]
@@ -218,7 +218,7 @@ def test_an_incomplete_baseline_file_has_no_value(root: Path, home: Path) -> Non
 def test_the_report_ranks_by_the_rule_and_rounds(root: Path, home: Path) -> None:
     edit(root, 'rule = "dev"')
     ranked = outcome.read(root, home)
-    results, _ = folder.write(ranked, root / "ranking")
+    results, _ = report.write(ranked, root / "ranking")
     assert {entry.split for entry in results.datasets} == {row.board for row in results.ranking} == {"dev"}
     (board, *_) = overall_boards(results)["dev"]
     assert [team for team, _ in board.columns] == ranked.teams

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from harness import bundle
+from harness import bundle, verification
 from harness.bundle import Bundle
 from harness.results import files
 from harness.results.differences import TableDifference, compare, key_of
@@ -16,15 +16,14 @@ from harness.results.entries import BoardId, fitted
 from harness.results.rows import Results
 from harness.run.rank import ranking, unseen
 from harness.statistics.panel import Vector
-from harness.verification import bundles, rescoring
-from harness.verification.rescoring import How
+from harness.verification import How
 from tests.conftest import Invoke
 from tests.suite_run import SuiteRun
 
 
 def differences(results: Results, home: Path, how: How = "always") -> dict[str, TableDifference]:
     """Return the differences of each table of a bundle with these results."""
-    recomputed = bundles.recompute(Bundle("made", results), home, None, how, ())
+    recomputed = verification.recompute(Bundle("made", results), home, None, how, ())
     tables = compare(recomputed.before, recomputed.after, recomputed.tables, recomputed.tolerance)
     return {table.table: table for table in tables}
 
@@ -35,7 +34,8 @@ def packed(run: SuiteRun, home: Path, metric: str, change: Callable[[str, Vector
     points = [replace(table, scores={key: change(table.dataset, values) for key, values in table.scores.items()})
               for table in results.points]
     for _ in range(2):  # ranks follow from the values on the boards
-        recomputed = bundles.recompute(Bundle("made", replace(results, points=points)), home, None, "never", ()).after
+        changed = Bundle("made", replace(results, points=points))
+        recomputed = verification.recompute(changed, home, None, "never", ()).after
         rows = {key_of(row): row for row in (*results.ranking, *recomputed.ranking)}
         results = replace(results, correlations=recomputed.correlations, ranking=tuple(rows.values()))
     return replace(results, points=points)
@@ -49,7 +49,7 @@ def test_ties_broken_in_favour_of_raters_are_differences(suite_run: SuiteRun, ho
     forged = packed(suite_run, home, "distinct", lambda dataset, values: values + 0.0009 * ratings[dataset])
     assert all(table.equal for table in differences(forged, home, "never").values())
     for parts in ((), ("weights",)):
-        monkeypatch.setattr(rescoring, "checkpoints", lambda _, parts=parts: parts)
+        monkeypatch.setattr(verification, "checkpoints", lambda _, parts=parts: parts)
         found = differences(forged, home)
         assert found["points"].equal
         assert max(difference.size for difference in found["correlations"].fields) > 0.2
@@ -66,7 +66,7 @@ def test_rounding_of_models_is_no_difference(suite_run: SuiteRun, home: Path, mo
 
     honest = packed(suite_run, home, "random", swapped)
     assert not differences(honest, home)["correlations"].equal
-    monkeypatch.setattr(rescoring, "checkpoints", lambda _: ("weights",))
+    monkeypatch.setattr(verification, "checkpoints", lambda _: ("weights",))
     assert all(table.equal for table in differences(honest, home).values())
 
 

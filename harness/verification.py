@@ -4,8 +4,9 @@
     scores computed again, if possible       ->  correlations, which should be the same
     these, or else the packed correlations   ->  values on the boards, ranks among all packed rows
 
-A dataset is available here if its items and ratings have the fingerprints of the bundle. A name in a bundle never loads
-a path or another library, and no model is fetched for it.
+A dataset is available here if its items and ratings have the fingerprints of the bundle. It is scored again by the
+metrics of this installation that have the same signature. A name in a bundle never loads a path or another library, and
+no model is fetched for it.
 """
 
 from __future__ import annotations
@@ -15,26 +16,37 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Literal, NamedTuple
 
 from benchmarks import registry as datasets
 from benchmarks.dataset import Dataset
-from benchmarks.errors import BenchmarkError, plural
+from benchmarks.errors import BenchmarkError, nearest, plural
 from benchmarks.storage.store import ratings_fingerprint
 from benchmarks.tables import private
-from harness.bundle import Bundle, heading, scores_of
+from harness.bundle import Bundle, heading, scores_of, without_folders, without_ratings
+from harness.errors import BadConfig
 from harness.results.differences import COMPARED, distance, key_of
-from harness.results.entries import BoardId, fitted
+from harness.results.entries import BoardId, MetricEntry, fitted
 from harness.results.rows import ColumnKey, Correlation, ItemScores, RankingRow, Results
-from harness.run import compare, correlate, environment, plan
+from harness.run import compare, correlate, entries, environment, plan
 from harness.run.rank import RULES, Target, boards, by_column, over, unseen
 from harness.run.settings import Settings
+from harness.scoring.score import inputs
+from harness.scoring.scorer import Scorer
 from harness.statistics.panel import Vector
 from harness.statistics.rank_intervals import rank
-from harness.verification import rescoring
-from harness.verification.rescoring import How
+from metrics import registry
+from metrics.errors import MetricError
+from metrics.metric import checkpoints
 from metrics.models.service import Choice, Models
+from metrics.registry import Chosen
 
 TOLERANCE = 0.001
+CARD = ("title", "family", "columns", "needs", "levels", "scope", "learned_on", "fitted_on", "system")
+"""Fields of a metric that should be those of an installed metric with the same signature."""
+
+How = Literal["auto", "always", "never"]
+"""When to score again; auto: only metrics without models, which take seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,13 +61,23 @@ class Recomputed:
     tolerance: float = 0.0
 
 
+class InstalledMetric(NamedTuple):
+    """A metric of a bundle that is installed here; `exact` if it uses no model, `scored` if it is scored again."""
+
+    packed: MetricEntry
+    here: MetricEntry
+    chosen: Chosen
+    exact: bool
+    scored: bool
+
+
 def recompute(bundle: Bundle, home: Path, ratings: Path | None, how: How, named: Sequence[str]) -> Recomputed:
     """Recompute a bundle on the datasets available here; `named` are packed metrics that are not installed."""
     packed, models, notes = bundle.results, Models(home, Choice(device="cpu")), list[str]()
     here, absent = load(packed, home, ratings)
-    metrics = rescoring.metrics_here(packed, models, how, named, notes)  # refuses unknown names
+    metrics = _installed(packed, models, how, named, notes)  # refuses unknown names
     metrics, notes = (metrics, notes) if here else ([], [])
-    points = [rescoring.rescore(packed, dataset, metrics, models, notes) for dataset in here.values()]
+    points = [_rescored(packed, dataset, metrics, models, notes) for dataset in here.values()]
     exact = {metric.packed.name for metric in metrics if metric.exact}
     correlations = [row for dataset, (_, again) in zip(here.values(), points, strict=True)
                     for row in _correlations(packed, dataset, again, exact)]
@@ -98,6 +120,70 @@ def load(bundle: Results, home: Path, ratings: Path | None) -> tuple[dict[str, D
                and ratings_fingerprint(here[entry.name].ratings) != entry.ratings_fingerprint}
     return ({name: dataset for name, dataset in here.items() if name not in absent},
             [f"not here: {name}: {reason}" for name, reason in absent.items()])
+
+
+def _installed(bundle: Results, models: Models, how: How, more: Sequence[str], notes: list[str],
+               ) -> list[InstalledMetric]:
+    """Return the installed metrics, and add a note on each metric of the bundle; `more` names metrics to load."""
+    named = {chosen.label: chosen for chosen in (registry.choose(name, seed=bundle.run.seed) for name in more)}
+    if unknown := sorted(named.keys() - {entry.name for entry in bundle.metrics}):
+        raise BadConfig(f"{unknown[0]}: the bundle has no metric of that name; "
+                        f"{nearest(unknown[0], (entry.name for entry in bundle.metrics))}")
+    metrics = []
+    for entry in bundle.metrics:
+        match = _same(entry, models, bundle.run.seed, named)
+        if isinstance(match, str):
+            reason = match
+        else:
+            chosen, card = match
+            exact = not any(part.card.models or checkpoints(part) for part in inputs(chosen.metric))
+            reason = {"always": "", "never": "not requested"}.get(
+                how, "" if exact else "uses a model; add --rescore always")
+            here = replace(entry, **{name: getattr(card, name) for name in CARD})
+            metrics.append(InstalledMetric(entry, here, chosen, exact, not reason))
+        notes.append(f"not scored again: {entry.name}: {reason}" if reason else f"scored again: {entry.name}")
+    return metrics
+
+
+def _same(entry: MetricEntry, models: Models, seed: int, named: Mapping[str, Chosen],
+          ) -> tuple[Chosen, MetricEntry] | str:
+    """Return the metric with the name and signature of an entry, and its own entry, or why there is none."""
+    name, options = registry.split(entry.name) if entry.name.isprintable() else ("", "")
+    if entry.name not in named and name not in registry.names():
+        return "no metric of that name is installed here; name its file or folder with --with"
+    if entry.name not in named and any(sign in options for sign in "/\\~:"):  # never read a path that a bundle names
+        return "its options name a file or a model; allow it with --with"
+    try:
+        chosen = named.get(entry.name) or registry.choose(entry.name, seed=seed)
+        here = entries.metric_entry(chosen, models)
+    except MetricError as error:
+        return without_folders(str(error))
+    if here.signature != entry.signature:
+        return f"its signature here is different: {without_folders(here.signed):.200}"
+    return chosen, here
+
+
+def _rescored(bundle: Results, dataset: Dataset, metrics: Iterable[InstalledMetric], models: Models, notes: list[str],
+              ) -> tuple[ItemScores, ItemScores]:
+    """Return the scores of a dataset by these metrics, as packed and as computed here.
+
+    A metric's columns that are not packed are dropped, unless none of its columns is packed.
+    """
+    packed, name, scorer = scores_of(bundle, dataset), dataset.card.name, Scorer(dataset, models)
+    before, after = dict[ColumnKey, Vector](), dict[ColumnKey, Vector]()
+    for chosen in (metric.chosen for metric in metrics if metric.scored):
+        columns = {key: values for key, values in packed.items() if key[0] == chosen.label}
+        before |= columns
+        try:
+            scores = scorer.scores(chosen.metric).columns
+        except Exception as error:  # third-party code can raise anything
+            if columns or not isinstance(error, MetricError):
+                notes.append(f"not scored again: {chosen.label} on {name}: {without_folders(str(error))}")
+            continue
+        keys = columns or [(chosen.label, column) for column in scores]
+        after |= {key: scores[column] for key in keys if (column := key[1].replace(chosen.suffix, "", 1)) in scores}
+    items = tuple(item.id for item in dataset.items)
+    return without_ratings(name, items, before), without_ratings(name, items, after)
 
 
 def _correlations(bundle: Results, dataset: Dataset, again: ItemScores, exact: set[str]) -> Iterator[Correlation]:
@@ -156,8 +242,11 @@ def _ranking(bundle: Results, here: Mapping[str, Dataset], correlations: Iterabl
                                  rank=None if math.isnan(value) else standing.rank)
             ranking.append(recomputed)
             if (statistic, rule, board.dimension) == ("spearman", board.split, ""):
-                notes.append((name, origin, recomputed.rank or math.inf, _shown(recomputed, ranked, sum(
-                    dataset in here for dataset, _ in covered))))
+                on_board = f"rank {recomputed.rank} of {ranked}" if recomputed.rank else "no rank"
+                shown = f"{value:.3f}" if math.isfinite(value) else "–"
+                notes.append((name, origin, recomputed.rank or math.inf, (
+                    f"board {name} ({origin}): {heading((row.metric, row.column))} {on_board}, {shown}, {len(covered)} "
+                    f"of {len(cells)} targets, {sum(dataset in here for dataset, _ in covered)} recomputed")))
     return ranking, [note[-1] for note in sorted(notes)]
 
 
@@ -170,10 +259,3 @@ def _targets(bundle: Results, here: Mapping[str, Dataset]) -> dict[tuple[str, st
         counted[entry.split, entry.kind] |= {(entry.name, quality) for quality in usable}
     return {(str(board), kind): cells for (split, kind), targets in counted.items()
             for board, cells in boards(split, frozenset(targets), bundle.datasets)}
-
-
-def _shown(row: RankingRow, ranked: int, recomputed: int) -> str:
-    rank_of = f"rank {row.rank} of {ranked}" if row.rank else "no rank"
-    value = f"{row.value:.3f}" if math.isfinite(row.value) else "–"
-    return (f"board {row.board} ({row.origin}): {heading((row.metric, row.column))} {rank_of}, {value}, "
-            f"{row.covered} of {row.targets} targets, {recomputed} recomputed")

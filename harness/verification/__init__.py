@@ -1,1 +1,0 @@
-"""Recompute the results of a bundle, to be compared with the packed ones."""
