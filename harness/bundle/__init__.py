@@ -43,7 +43,6 @@ NAME_LENGTH = 80
 DATE = (1980, 1, 1, 0, 0, 0)
 FOLDERS = re.compile(r"(?<![\w./:])(?:~|[A-Za-z]:)?[/\\](?:[^\s/\\:'\"]+[/\\])+")
 """Matches the folders of an absolute path in a sentence, but not those of a URL."""
-
 PATH = re.compile(r"(?:^|[\[=,+\s']|(?<!http)(?<!https):)(?:~|[A-Za-z]:)?[/\\]")
 """Matches an absolute path in the name of a metric or in a command, but not a URL."""
 

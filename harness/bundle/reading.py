@@ -32,7 +32,6 @@ from metrics.column import of_quality, split_quality
 
 LIMIT = 128 << 20
 """Maximum bytes of an unpacked bundle."""
-
 MAX_COLUMNS = 2000
 
 

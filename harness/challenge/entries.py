@@ -48,7 +48,6 @@ class Entries:
 
 def accepted(listed: Sequence[Submission | Refused], ground: Ground, rules: Rulebook,
              ) -> tuple[Entries, tuple[Refused, ...]]:
-    """Return the submissions that may be ranked, and the refused ones."""
     refused = [result for result in listed if isinstance(result, Refused)]
     valid: list[tuple[Submission, Scores]] = []
     for submission in (result for result in listed if isinstance(result, Submission)):

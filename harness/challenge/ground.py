@@ -43,10 +43,9 @@ class RankedDataset:
         """A sentence with the number of items, their languages, and the votes on each quality."""
         languages = ", ".join(sorted({item.language for item in self.dataset.items}))
         parts = [f"{self.name}: {plural(len(self.dataset.items), 'item')}, language {languages}"]
-        for judged in self.judged:
-            votes = [len(rating.votes) for rating in self.dataset.ratings
-                     if rating.votes and rating.quality == judged.quality.name]
-            parts.append(f"{judged.quality.name}: {plural(sum(votes), 'vote')} on {plural(len(votes), 'item')}")
+        for name in (judged.quality.name for judged in self.judged):
+            votes = [len(rating.votes) for rating in self.dataset.ratings if rating.votes and rating.quality == name]
+            parts.append(f"{name}: {plural(sum(votes), 'vote')} on {plural(len(votes), 'item')}")
         return "; ".join(parts)
 
     def filtered(self, rules: Rulebook) -> RankedDataset:
@@ -59,10 +58,11 @@ class RankedDataset:
             first[number] = min(context, first.get(number, context))
         shuffled = sorted(set(first.values()), key=lambda text: hashlib.sha256(f"{seed} {text}".encode()).digest())
         public = set(shuffled[:round(rules.public * len(shuffled))])
-        dropped = [item.system in rules.outliers or (bool(rules.public) and (first[number] in public) == rules.final)
-                   for item, number in zip(items, numbers, strict=True)]
+        dropped = np.array([
+            item.system in rules.outliers or (bool(rules.public) and (first[number] in public) == rules.final)
+            for item, number in zip(items, numbers, strict=True)])
         return replace(self, judged=tuple(replace(
-            judged, votes=np.where(np.array(dropped)[:, None], np.nan, judged.votes),
+            judged, votes=np.where(dropped[:, None], np.nan, judged.votes),
             means=np.where(dropped, np.nan, judged.means)) for judged in self.judged))
 
 
@@ -86,7 +86,6 @@ class Ground:
         return tuple((field.name, judged.quality.name) for field in self.fields for judged in field.judged)
 
     def tables(self, names: Sequence[str], rows: Sequence[Mapping[Target, Vector]]) -> tuple[TargetData, ...]:
-        """Return every target with the scores of the named submissions."""
         keys, tables = tuple((name, name) for name in names), list[TargetData]()
         for ranked in self.fields:
             points = correlate.item_scores(ranked.dataset, ranked.judged, {})
@@ -111,16 +110,16 @@ def prepared(rules: Rulebook, home: Path, *, rated: bool = True) -> Ground:
     phases = rulebook.phases(rules.folder)
     others = {f"the phase {phase.phase}, open {phase.when or 'on any day'}": loaded(phase, home)
               for phase in phases if phase.phase != rules.phase and phase.ready}
+    everything = [dataset for group in (*others.values(), datasets) for dataset in group]
     if rated and all(phase.ready for phase in phases):
-        systems = {item.system for group in (*others.values(), datasets) for dataset in group for item in dataset.items}
+        systems = {item.system for dataset in everything for item in dataset.items}
         if unknown := sorted(set(rules.outliers) - systems):
             raise BadConfig(f"{rules.folder / FILE}: outliers: no item has the system {unknown[0]!r}; "
                             f"{nearest(unknown[0], sorted(filter(None, systems)))}")
     extra, digest = {}, ""
     if rules.ratings and rated:
         owners = private.Owners()
-        by_name = {dataset.card.name: dataset for group in (*others.values(), datasets) for dataset in group}
-        for dataset in by_name.values():
+        for dataset in {dataset.card.name: dataset for dataset in everything}.values():
             owners.add(dataset)
         extra, digest = private.read(rules.ratings, owners), hashlib.sha256(rules.ratings.read_bytes()).hexdigest()
     unfiltered, partial = list[RankedDataset](), list[str]()
@@ -154,7 +153,6 @@ def with_ratings(rules: Rulebook) -> list[Path]:
 
 
 def _partial(field: RankedDataset, rated: set[str]) -> Iterator[str]:
-    """Describe each quality on which only some items have private ratings."""
     for judged in field.judged:
         if judged.quality.name in rated and judged.rated < len(judged.means):
             lacking = [field.dataset.items[index].id for index in np.flatnonzero(np.isnan(judged.means))]

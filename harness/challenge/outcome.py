@@ -10,6 +10,7 @@ import functools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import groupby
 from pathlib import Path
 
 import numpy as np
@@ -122,7 +123,6 @@ class Outcome:
 
     @cached_property
     def rows(self) -> tuple[dict[Target, float], ...]:
-        """The values of the submissions that count, by target."""
         return tuple(dict(zip(self.ground.targets, row, strict=True)) for row in self.values[self.chosen].tolist())
 
     @cached_property
@@ -184,14 +184,16 @@ class Outcome:
         pairs = np.argwhere(np.triu(self.correlation >= SIMILAR, 1) & (teams[:, None] != teams)).tolist()
         lines = [f"{submitted[first].name} and {submitted[second].name} rank all items alike (Spearman "
                  f"{self.correlation[first][second]:.4f})" for first, second in pairs[:SHOWN_PAIRS]]
-        return (*lines, *([f"and {len(pairs) - SHOWN_PAIRS} more similar pairs"] if len(pairs) > SHOWN_PAIRS else []))
+        more = len(pairs) - SHOWN_PAIRS
+        return (*lines, *([f"and {more} more similar pairs"] if more > 0 else []))
 
     @cached_property
     def baselines(self) -> tuple[Baseline, ...]:
-        weights, targets = self.weights[self.rules.rule], self.ground.targets
-        rows = ((name, values, float(weights @ values), reason) for name, values, reason in _baselines(self))
-        return tuple(Baseline(name, value, dict(zip(targets, values.tolist(), strict=True)), reason or (
-            "" if np.isfinite(value) else "has no correlation on some target")) for name, values, value, reason in rows)
+        return tuple(Baseline(
+            name, value := float(self.weights[self.rules.rule] @ values),
+            dict(zip(self.ground.targets, values.tolist(), strict=True)),
+            reason or ("" if np.isfinite(value) else "has no correlation on some target"))
+            for name, values, reason in _baselines(self))
 
     def ranked(self, rule: str) -> Iterator[tuple[Submission, Rank]]:
         yield from zip(self.counting.entries, self.ranks[rule], strict=True)
@@ -225,12 +227,11 @@ def read(folder: Path, home: Path, phase: str = "") -> Outcome:
 
 def agreement(rules: Rulebook, tables: Iterable[TargetData]) -> Array:
     """Return the statistic of every submission on every target (submissions, targets); NaN where undefined."""
-    statistic, columns = at_level(rules.statistic, rules.level), list[Vector]()
+    statistic, columns = at_level(rules.statistic, rules.level), list[Sequence[float] | Vector]()
     for target in tables:
         values = target.values(rules.statistic, rules.level)
-        if values is None:
-            values = np.array([statistic(target.panel(row)) for row in range(len(target.scores))])
-        columns.append(values)
+        columns.append(values if values is not None else [
+            statistic(target.panel(row)) for row in range(len(target.scores))])
     return np.array(columns).T
 
 
@@ -245,22 +246,17 @@ def _custom_weights(rules: Rulebook, ground: Ground) -> Vector:
 
 
 def _drawn(rules: Rulebook, targets: Sequence[TargetData]) -> Drawn:
-    """Resample datasets and their contexts."""
     rng, request = np.random.default_rng(rules.seed), Request(rules.statistic, rules.level)
     if (rules.statistic, rules.level) == ("spearman", "items"):
         return rank_intervals.drawn([target.scored() for target in targets], rng, rules.draws)
-    groups: dict[str, list[TargetData]] = {}
-    for target in targets:
-        groups.setdefault(target.dataset, []).append(target)
-    return Drawn.jointly([_resampled(rules, group, request) for group in groups.values()], rng)
-
-
-def _resampled(rules: Rulebook, group: Sequence[TargetData], request: Request) -> Array:
-    """Return the statistic of every submission on the same resamples of a dataset: (draws, qualities, submissions)."""
-    rated = np.any([np.isfinite(target.judged.means) for target in group], axis=0)
-    return np.stack([resampled_by_context(
-        target.people.take(rated), target.scores[:, rated], request.resampled,
-        generator(rules.seed, target.dataset, ""), rules.draws) for target in group], axis=1)
+    resamples = list[Array]()  # of each dataset: (draws, qualities, submissions)
+    for dataset, group in groupby(targets, key=lambda target: target.dataset):
+        of_dataset = list(group)
+        rated = np.any([np.isfinite(target.judged.means) for target in of_dataset], axis=0)
+        resamples.append(np.stack([resampled_by_context(
+            target.people.take(rated), target.scores[:, rated], request.resampled, generator(rules.seed, dataset, ""),
+            rules.draws) for target in of_dataset], axis=1))
+    return Drawn.jointly(resamples, rng)
 
 
 def _baselines(outcome: Outcome) -> Iterator[tuple[str, Vector, str]]:

@@ -70,7 +70,6 @@ def write(outcome: Outcome, out: Path) -> tuple[Results, Exhibit]:
 
 
 def write_published(made: Results, shown: Exhibit, out: Path) -> None:
-    """Write the tables of published results or of receipts."""
     _put(made, shown, {f"{grid.name.replace(' ', '-').casefold()}.csv": exhibits.csv_of([grid.head, *grid.rows])
                        for grid in shown.grids}, out)
 

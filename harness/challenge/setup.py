@@ -32,10 +32,8 @@ TEMPLATE = "template.csv"
 IGNORE = ".gitignore"
 SAMPLES = {"talk-dev": "persona-usr", "talk-test": "topical-usr"}
 """The datasets of the challenge, each with the dataset of the bundled sample that supplies its items."""
-
 PHASE, ELAPSED = datetime.timedelta(28), datetime.timedelta(14)
 """The length of a phase, and how much of the first has elapsed."""
-
 TEAMS = {"team-a": ("length",), "team-b": ("distinct", "context-overlap"), "team-c": ("repetition",),
          "team-d": ("random",), "team-e": ("length",)}
 BROKEN = "team-e"
@@ -126,7 +124,6 @@ def _sample_data() -> Iterator[tuple[str, str]]:
 
 
 def _participant_files(phases: Sequence[tuple[Rulebook, list[Dataset]]]) -> dict[str, str]:
-    """Return the page for participants, and the score template of every phase."""
     names = {rules.phase: f"template-{rules.phase}.csv" if rules.phase else TEMPLATE for rules, _ in phases}
     page = _shipped("participants.md", phases=phases, templates=names, wanted=ground.wanted, rule_of=rule_of,
                     statistic=lambda rules: statistic_title(full_name(rules.statistic, rules.level)),

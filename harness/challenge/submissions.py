@@ -31,10 +31,8 @@ from metrics import registry
 ABOUT = "submission.toml"
 TEAM = re.compile(r"[^\W_][\w .-]{0,39}")
 """Team names begin with a letter or digit, so that spreadsheets see no formula, and contain no markup."""
-
 RESERVED = re.compile(r"(con|prn|aux|nul|com[0-9]|lpt[0-9])(\..*)?", re.IGNORECASE)
 """Names that Windows reserves for devices, with any extension."""
-
 NUMBER = re.compile(r"[1-9][0-9]{0,5}")
 LOOKALIKE = "the team name looks like {}, the name of another team (case, similar letters, punctuation); choose another"
 MISSING = "has a receipt but is missing; restore it, unless the team has withdrawn it"
@@ -42,7 +40,6 @@ UNRECEIVED = "has no receipt; submit it with `harness challenge receive` before 
 LIKE_LATIN = str.maketrans("авекмнорстухіјѕһԁԛԝαβεικνορτυχηζγ01ıi",
                            "abekmhopctyxljshdqwabelkvoptuxhzyolll")
 """Cyrillic and Greek letters and digits that look like Latin letters; i and l count as the same."""
-
 MAX_BYTES = 1 << 26
 """Maximum size of a score file in bytes: ten times that of 18,641 items with eleven qualities."""
 MAX_TEAMS, MAX_FOLDERS, MAX_FILES = 5000, 1000, 20
@@ -143,7 +140,6 @@ def wrong_date(date: datetime.date | None, rules: Rulebook) -> Iterator[str]:
 
 
 def submission(team: Path, number: int, rules: Rulebook, receipt: Receipt | None) -> Submission | Refused:
-    """Read a submission from a team's folder, or refuse it."""
     folder, about = team / str(number), About()
     try:
         entries = _entries_of(folder, MAX_FILES)
@@ -171,8 +167,7 @@ def _team(folder: Path, rules: Rulebook, receipts: Mapping[str, Receipt] | None)
         archive = entry.name.casefold().endswith((".zip", ".gz", ".tar", ".bz2", ".xz", ".7z"))
         reason = _not_a_folder(entry, "is an archive; archives are not unpacked, so ask for the file itself" if archive
                                else "is not a folder; a submission is a folder named 1, 2, 3, ...")
-        if not (reason or NUMBER.fullmatch(entry.name)):
-            reason = "is not named 1, 2, 3, ..."
+        reason = reason or ("" if NUMBER.fullmatch(entry.name) else "is not named 1, 2, 3, ...")
         if reason:
             yield Refused(shown(f"{folder.name}/{entry.name}"), (reason,))
         else:

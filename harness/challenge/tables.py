@@ -40,7 +40,6 @@ Row = Sequence[object]
 
 
 def exhibit(outcome: Outcome) -> Exhibit:
-    """Return the tables of a challenge, the official one first, with the heat map of similar submissions."""
     rules = outcome.rules
     return Exhibit(
         name="challenge", kind="challenge", title=rules.name, lead=_lead(outcome), command=command(rules),
@@ -220,7 +219,6 @@ def _data(outcome: Outcome) -> str:
 
 
 def _official(outcome: Outcome) -> list[Row]:
-    """Return the rows of the official table; baselines are listed by their value."""
     targets = outcome.ground.targets
     rows: list[tuple[float, Row]] = []
     for (entry, standing), values in zip(outcome.ranked(outcome.rules.rule), outcome.rows, strict=True):
@@ -241,7 +239,6 @@ def refused_table(outcome: Outcome) -> Grid:
 
 
 def _others(outcome: Outcome) -> Iterator[Grid]:
-    """Yield the other tables, with readable headings."""
     rules, tables = outcome.rules, _tables(outcome)
     titles = {rule: RULES[rule].partition(":")[0] for rule in outcome.ranks}
     titles |= {rules.rule: "weighted mean"} if rules.weights else {}

@@ -53,16 +53,29 @@ TYPES: dict[str, Any] = {
     "N": COUNT, "M": number(float, "0 or more", 0), "SECONDS": number(float, "above 0", sys.float_info.min),
     "DIR": folder, "FILE": Path}
 """Types of values by placeholder; others are strings."""
-COUNTED = ("limit", "sample", "steps", "raters")
-"""Flags whose value is 1 or more."""
-CHOICES = {"statistic": (*STATISTIC_NAMES, "kendall-b"), "level": LEVEL_NAMES}
 RESULTS = "out: results of a run (default: ./results)"
 """The flag --out of commands that read results."""
-SEPARATED = ("metric", "with", "dataset")
-"""Flags whose value may list several names, separated by commas."""
 MODELS = ("encoder", "lm", "vectors", "device", "precision", "batch-tokens", "offline")
 LIMITS = ("price", "max-cost", "max-requests")
 WORKERS = ("executor", "address", "gpus", "timeout", "memory")
+
+
+def separated(names: str) -> list[str]:
+    """Split names at the commas outside brackets, unless they are the path of a file."""
+    with contextlib.suppress(OSError):  # a list may be too long for a file name
+        if Path(names).exists():
+            return [names]
+    ends = [index for index, character in enumerate(names) if character == "," and names[:index].count("[") ==
+            names[:index].count("]")]
+    return [names[start + 1:end].strip() for start, end in itertools.pairwise([-1, *ends, len(names)])]
+
+
+OVERRIDES: dict[str, dict[str, Any]] = {
+    "statistic": {"choices": (*STATISTIC_NAMES, "kendall-b")}, "level": {"choices": LEVEL_NAMES},
+    "split": {"action": Once}, "out": {"type": folder},
+    **{name: {"action": "extend", "type": separated} for name in ("metric", "with", "dataset")},
+    **{name: {"type": POSITIVE_COUNT} for name in ("limit", "sample")}}
+"""Parts of declarations of shared flags that do not follow from the types of the settings."""
 
 
 def add(parser: argparse._ActionsContainer, *names: str, **changes: Any) -> None:
@@ -79,25 +92,11 @@ def add(parser: argparse._ActionsContainer, *names: str, **changes: Any) -> None
         field = f"{name}_" if name == "with" else name.replace("-", "_")
         parts: dict[str, Any] = {"dest": field, "help": text or FLAGS[heads[name]]}
         if head in heads:
-            parts |= {"default": [] if defaults[field] == () else defaults[field], **_of_type(types[field])}
-            parts |= {"type": folder} if metavar == "DIR" else {}
-            parts |= {"choices": CHOICES[name]} if name in CHOICES else {}
-            parts |= {"action": "extend", "type": separated} if name in SEPARATED else {}
+            parts |= {"default": [] if defaults[field] == () else defaults[field], **_of_type(types[field]),
+                      **OVERRIDES.get(name, {})}
         else:
             parts |= _of_metavar(metavar, text, changes)
-        parts |= {"type": POSITIVE_COUNT} if name in COUNTED else {}
-        parts |= {"action": Once} if name == "split" else {}
         parser.add_argument(f"--{name}", **{**parts, **({"metavar": metavar} if metavar else {}), **changes})
-
-
-def separated(names: str) -> list[str]:
-    """Split names at the commas outside brackets, unless they are the path of a file."""
-    with contextlib.suppress(OSError):  # a list may be too long for a file name
-        if Path(names).exists():
-            return [names]
-    ends = [index for index, character in enumerate(names) if character == "," and names[:index].count("[") ==
-            names[:index].count("]")]
-    return [names[start + 1:end].strip() for start, end in itertools.pairwise([-1, *ends, len(names)])]
 
 
 def _of_metavar(metavar: str, text: str, changes: Mapping[str, Any]) -> dict[str, Any]:
@@ -111,7 +110,6 @@ def _of_metavar(metavar: str, text: str, changes: Mapping[str, Any]) -> dict[str
 
 
 def _of_type(hint: Any) -> dict[str, Any]:
-    """Return the declaration of a flag whose value has a type."""
     if hint is bool:
         return {"action": "store_true"}
     if get_origin(hint) is tuple:

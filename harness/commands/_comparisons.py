@@ -21,7 +21,7 @@ from harness.results.pooled import STATISTIC, Lead, Pool
 from harness.results.rows import ColumnKey, Comparisons, Correlation, Results
 from harness.results.rows import Target as Target
 from harness.statistics import significance
-from leaderboard.blocks.cells import MISSING, number, p_value
+from leaderboard.blocks.cells import MISSING, interval, number, p_value
 from leaderboard.model.boards import above_zero, half_width
 from leaderboard.render.text import shortened, wrapped
 
@@ -80,7 +80,7 @@ def correlation_tables(chosen: Selection) -> Iterator[str]:
     for target, rows in chosen.correlations().items():
         epsilon = ["ε"] if any(math.isfinite(row.epsilon) for row in rows.values()) else []
         yield chosen.table(target, "", ("Metric", "value", "95 % interval", "p", "n", *epsilon), [
-            (label, number(row.value), _interval(row), _p(row.p), str(row.n), *(
+            (label, number(row.value), interval(row.low, row.high, 3) or MISSING, _p(row.p), str(row.n), *(
                 f"{row.epsilon:.3g}" if math.isfinite(row.epsilon) else MISSING for _ in epsilon))
             for label, row in rows.items()])
     missing = {(row.dataset, row.quality, row.note) for row in chosen.results.correlations
@@ -222,9 +222,10 @@ def cluster_tables(chosen: Selection) -> Iterator[str]:
         values = np.array([math.nan if row.metric in fitted else row.value for row in rows.values()])
         clusters = significance.clusters(values, wins, chosen.rule)
         cluster = {row: str(rank) for rank, group in enumerate(clusters, start=1) for row in group}
-        cells = [(cluster.get(index, ""), label, number(row.value), _interval(row), str(row.n),
-                  number(row.corrected), shortened(letters)) for index, ((label, row), letters) in enumerate(
-            zip(rows.items(), significance.letters(values, wins), strict=True))]
+        letters = significance.letters(values, wins)
+        cells = [(cluster.get(index, ""), label, number(row.value), interval(row.low, row.high, 3) or MISSING,
+                  str(row.n), number(row.corrected), shortened(letters[index]))
+                 for index, (label, row) in enumerate(rows.items())]
         adjusted = "one-sided" if chosen.rule == "wmt" else "Benjamini-Hochberg"
         yield (chosen.table(target, f", clusters by {_test(chosen)}, {adjusted}, 5 %. {_raters(chosen, target)}", (
             "Cluster", "Metric", "value", "95 % interval", "n", "corrected", "Group"), cells)
@@ -273,10 +274,6 @@ def _test(chosen: Selection) -> str:
 
 def _draws(chosen: Selection) -> int:
     return chosen.draws or int(str(chosen.results.run.options.get("permutations") or 0))
-
-
-def _interval(row: Correlation) -> str:
-    return f"{number(row.low)} to {number(row.high)}" if math.isfinite(row.low) else MISSING
 
 
 def _p(value: float, draws: int = 0) -> str:

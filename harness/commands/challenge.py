@@ -196,7 +196,6 @@ def _remarks(rules: rulebook.Rulebook, ground: Ground) -> Iterator[str]:
 
 
 def _rated(rules: rulebook.Rulebook) -> Iterator[str]:
-    """Yield a note for each file of items that also contains ratings."""
     yield from (f"{file} contains ratings: do not publish it. `template` lists it in .gitignore until you move them "
                 "to the file of `ratings`" for file in ground.with_ratings(rules))
 

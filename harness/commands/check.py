@@ -57,7 +57,6 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _check_dataset(name: str, card: Path | None, home: Path) -> int:
-    """Print a summary of a dataset, remarks, and inferred settings as lines for its card."""
     try:
         if card is None:
             loaded = registry.load(name, home)

@@ -24,6 +24,7 @@ from harness.results import files
 from harness.run.prepare import prepare
 from harness.run.settings import settings
 from harness.run.system_means import ALL, By, SystemMean, system_means
+from leaderboard.blocks.cells import MISSING, interval, number
 from leaderboard.render.templates import BANNER
 from leaderboard.render.text import width, wrapped
 from metrics import registry
@@ -62,8 +63,8 @@ def _lines(rows: Sequence[SystemMean], requested: Sequence[str]) -> Iterator[str
     first, all_rated = rows[0], all(row.rated == row.items for row in rows)
     source = "ratings alone" if all_rated else f"{first.column} and ratings"
     yield table(f"Mean {first.quality} on {first.dataset}, by {source}", HEADS[:5] if all_rated else HEADS, "", (
-        (row.system, str(row.items), str(row.rated), _number(row.mean), _interval(row.low, row.high),
-         *(() if all_rated else (_number(row.ratings_mean), _interval(row.ratings_low, row.ratings_high))))
+        (row.system, str(row.items), str(row.rated), number(row.mean, 2), interval(row.low, row.high) or MISSING,
+         *(() if all_rated else (number(row.ratings_mean, 2), interval(row.ratings_low, row.ratings_high) or MISSING)))
         for row in rows))
     for note in dict.fromkeys(row.note for row in rows if row.note):
         systems = [row.system for row in rows if row.note == note]
@@ -89,11 +90,3 @@ def _lines(rows: Sequence[SystemMean], requested: Sequence[str]) -> Iterator[str
             after = f"`harness run {shlex.join(('--dataset', dataset))}`"
             yield f"ratings needed to separate {' and '.join(names)}, after {after}:"
             yield f"  harness power {shlex.join(('--dataset', dataset, '--between', 'systems', '--pair', *names))}"
-
-
-def _number(value: float) -> str:
-    return f"{value:.2f}" if math.isfinite(value) else "–"
-
-
-def _interval(low: float, high: float) -> str:
-    return f"{low:.2f} to {high:.2f}" if math.isfinite(low) else "–"

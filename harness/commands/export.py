@@ -28,7 +28,7 @@ def run(args: argparse.Namespace) -> int:
     from harness.api import hub
 
     if (Path(args.name) / checkpoint.CARD).is_file():
-        return _weights(Path(args.name), args.push)
+        return _upload(Path(args.name), args.push)
     dataset = hub.load(args.name, args.home)
     if args.push:
         raise BadConfig(f"{args.name}: --push uploads only weights; upload a dataset with `hf upload` if its licence "
@@ -41,7 +41,7 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _weights(folder: Path, repo: str | None) -> int:
+def _upload(folder: Path, repo: str | None) -> int:
     from harness.api import hub
 
     weights = checkpoint.read(folder.resolve().parent.name, folder)

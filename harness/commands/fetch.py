@@ -46,18 +46,17 @@ def run(args: argparse.Namespace) -> int:
         for name in args.names:
             corpora.card(name)
         missing = [name for name in sources.SOURCES if not corpora.path(name, args.home).is_file()]
-        failed = _fetch_all(args.names or missing, args.home, lambda name, home: (
+        return _fetch_all(args.names or missing, args.home, lambda name, home: (
             f"{name:<22} {sources.fetch(name, home):>6} dialogues  (licence: {CARDS[name].licence})"))
-        return 2 if failed else 0
     if [bool(args.names), args.all, bool(args.split)].count(True) != 1:
         raise BadConfig("give names, --all or --split SPLIT")
     models = catalogue.cards()
-    wanted = [name for name, card in models.items() if not card.terms] if args.names == ["models"] else [
-        part for name in args.names for part in _models_of(name)]
+    names = (_missing(args.home, args.split) if args.all or args.split else
+             [name for name, card in models.items() if not card.terms] if args.names == ["models"] else
+             [part for name in args.names for part in _models_of(name)])
     known = (*models, *RESOURCES, *datasets.names())
-    if unknown := next((name for name in wanted if name not in known and "/" not in name), None):
+    if unknown := next((name for name in names if name not in known and "/" not in name), None):
         raise BadConfig(f"unknown dataset, model or resource {unknown!r}; {nearest(unknown, known)}")
-    names = _missing(args.home, args.split) if args.all or args.split else wanted
     for name in filter(models.get, names):
         print(f"{name:<18} {models[name].size / 1e6:>6.0f} MB to download, {models[name].licence}")
     restricted = [name for name in names if name in datasets.names() and needs_registration(datasets.card(name))]
@@ -65,27 +64,25 @@ def run(args: argparse.Namespace) -> int:
         where = datasets.card(restricted[0]).sources[0].url
         print(f"only available from the organisers after registration at {where}: {', '.join(restricted)}\n"
               "  then `harness import human_evaluation_data.zip`")
-    failed = _fetch_all([name for name in names if name not in restricted], args.home,
+    status = _fetch_all([name for name in names if name not in restricted], args.home,
                         partial(_fetch, accepted=args.accept_licence))
-    return 2 if failed or (restricted and args.names) else 0
+    return 2 if restricted and args.names else status
 
 
-def _fetch_all(names: Iterable[str], home: Path, fetch_one: Callable[[str, Path], str]) -> list[str]:
-    """Fetch files, print their descriptions or the errors, and return the names of those that failed."""
+def _fetch_all(names: Iterable[str], home: Path, fetch_one: Callable[[str, Path], str]) -> int:
+    """Fetch files, and print their descriptions or the errors; return 2 if any failed, else 0."""
     failed, wanted = [], list(dict.fromkeys(names))
     for name in wanted:
         try:
             print(fetch_one(name, home))
-            continue
-        except (BenchmarkError, MissingResource) as error:
-            reason = str(error)
-        except OSError as error:
-            reason = f"{name}: {error.filename or home}: {error.strerror or error}"
-        failed.append(name)
-        print(f"harness: {reason}", file=sys.stderr)
+        except (BenchmarkError, MissingResource, OSError) as error:
+            failed.append(name)
+            reason = (f"{name}: {error.filename or home}: {error.strerror or error}" if isinstance(error, OSError)
+                      else str(error))
+            print(f"harness: {reason}", file=sys.stderr)
     print(f"{len(wanted) - len(failed)} fetched into {home}"
           + (f"; {len(failed)} failed: {', '.join(failed)}" if failed else ""))
-    return failed
+    return 2 if failed else 0
 
 
 def _models_of(name: str) -> list[str]:

@@ -46,19 +46,18 @@ def run(args: argparse.Namespace) -> int:
     if table and not (read.datasets or read.more):
         reading = own.Reading(tuple(args.columns or ()), tuple(args.scale or ()))
         try:
-            dataset = own.import_table(sheet.read(table), args.home, reading)
+            command = f"run --dataset {own.import_table(sheet.read(table), args.home, reading).card.name}"
         except BadRecord as error:
             why = f" ({'; '.join(not_corpora)})" if not_corpora else ""
             raise BenchmarkError(f"{path}: contains neither the organisers' release nor a corpus{why}, and is not a "
                                  f"table of ratings: {error}") from error
-        print(f"stored in {args.home}; next: `harness run --dataset {dataset.card.name}`")
-        return 0
-    if edges:
-        names = ", ".join(file.name for file in edges)
-        print(f"{resources.CONCEPTNET:<22} {resources.keep_edges(edges, args.home):>6} edges of {names}")
-    _keep_release(read, args.home)
-    _keep_corpora(corpora, not_corpora, args.home)
-    command = ("run --all" if read.datasets else "run --split more" if read.more else "train" if corpora else "")
+    else:
+        if edges:
+            names = ", ".join(file.name for file in edges)
+            print(f"{resources.CONCEPTNET:<22} {resources.keep_edges(edges, args.home):>6} edges of {names}")
+        _keep_release(read, args.home)
+        _keep_corpora(corpora, not_corpora, args.home)
+        command = "run --all" if read.datasets else "run --split more" if read.more else "train" if corpora else ""
     print(f"stored in {args.home}{f'; next: `harness {command}`' if command else ''}")
     return 0
 
@@ -96,11 +95,9 @@ def _remarks(entry: ImportedDataset) -> str:
 def _keep_corpora(corpora: Sequence[ImportedCorpus], ignored: Sequence[str], home: Path) -> None:
     for corpus in corpora:
         files.store_corpus(corpus, home)
-        if corpus.name == files.EVALUATION_IDS:
-            print(f"{corpus.name:<22} {corpus.rows:>6} dialogues excluded from training")
-        else:
-            card = files.CARDS.get(corpus.name)
-            print(f"{corpus.name:<22} {corpus.rows:>6} dialogues  "
-                  f"(licence: {card.licence if card else 'unknown'})")
+        card = files.CARDS.get(corpus.name)
+        print(f"{corpus.name:<22} {corpus.rows:>6} dialogues " + (
+            "excluded from training" if corpus.name == files.EVALUATION_IDS else
+            f" (licence: {card.licence if card else 'unknown'})"))
     for reason in ignored:
         print(f"ignored, not a corpus: {reason}")

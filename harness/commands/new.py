@@ -64,7 +64,6 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _check(template: str, name: str, folder: Path) -> None:
-    """Raise BadConfig for an invalid or used name, or an existing folder."""
     module = name.replace("-", "_")
     if not is_name(name) or not module.isidentifier() or keyword.iskeyword(module):
         raise BadConfig(f"{name!r}: invalid name; use lower-case letters, digits and hyphens, beginning with a letter, "
@@ -82,7 +81,6 @@ def _check(template: str, name: str, folder: Path) -> None:
 
 
 def _of_table(name: str, table: str, reading: own.Reading) -> Iterator[tuple[str, str | bytes]]:
-    """Yield the files of a dataset made from a table."""
     if (path := own.table_of(table)) is None:
         raise BadConfig(f"{table}: not a table of ratings ({', '.join(sheet.ENDINGS)})")
     read = reading.table(sheet.read(path))

@@ -14,7 +14,7 @@ from itertools import groupby
 from typing import get_args
 
 from harness import own
-from harness.commands._arguments import RESULTS, add, separated
+from harness.commands._arguments import POSITIVE_COUNT, RESULTS, add, separated
 from harness.commands._output import DATA, data_of, table
 from harness.commands.report import targets
 from harness.errors import BadConfig
@@ -37,7 +37,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
                              "difference is then a typical pair's)")
     add(parser, "contexts N: number of contexts; repeatable (default: a quarter to four times the data's)")
     add(parser, "raters N: votes per item, each by a different rater; repeatable (default: a quarter to four times "
-                "the data's)")
+                "the data's)", type=POSITIVE_COUNT)
     add(parser, "json: print one JSON object per target and number of contexts and raters")
 
 

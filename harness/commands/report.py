@@ -136,7 +136,6 @@ def _print_wmt25(selection: Selection, args: argparse.Namespace) -> None:
 
 
 def _print_decisions(selection: Selection, args: argparse.Namespace) -> None:
-    """Print the decisions by target, the best columns first."""
     if args.statistic or args.level or args.test or args.draws:
         raise BadConfig("--decide does not accept --statistic, --level, --test or --draws: it has its own tests")
     index = make_index(selection.results)

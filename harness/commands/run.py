@@ -120,7 +120,6 @@ def carry_out(plan: Plan, work: Workspace, requested: Settings, state: str = "")
 
 
 def _early_board(plan: Plan, work: Workspace, requested: Settings, chosen: Sequence[Chosen], name: str) -> None:
-    """Draw a board of some of the metrics before the others are scored."""
     if not chosen or len(chosen) == len(plan.chosen):
         return
     early = dataclasses.replace(plan, chosen=tuple(chosen), quick=True,
@@ -176,7 +175,6 @@ def _not_slow(plan: Plan, work: Workspace) -> list[Chosen]:
 
 
 def _plan_lines(plan: Plan, work: Workspace) -> Iterator[str]:
-    """Describe the plan, dataset by dataset, and its total time."""
     seconds, unmeasured = 0.0, dict[str, None]()
     for card in plan.cards:
         try:

@@ -23,7 +23,7 @@ from metrics.models import weights as pretrained
 from metrics.models.service import Models
 
 Line = tuple[str, str]
-"""A term and its value; lines without a value are not printed."""
+"""A term and its value; it is not printed if the value is empty."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -43,9 +43,7 @@ def run(args: argparse.Namespace) -> int:
         known = nearest(args.name, (*datasets.names(), *registry.names(), *catalogue.cards()))
         raise BadConfig(f"unknown dataset, metric or model {args.name!r}; {known}")
     width = max(len(name) for name, _ in lines)
-    for name, value in lines:
-        if value:
-            print(f"{name:<{width}}  {value}")
+    print(*(f"{name:<{width}}  {value}" for name, value in lines if value), sep="\n")
     return 0
 
 
@@ -103,7 +101,6 @@ def _metric(name: str, home: Path) -> list[Line]:
 
 
 def _weights(metric: Metric, models: Models, lacking: str) -> list[Line]:
-    """Describe the training of the weights that a metric uses, or why they are unavailable."""
     lines = []
     for name in checkpoints(metric):
         try:
@@ -129,7 +126,6 @@ def _weights(metric: Metric, models: Models, lacking: str) -> list[Line]:
 
 
 def _composite(metric: Metric, models: Models) -> list[Line]:
-    """Describe the inputs of a composite, and its weights for each quality with the data they were fitted on."""
     if not isinstance(metric, Composite):
         return []
     lines = [("input", entry.name) for entry in metric.made_of()]
@@ -140,6 +136,5 @@ def _composite(metric: Metric, models: Models) -> list[Line]:
     if metric.learns:
         lines += [("fitted on", f"{', '.join(evidence.datasets)} ({evidence.identity})"),
                   ("fitted by", str(evidence.card.get("command", "unknown")))]
-    for dimension, weights in weights_shown(metric, evidence):
-        lines.append(("weights", f"{dimension}: " + ", ".join(f"{name} {weight:.2f}" for name, weight in weights)))
-    return lines
+    return [*lines, *(("weights", f"{dimension}: " + ", ".join(f"{name} {weight:.2f}" for name, weight in weights))
+                      for dimension, weights in weights_shown(metric, evidence))]

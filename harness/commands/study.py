@@ -18,7 +18,7 @@ from harness.commands._arguments import add
 from harness.commands._output import table
 from harness.errors import BadConfig
 from harness.run.settings import command_line, expanded, settings
-from harness.studies import Findings, StudyRequest, files, load, names
+from harness.studies import StudyRequest, files, load, names
 from leaderboard.render.text import wrapped
 
 CHOOSING = ("metric", "dataset", "quality", "split", "folder")
@@ -44,7 +44,9 @@ def run(args: argparse.Namespace) -> int:
     if refused := [REPEATED[name] for name in CHOOSING if getattr(args, name) and name not in study.FLAGS]:
         supported = ", ".join(f"--{REPEATED[name]}" for name in CHOOSING if name in study.FLAGS)
         raise BadConfig(f"{args.study} does not support --{refused[0]}, only {supported}")
-    return carry_out(args.study, _request(args), command(args))
+    requested = dataclasses.replace(settings(args), dataset=own.import_paths(args.dataset, args.home))
+    return carry_out(args.study, StudyRequest(requested, args.home, expanded(args.out), args.draws,
+                                              expanded(args.folder) if args.folder else None), command(args))
 
 
 def carry_out(name: str, request: StudyRequest, repeat: str) -> int:
@@ -57,7 +59,10 @@ def carry_out(name: str, request: StudyRequest, repeat: str) -> int:
     contents = files(name, repeat, findings)
     for file, content in contents.items():
         write_atomically(folder / file, content)
-    _print(findings)
+    for grid in findings.tables:
+        print(table(grid.caption, grid.head, grid.data, grid.rows))
+    for remark in findings.remarks:
+        print(wrapped(remark, indent=""), end="")
     for failure in findings.failures:
         print(f"failed: {failure}", file=sys.stderr)
     flag = "" if request.out == Path("results") else f" --out {shlex.quote(str(request.out))}"
@@ -67,22 +72,9 @@ def carry_out(name: str, request: StudyRequest, repeat: str) -> int:
     return 1 if findings.failures else 0
 
 
-def _request(args: argparse.Namespace) -> StudyRequest:
-    requested = dataclasses.replace(settings(args), dataset=own.import_paths(args.dataset, args.home))
-    return StudyRequest(requested, args.home, expanded(args.out), args.draws,
-                        expanded(args.folder) if args.folder else None)
-
-
 def command(args: argparse.Namespace) -> str:
     """Return the command that repeats the study, without local folders."""
     parser = argparse.ArgumentParser(add_help=False)
     configure(parser)
     return command_line("study", str(args.study), flags={
         flag: value for name, flag in REPEATED.items() if (value := getattr(args, name)) != parser.get_default(name)})
-
-
-def _print(findings: Findings) -> None:
-    for grid in findings.tables:
-        print(table(grid.caption, grid.head, grid.data, grid.rows))
-    for remark in findings.remarks:
-        print(wrapped(remark, indent=""), end="")

@@ -36,10 +36,9 @@ def pack(report: Results, path: Path, metrics: Sequence[str] = (), name: str = "
     if path.suffix != ".zip":
         raise BadConfig(f"{path}: expected a .zip")
     packed = bundle.bundle_of(report, metrics, name)
-    content = bundle.zipped(packed)
+    content, results = bundle.zipped(packed), packed.results
     path.parent.mkdir(parents=True, exist_ok=True)
     write_atomically(path, content)
-    results = packed.results
     columns = sum(len(table.scores) for table in results.points)
     print(f"{path}: {packed.name!r}, {plural(len(results.metrics), 'metric')}, {plural(columns, 'column')} of scores "
           f"on {plural(len(results.points), 'dataset')}, {len(content) / 1e6:.2f} MB")

@@ -14,7 +14,7 @@ from pathlib import Path
 from benchmarks.corpora import corpora
 from benchmarks.corpora.files import CARDS
 from benchmarks.errors import BenchmarkError
-from harness.commands._arguments import add
+from harness.commands._arguments import POSITIVE_COUNT, add
 from harness.errors import BadConfig, HarnessError
 from harness.learning import train
 from metrics.errors import MetricError, MissingResource
@@ -33,7 +33,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add(parser, "device")
     add(parser, "precision: auto: bf16 on CUDA, else fp32 (default)", choices=("auto", "fp32", "bf16"))
     add(parser, "seed")
-    add(parser, "steps N: number of steps, instead of the recipe's")
+    add(parser, "steps N: number of steps, instead of the recipe's", type=POSITIVE_COUNT)
     add(parser, "minutes M: stop at the first evaluation after M minutes; repeat with a larger M to continue")
     add(parser, "out DIR: folder of the checkpoint, or parent of several (default: in the home)")
     add(parser, "fresh: start from scratch")
@@ -46,9 +46,11 @@ def run(args: argparse.Namespace) -> int:
         raise BadConfig("give one or more METRIC, or --all")
     if args.all and args.recipe not in ("", "small"):
         raise BadConfig(f"--all trains the small recipes; for --recipe {args.recipe}, give one or more METRIC")
+    if args.all and not args.corpus and not any(corpora.path(name, args.home).is_file() for name in CARDS):
+        raise BadConfig(f"no corpora in {args.home}; run `harness fetch --corpora` or `harness import FOLDER`")
     load = functools.cache(lambda name: corpora.load(name, args.home))
-    names = _shipped(args) if args.all else tuple(trainables.by_recipe(name, args.recipe, args.encoder)
-                                                        for name in args.metric)
+    names = trainables.shipped() if args.all else tuple(
+        trainables.by_recipe(name, args.recipe, args.encoder) for name in args.metric)
     multiple = len(names) > 1 or args.all
     lacking: dict[str, dict[str, str]] = {"failed": {}, "left out": {}}
     for name in names:
@@ -72,13 +74,6 @@ def run(args: argparse.Namespace) -> int:
         rest = "".join(f"; {state}: {', '.join(reasons)}" for state, reasons in lacking.items() if reasons)
         print(f"{len(names) - sum(map(len, lacking.values()))} of {len(names)} trained{rest}")
     return 1 if lacking["failed"] else 0
-
-
-def _shipped(args: argparse.Namespace) -> tuple[str, ...]:
-    """Return all names to train; raise BadConfig if there is no corpus."""
-    if not args.corpus and not any(corpora.path(name, args.home).is_file() for name in CARDS):
-        raise BadConfig(f"no corpora in {args.home}; run `harness fetch --corpora` or `harness import FOLDER`")
-    return trainables.shipped()
 
 
 def _train(name: str, args: argparse.Namespace, load: functools._lru_cache_wrapper[object], multiple: bool) -> None:

@@ -145,7 +145,6 @@ def _computed(tables: Sequence[TableDifference]) -> bool:
 
 
 def _lines(recomputed: Recomputed, tables: Sequence[TableDifference]) -> Iterator[str]:
-    """Describe what was recomputed, the differences and their causes."""
     run = recomputed.before.run
     yield f"made by harness {run.version}, commit {run.commit or 'unknown'}"
     yield from recomputed.notes

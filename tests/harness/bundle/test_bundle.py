@@ -32,8 +32,8 @@ Verify = Callable[..., str]
 @pytest.fixture(scope="module")
 def submitted(suite_run: SuiteRun, tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("bundle") / "submitted.zip"
-    assert main(["submit", str(path), "--out", str(suite_run.out), "--metric", "bleu", "--metric",
-                 COMPOSITE, "--name", "two metrics"]) == 0
+    assert main(["submit", str(path), "--out", str(suite_run.out), "--metric", f"bleu,{COMPOSITE}", "--name",
+                 "two metrics"]) == 0
     return path
 
 
@@ -154,8 +154,8 @@ def test_run_reuses_scores_of_a_bundle(packed: Path, suite_run: SuiteRun, tmp_pa
     content = members(packed)
     content["metrics.json"] = content["metrics.json"].replace(b'"metric": "bleu"', b'"metric": "old"')
     write(packed, content)
-    printed = invoke("run", "--metric", "bleu", "--metric", "length", "--dataset", "persona-usr", "--dataset", "dstc7",
-                     "--reuse", packed, "--out", tmp_path / "out").out
+    printed = invoke("run", "--metric", "bleu,length", "--dataset", "persona-usr,dstc7", "--reuse", packed, "--out",
+                     tmp_path / "out").out
     assert "4 scored, 0 already stored, 1 from a bundle, 1 skipped" in printed
     results = files.read(tmp_path / "out")
     assert {entry.name: entry.source for entry in results.metrics} == {

@@ -1,6 +1,8 @@
 """Create small challenges: two fictional datasets, private ratings, and score files that correlate with them."""
 
 import json
+import re
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -57,6 +59,22 @@ def submit(root: Path, team: str, number: int | str, values: dict[str, float], a
     if about:
         (folder / "submission.toml").write_text(about)
     return folder
+
+
+def edit(root: Path, *lines: str, **replaced: str) -> None:
+    """Put lines in front of the rules, and give settings in them another value."""
+    path = root / "challenge.toml"
+    text = path.read_text()
+    for name, value in replaced.items():
+        text = re.sub(rf"(?m)^{name} = .*", f"{name} = {value}", text)
+    path.write_text("\n".join((*lines, text)))
+
+
+def edit_items(root: Path, change: Callable[[int, dict[str, str]], dict[str, object]], names: str = "*") -> None:
+    """Change fields of the items of these datasets, by their number in the dataset."""
+    for path in (root / "data").glob(f"{names}.json"):
+        rows = json.loads(path.read_text())
+        path.write_text(json.dumps([row | change(index, row) for index, row in enumerate(rows)]))
 
 
 def three_teams(root: Path) -> None:

@@ -1,7 +1,6 @@
 """The commands as a new organiser uses them, from an empty folder to pages, and the shipped challenges."""
 
 import csv
-import json
 import re
 import shlex
 import subprocess
@@ -14,7 +13,7 @@ from harness.errors import BadConfig
 from harness.results import files
 from harness.results.exhibits import csv_of
 from tests.conftest import ROOT, Invoke
-from tests.harness.challenge.folders import challenge, submit, three_teams
+from tests.harness.challenge.folders import challenge, edit, edit_items, submit, three_teams
 
 
 def test_the_walk_through_of_the_tutorial_ends_in_pages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
@@ -80,7 +79,7 @@ def test_shipped_rules_rank_custom_tables_by_language_and_system(tmp_path: Path,
     root = tmp_path / name
     assert printed in invoke("challenge", "publish", name, "--out", tmp_path / "print").out
     invoke("challenge", "init", root)
-    (root / "challenge.toml").write_text("draws = 20\n" + (root / "challenge.toml").read_text())
+    edit(root, "draws = 20")
     missing = invoke("challenge", "validate", root, status=2).out
     files = sorted({f"data/{own.file.name}" for rules in rulebook.phases(root) for own in rules.custom})
     assert (root / ".gitignore").read_text().split() == ["private/", "ranking/", *files]
@@ -165,11 +164,15 @@ def test_private_files_with_special_characters_are_ignored(tmp_path: Path, invok
 
 def test_validate_checks_rules_data_and_ratings(tmp_path: Path, invoke: Invoke) -> None:
     root = challenge(tmp_path / "own")
-    (root / "challenge.toml").write_text((root / "challenge.toml").read_text() + "".join(
-        f'[[phase]]\nname = "{name}"\ndatasets = [{datasets}]\n'
-        for name, datasets in (("one", '"first"'), ("two", '"first", "second"'))))
-    ratings, data = root / "private" / "ratings.csv", root / "data" / "second.json"
+    with (root / "challenge.toml").open("a") as stream:
+        stream.writelines(f'[[phase]]\nname = "{name}"\ndatasets = [{datasets}]\n'
+                          for name, datasets in (("one", '"first"'), ("two", '"first", "second"')))
+    ratings = root / "private" / "ratings.csv"
     before = ratings.read_text()
+
+    def validated(status: int, *flags: str) -> str:
+        return " ".join(invoke("challenge", "validate", root, *flags, status=status).out.split())
+
     for old, new, status, words in (
             ("item,", "item,", 0, ("first: 40 items, language en; overall: 80 votes on 40 items",
                                    "0 accepted, 0 refused", "note: 40 items are also in another phase: first_000")),
@@ -178,17 +181,14 @@ def test_validate_checks_rules_data_and_ratings(tmp_path: Path, invoke: Invoke) 
             ("_007,overall", "_007,wot", 2, ("quality of first", "quality of second", "more like it: line 17")),
             ("first_001,overall", "first_001,overall,", 2, ("line 4 has 4 cells", "line 5 has 4 cells"))):
         ratings.write_text(before.replace(old, new))
-        printed = " ".join(invoke("challenge", "validate", root, status=status).out.split())
+        printed = validated(status)
         assert [word for word in words if word not in printed] == [], printed
     ratings.write_text(before)
-    rows = json.loads(data.read_text())
-    data.write_text(json.dumps([row | {"annotations": {"overall": [3]}} for row in rows]))
+    edit_items(root, lambda index, row: {"annotations": {"overall": [3]}}, "second")
     assert "already has votes on 'overall'; delete them from its data, or from this file; and 79 more like it" in (
-        " ".join(invoke("challenge", "validate", root, "--phase", "two", status=2).out.split()))
-    rules = root / "challenge.toml"
-    rules.write_text("blind = true\n" + rules.read_text())
-    assert "data/second.json: contains ratings, which participants" in (
-        " ".join(invoke("challenge", "validate", root, "--phase", "two", status=2).out.split()))
-    data.write_text(json.dumps([row | {"context": "你有茶嗎", "response": "有綠茶和紅茶"} for row in rows]))
+        validated(2, "--phase", "two"))
+    edit(root, "blind = true")
+    assert "data/second.json: contains ratings, which participants" in validated(2, "--phase", "two")
+    edit_items(root, lambda index, row: {"context": "你有茶嗎", "response": "有茶", "annotations": {}}, "second")
     assert "note: second: 40 items are mostly in non-Latin letters, but the language is en" in (
-        invoke("challenge", "validate", root, "--phase", "two").out)
+        validated(0, "--phase", "two"))

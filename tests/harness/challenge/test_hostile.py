@@ -46,21 +46,6 @@ def _archive(root: Path) -> None:
         packed.writestr("../../outside.csv", "dialogue_id,score\n")
 
 
-def _large(root: Path) -> None:
-    with evil(root, "scores.csv").open("wb") as stream:
-        stream.truncate(3 << 30)
-
-
-def _many_folders(root: Path) -> None:
-    for number in range(1, submissions.MAX_FOLDERS + 5):
-        evil(root).with_name(str(number)).mkdir(exist_ok=True)
-
-
-def _not_utf8(root: Path) -> None:
-    folder = valid(root)
-    (folder / "scores.csv").rename(os.fsdecode(os.fsencode(folder) + b"/\xff.csv"))
-
-
 ABOUT = {
     'name = "' + "x" * 300_000 + '"': "bytes", "name = " + "[" * 20_000: "not TOML", "name = ": "not TOML",
     'name = "=1+1"': "name: should be", 'name = "a\\u202eb"': "name: should be", "rank = 1": "unknown field 'rank'",
@@ -79,12 +64,14 @@ FOLDERS: tuple[tuple[Write, str], ...] = (
     (_archive, "archive"),
     (lambda root: evil(root, "scores.pkl").write_bytes(pickle.dumps(Trap(root / "trapped"))), "unknown extension"),
     (lambda root: evil(root, "scores.json").write_bytes(pickle.dumps(Trap(root / "trapped"))), ""),
-    (_large, "larger than 64 MB"),
+    (lambda root: os.truncate(valid(root) / "scores.csv", 3 << 30), "larger than 64 MB"),
     (lambda root: [evil(root, f"{number}.csv").touch() for number in range(30)], "more than 20 entries"),
-    (_many_folders, "more than 1000"),
+    (lambda root: [evil(root).with_name(f"{number}").mkdir() for number in range(2, submissions.MAX_FOLDERS + 2)],
+     "more than 1000"),
     (evil, "no score file"),
     (lambda root: (valid(root) / "more").mkdir(), "not a regular file"),
-    (_not_utf8, "\\udcff.csv has unprintable characters"),
+    (lambda root: (valid(root) / "scores.csv").rename(os.fsdecode(os.fsencode(evil(root)) + b"/\xff.csv")),
+     "\\udcff.csv has unprintable characters"),
     (lambda root: os.link(root / "private" / "ratings.csv", evil(root, "scores.csv")), "is a link or not"),
     (lambda root: valid(root, content="first_000,1\n"), "already"),
     (lambda root: valid(root, content="first_000,1e400\n"), "1e400"),

@@ -1,9 +1,8 @@
 """Values and ranks, checked by hand, against the harness's evaluation, and with and without broken files."""
 
-import json
 import math
 import shutil
-from itertools import combinations
+from itertools import combinations, product
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +12,7 @@ from harness.challenge import outcome, report, tables
 from harness.errors import BadConfig
 from harness.statistics import estimates
 from leaderboard.model.boards import overall_boards
-from tests.harness.challenge.folders import ITEMS, SIZE, challenge, scores, submit, table, three_teams
+from tests.harness.challenge.folders import ITEMS, SIZE, challenge, edit, edit_items, scores, submit, table, three_teams
 
 
 @pytest.fixture
@@ -21,11 +20,6 @@ def root(tmp_path: Path) -> Path:
     folder = challenge(tmp_path / "challenge")
     three_teams(folder)
     return folder
-
-
-def edit(root: Path, *lines: str) -> None:
-    path = root / "challenge.toml"
-    path.write_text("\n".join(lines) + "\n" + path.read_text())
 
 
 def ranks(result: outcome.Outcome) -> dict[str, int | None]:
@@ -83,9 +77,7 @@ def test_undecided_tables_say_so_and_many_letters_are_hidden(root: Path, home: P
 
 def test_lead_cannot_be_established_on_few_contexts(root: Path, home: Path) -> None:
     assert tables.TOO_FEW not in tables.winner(outcome.read(root, home))
-    for path in (root / "data").iterdir():
-        rows = json.loads(path.read_text())
-        path.write_text(json.dumps([row | {"context": f"Context {index % 2}?"} for index, row in enumerate(rows)]))
+    edit_items(root, lambda index, row: {"context": f"Context {index % 2}?"})
     sentence = tables.winner(outcome.read(root, home))
     assert "is not established (PERM-BOTH" in sentence
     assert f"; {tables.TOO_FEW})" in sentence
@@ -93,29 +85,24 @@ def test_lead_cannot_be_established_on_few_contexts(root: Path, home: Path) -> N
 
 def test_few_rated_contexts_give_no_rank_intervals_or_letters(root: Path, home: Path) -> None:
     """All contexts but two have only responses of an outlier; `statistic` decides if intervals come with PERM-BOTH."""
-    for path in (root / "data").iterdir():
-        rows = json.loads(path.read_text())
-        path.write_text(json.dumps([row | {"context": f"{row['dialogue_id'] if index % 2 else index % 4}?",
-                                           "model": "ab"[index % 2]} for index, row in enumerate(rows)]))
-    rules = (root / "challenge.toml").read_text()
-    for statistic in ("spearman", "kendall"):
-        for outliers, few in (('["b"]', True), ("[]", False)):
-            (root / "challenge.toml").write_text(f'statistic = "{statistic}"\noutliers = {outliers}\n{rules}')
-            result = outcome.read(root, home)
-            exhibit = tables.exhibit(result)
-            standings = [*result.ranks["test"], *result.ranks["dev"]]
-            assert {np.isnan(standing.low) for standing in standings} == {few}
-            assert {not standing.letters and not standing.cluster for standing in standings} == {few}
-            made = report.report(result, root)
-            assert {row.low > 0 for row in made.ranking if row.statistic == statistic} == {not few}
-            assert any("need ratings in 6 contexts" in remark for remark in exhibit.remarks) is few
-            assert (tables.TOO_FEW in exhibit.lead) is few
+    edit_items(root, lambda index, row: {"context": f"{row['dialogue_id'] if index % 2 else index % 4}?",
+                                         "model": "ab"[index % 2]})
+    edit(root, "statistic = 0", "outliers = 0")
+    for statistic, few in product(("spearman", "kendall"), (True, False)):
+        edit(root, statistic=f'"{statistic}"', outliers='["b"]' if few else "[]")
+        result = outcome.read(root, home)
+        exhibit = tables.exhibit(result)
+        standings = [*result.ranks["test"], *result.ranks["dev"]]
+        assert {np.isnan(standing.low) for standing in standings} == {few}
+        assert {not standing.letters and not standing.cluster for standing in standings} == {few}
+        assert {row.low > 0 for row in report.report(result, root).ranking if row.statistic == statistic} == {not few}
+        assert any("need ratings in 6 contexts" in remark for remark in exhibit.remarks) is few
+        assert (tables.TOO_FEW in exhibit.lead) is few
 
 
 def test_weights_primary_submissions_and_outlier_systems(root: Path, home: Path) -> None:
     """If all weight is on one target, its values are the totals; each target has separate clusters."""
     submit(root, "beta", 2, scores(9, 19), "primary = true\n")
-    before = (root / "challenge.toml").read_text()
     edit(root, 'counts = "primary"', 'clusters = "wmt"', 'weights = {first = 0, "second|wit" = 2, second = 0}')
     result = outcome.read(root, home)
     assert {entry.name for entry in result.counting.entries} == {"alpha/1", "beta/2", "gamma/1"}
@@ -124,12 +111,10 @@ def test_weights_primary_submissions_and_outlier_systems(root: Path, home: Path)
     assert len(tables.for_csv(result)["clusters"]) == 4
     assert {row.cluster for row in result.ranks["test"]} == set(result.clusters["second", "wit"])
     edit(root, 'outliers = ["system-a"]')
-    for path in (root / "data").glob("*.json"):
-        rows = json.loads(path.read_text())
-        path.write_text(json.dumps([row | {"model": f"system-{'ab'[index % 2]}"} for index, row in enumerate(rows)]))
+    edit_items(root, lambda index, row: {"model": f"system-{'ab'[index % 2]}"})
     fields = outcome.read(root, home).ground.fields
     assert {judged.rated for field in fields for judged in field.judged} == {SIZE // 2}
-    (root / "challenge.toml").write_text("weights = {third = 1}\n" + before)
+    edit(root, weights="{third = 1}")
     with pytest.raises(BadConfig, match="unknown target"):
         _ = outcome.read(root, home).totals
 
@@ -138,8 +123,7 @@ def test_any_statistic_ranks(root: Path, home: Path) -> None:
     edit(root, 'statistic = "pairwise-accuracy"', 'level = "within-contexts"')
     with pytest.raises(BadConfig, match="no submission can be ranked"):  # no two items share a context
         _ = outcome.read(root, home).chosen
-    path = root / "challenge.toml"
-    path.write_text(path.read_text().replace("within-contexts", "items").replace("draws = 200", "draws = 20"))
+    edit(root, level='"items"', draws="20")
     result = outcome.read(root, home)
     value = estimates.STATISTICS["pairwise-accuracy"].value
     assert result.values.T.tolist() == [[value(target.panel(row)) for row in range(4)]

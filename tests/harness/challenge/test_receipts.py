@@ -12,6 +12,7 @@ import textwrap
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -19,7 +20,7 @@ import pytest
 from harness.challenge import ground, outcome, receipts, rulebook, tables
 from harness.errors import BadConfig
 from tests.conftest import ROOT, Invoke
-from tests.harness.challenge.folders import challenge, scores, submit, table
+from tests.harness.challenge.folders import challenge, edit, edit_items, scores, submit, table
 
 PHASES = '''
 [[phase]]
@@ -45,8 +46,9 @@ def at(day: str) -> datetime.datetime:
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
     folder = challenge(tmp_path / "challenge")
-    rules = folder / "challenge.toml"
-    rules.write_text("per_day = 2\n" + rules.read_text() + PHASES)
+    with (folder / "challenge.toml").open("a") as stream:
+        stream.write(PHASES)
+    edit(folder, "per_day = 2")
     return folder
 
 
@@ -63,6 +65,13 @@ def send(root: Path, home: Path, tmp_path: Path) -> Send:
         return receipts.receive(root, home, file, team, column=column, primary=primary, now=at(day))[:2]
 
     return sent
+
+
+def edit_last_line(root: Path, change: Callable[[dict[str, Any]], object]) -> None:
+    *lines, last = (root / receipts.FILE).read_text().splitlines()
+    line = json.loads(last)
+    change(line)
+    (root / receipts.FILE).write_text("\n".join((*lines, json.dumps(line))) + "\n")
 
 
 @pytest.fixture
@@ -136,13 +145,11 @@ def test_changed_files_and_logs_are_refused(root: Path, home: Path, send: Send, 
             assert [refused.reasons[0] for refused in outcome.read(root, home, "test").refused
                     if refused.name == "alpha/1"] == [
                 'submission.toml differs from the received one, which has column = "", primary = false'] * status
-    log = root / receipts.FILE
     send("alpha", "01-05", "first")
-    *lines, last = log.read_text().splitlines()
-    older = {name: value for name, value in json.loads(last).items() if name != "settings"}
-    log.write_text("\n".join((*lines, json.dumps(older))) + "\n")
+    edit_last_line(root, lambda line: line.pop("settings"))
     (root / "submissions" / "development" / "alpha" / "1" / "submission.toml").write_text("primary = true\n")
     assert outcome.read(root, home, "development").refused == (), "a log of an older version has no settings"
+    log = root / receipts.FILE
     log.write_text(log.read_text().replace("alpha", "omega"))
     with pytest.raises(BadConfig, match=r"line 2 or the one before it was changed"):
         outcome.read(root, home, "test")
@@ -190,8 +197,7 @@ def test_a_freeze_ends_a_phase_and_ranks_the_private_part(root: Path, home: Path
 
 
 def test_folders_left_out_of_a_freeze_use_up_no_quota(root: Path, home: Path, send: Send) -> None:
-    rules = root / "challenge.toml"
-    rules.write_text(rules.read_text().replace("submissions = 3", "submissions = 1"))
+    edit(root, submissions="1")
     submit(root, "test/alpha", 1, {})  # without receipt
     assert send("alpha", "03-01", "second") == ("alpha/2 in test", ())
     for frozen in (False, True):
@@ -203,6 +209,7 @@ def test_folders_left_out_of_a_freeze_use_up_no_quota(root: Path, home: Path, se
 @pytest.mark.usefixtures("three_sent")
 def test_changes_after_the_freeze_are_named(root: Path, home: Path, invoke: Invoke) -> None:
     receipts.freeze(root, home, "test", at("03-20"))
+    rank = ("challenge", "rank", root, "--phase", "test")
     for name, old, new, change in (
             ("challenge.toml", "public = 0.25", "public = 0.5", "public (0.25, now 0.5)"),
             ("private/ratings.csv", "second_039,wit,", "second_039,wit,1\nsecond_039,wit,", "ratings"),
@@ -210,17 +217,15 @@ def test_changes_after_the_freeze_are_named(root: Path, home: Path, invoke: Invo
             ("challenge.toml", "draws = 200", "draws = 20\nseed = 1", "draws (200, now 20), seed (0, now 1)")):
         before = (root / name).read_text()
         (root / name).write_text(before.replace(old, new, 1))
-        assert f"changed since the freeze: {change};" in invoke(
-            "challenge", "rank", root, "--phase", "test", status=2).err
+        assert f"changed since the freeze: {change};" in invoke(*rank, status=2).err
         if name == "challenge.toml":
-            assert f"Changed since the freeze: {change}." in " ".join(invoke(
-                "challenge", "rank", root, "--phase", "test", "--allow-refused").out.split())
+            ranked = " ".join(invoke(*rank, "--allow-refused").out.split())
+            assert f"Changed since the freeze: {change}." in ranked
         (root / name).write_text(before)
 
 
 def test_the_open_phase_that_is_not_frozen_receives(root: Path, home: Path, send: Send, invoke: Invoke) -> None:
-    rules = root / "challenge.toml"
-    rules.write_text(rules.read_text().replace("opens = 2026-03-01", "opens = 2026-01-01"))
+    edit(root, opens="2026-01-01")
     with pytest.raises(BadConfig, match="name the phase with --phase: development, test"):
         send("alpha", "01-05", "")
     name, reasons = send("gamma", "01-05", "no item")
@@ -238,12 +243,9 @@ def test_the_open_phase_that_is_not_frozen_receives(root: Path, home: Path, send
 @pytest.mark.usefixtures("three_sent")
 def test_the_public_part_has_whole_conversations(root: Path, home: Path) -> None:
     """A conversation has four items, each of which continues the one before."""
-    data = root / "data" / "second.json"
-    rows = json.loads(data.read_text())
-    for index, row in enumerate(rows):
-        row["context"] = "\n".join(f"{name} {index // 4}, {turn}" for turn in range(index % 4 + 1) for name in "ab")
-        row["response"] = f"a {index // 4}, {index % 4 + 1}"
-    data.write_text(json.dumps(rows))
+    edit_items(root, lambda index, row: {
+        "context": "\n".join(f"{name} {index // 4}, {turn}" for turn in range(index % 4 + 1) for name in "ab"),
+        "response": f"a {index // 4}, {index % 4 + 1}"}, "second")
     for final, count in ((False, 2), (True, 8)):
         items = rated(replace(rulebook.read(root, "test"), final=final), home)
         assert len(items) == 4 * len({index // 4 for index in items}) == 4 * count
@@ -253,11 +255,7 @@ def test_the_public_part_has_whole_conversations(root: Path, home: Path) -> None
 def test_older_freezes_by_context_count_as_changed(root: Path, home: Path) -> None:
     receipts.freeze(root, home, "test", at("03-20"))
     assert outcome.read(root, home, "test").rules.changed == ()
-    log = root / receipts.FILE
-    *lines, last = log.read_text().splitlines()
-    older = json.loads(last)
-    del older["inputs"][receipts.PUBLIC_UNITS]
-    log.write_text("\n".join((*lines, json.dumps(older))) + "\n")
+    edit_last_line(root, lambda line: line["inputs"].pop(receipts.PUBLIC_UNITS))
     assert outcome.read(root, home, "test").rules.changed == (receipts.PUBLIC_UNITS,)
 
 
@@ -311,8 +309,7 @@ def test_the_workflow_receives_files_of_pull_requests(tmp_path: Path, home: Path
 
 
 def test_a_blind_phase_publishes_receipts_without_scores(root: Path, home: Path, send: Send, invoke: Invoke) -> None:
-    rules = root / "challenge.toml"
-    rules.write_text(rules.read_text().replace("public = 0.25", "public = 0.25\nblind = true"))
+    edit(root, "blind = true")
     send("alpha", "03-01", "second")
     submit(root, "test/delta", 1, dict(list(scores(1, 9).items())[40:]))
     assert "refused   delta/1" in invoke("challenge", "publish", root, status=1).out
@@ -331,8 +328,7 @@ def test_a_blind_phase_publishes_receipts_without_scores(root: Path, home: Path,
 @pytest.mark.usefixtures("three_sent")
 def test_a_phase_made_blind_keeps_no_tables_with_scores(root: Path, invoke: Invoke) -> None:
     invoke("challenge", "rank", root, "--phase", "test")
-    rules = root / "challenge.toml"
-    rules.write_text(rules.read_text().replace("public = 0.25", "blind = true"))
+    edit(root, "blind = true")
     invoke("challenge", "rank", root, "--phase", "test")
     assert {path.name for path in (root / "ranking" / "test").iterdir() if path.is_file()} == {
         "audit.jsonl", "ranking.json", "ranking.md", "receipts.csv"}
