@@ -95,7 +95,7 @@ def _models_of(name: str) -> list[str]:
 
 
 def _missing(home: Path, split: Split | None) -> list[str]:
-    """List what the home lacks of the datasets of a split, or of all datasets and small resources."""
+    """List the datasets of a split, or all datasets and small resources, that the home lacks."""
     def is_stored(name: str) -> bool:
         try:
             return store.note(home, name) is not None

@@ -90,7 +90,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def carry_out(plan: Plan, work: Workspace, requested: Settings, state: str = "") -> Results:
-    """Run a plan and write report and pages; record the digest of its inputs, if given, once nothing is lacking."""
+    """Run a plan and write report and pages; a complete run also records `state`, the digest of its inputs."""
     (requested.out / LOG).unlink(missing_ok=True)
     for line in _requests(plan, work):
         print(line, file=sys.stderr)

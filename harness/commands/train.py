@@ -28,16 +28,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add(parser, "recipe NAME: small (as shipped, the default) or paper (as in the metric's paper)")
     add(parser, "set NAME=VALUE: setting of the recipe, such as rate=2e-5 or batch=16; repeatable", dest="settings")
     add(parser, "eight-bits: store large matrices with eight bits instead of float16")
-    add(parser, "encoder", "lm")
-    add(parser, "corpus NAME|FILE: corpus to use instead of the recipe's; repeatable")
-    add(parser, "device")
+    add(parser, "encoder", "lm", "corpus NAME|FILE: corpus to use instead of the recipe's; repeatable", "device")
     add(parser, "precision: auto: bf16 on CUDA, else fp32 (default)", choices=("auto", "fp32", "bf16"))
     add(parser, "seed")
     add(parser, "steps N: number of steps, instead of the recipe's", type=POSITIVE_COUNT)
     add(parser, "minutes M: stop at the first evaluation after M minutes; repeat with a larger M to continue")
     add(parser, "out DIR: folder of the checkpoint, or parent of several (default: in the home)")
-    add(parser, "fresh: start from scratch")
-    add(parser, "offline")
+    add(parser, "fresh: start from scratch", "offline")
 
 
 def run(args: argparse.Namespace) -> int:

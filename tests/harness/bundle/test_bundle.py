@@ -194,7 +194,7 @@ def test_scores_made_for_other_qualities_are_not_reused(suite_run: SuiteRun) -> 
         assert set(dataclasses.replace(reused, dimensions=made_for).scores(dataset)) == labels
 
 
-def test_absent_data_is_reported_as_no_difference(packed: Path, verify: Verify) -> None:
+def test_changed_items_and_ratings_are_not_recomputed(packed: Path, verify: Verify) -> None:
     """Results cannot be compared if the items or the ratings are different."""
     content = members(packed)
     first, *others = json.loads(content["datasets.json"])

@@ -2,6 +2,7 @@
 
 import json
 import re
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
@@ -83,3 +84,8 @@ def three_teams(root: Path) -> None:
     submit(root, "alpha", 2, scores(1, 12))
     submit(root, "beta", 1, scores(2, 13))
     submit(root, "gamma", 1, scores(8, 14))
+
+
+def git(folder: Path, *arguments: str) -> str:
+    who = ("-c", "user.name=a", "-c", "user.email=a@localhost")
+    return subprocess.run(["git", *who, *arguments], cwd=folder, check=True, capture_output=True, text=True).stdout

@@ -3,7 +3,6 @@
 import csv
 import re
 import shlex
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -13,7 +12,7 @@ from harness.errors import BadConfig
 from harness.results import files
 from harness.results.exhibits import csv_of
 from tests.conftest import ROOT, Invoke
-from tests.harness.challenge.folders import challenge, edit, edit_items, submit, three_teams
+from tests.harness.challenge.folders import challenge, edit, edit_items, git, submit, three_teams
 
 
 def test_the_walk_through_of_the_tutorial_ends_in_pages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
@@ -154,12 +153,12 @@ def test_a_new_challenge_has_two_phases_to_be_edited(tmp_path: Path, invoke: Inv
 
 def test_private_files_with_special_characters_are_ignored(tmp_path: Path, invoke: Invoke) -> None:
     root = challenge(tmp_path / "own")
-    subprocess.run(["git", "init", "--quiet"], cwd=root, check=True)
+    git(root, "init", "--quiet")
     rules = (root / "challenge.toml").read_text()
     for name in ("votes [v2].csv", "#votes*.csv", "!votes?.csv", "a\\\\votes.csv", "votes.csv  "):
         (root / "challenge.toml").write_text(rules.replace("private/ratings.csv", name))
         invoke("challenge", "template", root)
-        subprocess.run(["git", "check-ignore", "--quiet", "--", name.replace("\\\\", "\\")], cwd=root, check=True)
+        git(root, "check-ignore", "--quiet", "--", name.replace("\\\\", "\\"))
 
 
 def test_validate_checks_rules_data_and_ratings(tmp_path: Path, invoke: Invoke) -> None:

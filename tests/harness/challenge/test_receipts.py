@@ -20,7 +20,7 @@ import pytest
 from harness.challenge import ground, outcome, receipts, rulebook, tables
 from harness.errors import BadConfig
 from tests.conftest import ROOT, Invoke
-from tests.harness.challenge.folders import challenge, edit, edit_items, scores, submit, table
+from tests.harness.challenge.folders import challenge, edit, edit_items, git, scores, submit, table
 
 PHASES = '''
 [[phase]]
@@ -224,7 +224,7 @@ def test_changes_after_the_freeze_are_named(root: Path, home: Path, invoke: Invo
         (root / name).write_text(before)
 
 
-def test_the_open_phase_that_is_not_frozen_receives(root: Path, home: Path, send: Send, invoke: Invoke) -> None:
+def test_files_go_to_the_open_phase_that_is_not_frozen(root: Path, home: Path, send: Send, invoke: Invoke) -> None:
     edit(root, opens="2026-01-01")
     with pytest.raises(BadConfig, match="name the phase with --phase: development, test"):
         send("alpha", "01-05", "")
@@ -257,11 +257,6 @@ def test_older_freezes_by_context_count_as_changed(root: Path, home: Path) -> No
     assert outcome.read(root, home, "test").rules.changed == ()
     edit_last_line(root, lambda line: line["inputs"].pop(receipts.PUBLIC_UNITS))
     assert outcome.read(root, home, "test").rules.changed == (receipts.PUBLIC_UNITS,)
-
-
-def git(folder: Path, *arguments: str) -> str:
-    who = ("-c", "user.name=a", "-c", "user.email=a@localhost")
-    return subprocess.run(["git", *who, *arguments], cwd=folder, check=True, capture_output=True, text=True).stdout
 
 
 def test_the_workflow_receives_files_of_pull_requests(tmp_path: Path, home: Path, invoke: Invoke) -> None:

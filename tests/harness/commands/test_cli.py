@@ -115,7 +115,7 @@ def test_a_shadowing_folder_or_closed_pipe_gives_no_traceback(tmp_path: Path) ->
         assert (started.communicate()[1], started.returncode) == ("", 141)
 
 
-def test_lists_name_what_doctor_finds_lacking(invoke: Invoke, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_list_and_doctor_name_what_is_missing(invoke: Invoke, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     choose, average = registry.choose, "rank-average[inputs=bleu+cosine]"
     monkeypatch.setattr(registry, "choose", lambda name, **more: choose(name.replace("rank-average", average), **more))
     monkeypatch.setattr(registry, "names", lambda: ("panel", "perplexity", "rank-average"))
@@ -148,7 +148,7 @@ def test_names_are_split_at_commas_outside_brackets(tmp_path: Path, monkeypatch:
     assert separated("a,b.csv") == ["a,b.csv"]
 
 
-def test_fetch_takes_the_models_that_a_metric_names(home: Path, monkeypatch: pytest.MonkeyPatch,
+def test_fetch_downloads_the_models_that_a_metric_names(home: Path, monkeypatch: pytest.MonkeyPatch,
                                                     capsys: pytest.CaptureFixture[str]) -> None:
     fetched: list[str] = []
     monkeypatch.setattr(catalogue, "fetch", lambda card, home, accepted: fetched.append(card.name) or "")

@@ -24,7 +24,7 @@ def test_json_has_an_object_per_contexts_and_raters(suite_run: SuiteRun, invoke:
     assert len({row["detectable"] for row in rows if row["contexts"] == most and row["raters"] > 1}) > 1
 
 
-def test_named_pair_contexts_and_raters_are_taken(suite_run: SuiteRun, invoke: Invoke) -> None:
+def test_named_pair_contexts_and_raters_are_used(suite_run: SuiteRun, invoke: Invoke) -> None:
     printed = invoke("power", "--out", suite_run.out, "--dataset", "persona-usr", "--quality", "Overall", "--pair",
                      "length", "distinct-2", "--contexts", 77, "--raters", 9, "--json").out
     rows = list(map(json.loads, printed.splitlines()))

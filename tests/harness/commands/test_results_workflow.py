@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import ROOT
+from tests.harness.challenge.folders import git
 
 yaml = pytest.importorskip("yaml")
 
@@ -46,33 +47,29 @@ def test_actions_are_pinned_by_commit() -> None:
     assert all(yaml.safe_load(path.read_text()) for path in paths)
 
 
-def test_check_takes_only_bundles_from_the_branch(tmp_path: Path) -> None:
-    def git(*words: str) -> None:
-        subprocess.run(["git", "-c", "user.name=a", "-c", "user.email=a@example.org", *words], cwd=tmp_path, check=True,
-                       capture_output=True)
-
+def test_the_check_reads_only_bundles_from_the_branch(tmp_path: Path) -> None:
     def commit(message: str) -> None:
-        git("add", "--all", "--force")
-        git("commit", "--quiet", "-m", message)
+        git(tmp_path, "add", "--all", "--force")
+        git(tmp_path, "commit", "--quiet", "-m", message)
 
     (tmp_path / ".ci").mkdir()
     shutil.copy(ROOT / ".ci" / "results", tmp_path / ".ci")
     (tmp_path / "harness").write_text(
         f'#!/bin/sh\nPYTHONPATH="{ROOT}" exec {sys.executable} -m dialogue_harness "$@"\n')
     (tmp_path / "harness").chmod(0o755)
-    git("init", "--quiet", "--initial-branch", "main")
+    git(tmp_path, "init", "--quiet", "--initial-branch", "main")
     commit("check")
     for made, status, message in (
             ({"results/mine.zip": b"no bundle", ".ci/results": b"#!/bin/sh\necho evil\n"}, 2,
              "### `mine.zip`\n\n**refused**:"),
             ({"other.txt": b""}, 0, "No bundle was added"),
             ({"results/a b.zip": b""}, 2, "**refused**: a bundle is a file results/NAME.zip")):
-        git("switch", "--quiet", "--force-create", "mine", "main")
+        git(tmp_path, "switch", "--quiet", "--force-create", "mine", "main")
         (tmp_path / "results").mkdir(exist_ok=True)
         for name, content in made.items():
             (tmp_path / name).write_bytes(content)
         commit("results")
-        git("switch", "--quiet", "main")
+        git(tmp_path, "switch", "--quiet", "main")
         done = subprocess.run([tmp_path / ".ci" / "results", "main", "mine"], capture_output=True, text=True,
                               env={**os.environ, "HARNESS": str(tmp_path / "harness")})
         assert done.returncode == status
