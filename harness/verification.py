@@ -44,7 +44,6 @@ from metrics.registry import Chosen
 TOLERANCE = 0.001
 CARD = ("title", "family", "columns", "needs", "levels", "scope", "learned_on", "fitted_on", "system")
 """Fields of a metric that should be those of an installed metric with the same signature."""
-
 How = Literal["auto", "always", "never"]
 """When to score again; auto: only metrics without models, which take seconds."""
 
