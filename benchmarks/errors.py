@@ -17,8 +17,7 @@ import difflib
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
-MAX_LOCATIONS = 20
-"""Maximum number of locations listed per kind of problem."""
+MAX_LOCATIONS = 20  # maximum number of locations listed per kind of problem
 
 
 class BenchmarkError(Exception):

@@ -9,8 +9,7 @@ from __future__ import annotations
 import os
 import re
 
-SHORTEST = 8
-"""Minimum length of a redacted value; a shorter one is more likely a word than a secret."""
+SHORTEST = 8  # minimum length of a redacted value; a shorter one is more likely a word than a secret
 
 _SECRET = re.compile(r"(^|_)(KEYS?|TOKENS?|AUTH|PAT)(_|$)|SECRET|PASSW|CREDENTIAL|APIKEY", re.IGNORECASE)
 _LOGIN = re.compile(r"//[^/\s:@]*:[^/\s@]*@")

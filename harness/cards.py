@@ -34,10 +34,9 @@ from benchmarks.dataset import Dataset, DatasetCard, Level, Quality, Split
 from benchmarks.errors import BadRecord, raise_if_any
 from benchmarks.formats import official, records
 from benchmarks.tables import ratings, sheet
+from benchmarks.tables.cells import Scale, parse_scale
 from benchmarks.tables.columns import StatedQuality
-from benchmarks.tables.names import dimensions
-from benchmarks.tables.roles import STATED
-from benchmarks.tables.votes import Scale, parse_scale
+from benchmarks.tables.roles import STATED, dimensions
 from harness import terms
 from harness.errors import BadConfig
 from metrics.metric import is_name

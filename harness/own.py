@@ -13,7 +13,7 @@ from benchmarks import registry
 from benchmarks.dataset import Dataset
 from benchmarks.storage import store
 from benchmarks.tables import ratings, sheet
-from benchmarks.tables.votes import parse_scale
+from benchmarks.tables.cells import parse_scale
 from harness.cards import is_table, read_card
 from harness.errors import BadConfig
 

@@ -42,8 +42,7 @@ SPEAKERS = {"system": SYSTEM, "model": SYSTEM, "bot": SYSTEM, "assistant": SYSTE
             "human_evaluator": USER}
 """Names of the two speakers in the files; other names are kept."""
 DIALOGUE = 'a list of {"speaker": "user", "text": "Hello"}'
-LARGEST = 1e6
-"""Largest vote on any scale."""
+LARGEST = 1e6  # largest vote on any scale
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,8 +20,7 @@ from benchmarks.errors import did_you_mean, nearest
 
 Record = TypeVar("Record")
 SURROGATE = re.compile("[\ud800-\udfff]")
-MAX_TOML_BYTES = 1 << 18
-"""Maximum bytes of a TOML file."""
+MAX_TOML_BYTES = 1 << 18  # maximum bytes of a TOML file
 
 
 class Rule(NamedTuple):

@@ -15,8 +15,7 @@ from typing import Any
 
 from benchmarks.errors import BadRecord
 
-MAX_LINE = 1 << 20
-"""Maximum characters of a line or field."""
+MAX_LINE = 1 << 20  # maximum characters of a line or field
 SURROGATE = re.compile("[\ud800-\udfff]")
 SAVE_AS_CSV_HINT = "save it as CSV in UTF-8 (in Excel: Save As, CSV UTF-8)"
 FORMATS = {b"PK\x03\x04": f"is an Excel workbook or an archive; {SAVE_AS_CSV_HINT}",

@@ -32,14 +32,11 @@ RESOURCES = {
     "wordnet": Source("https://raw.githubusercontent.com/nltk/nltk_data/gh-pages/packages/corpora/wordnet.zip"),
     "conceptnet": Source("https://s3.amazonaws.com/conceptnet/downloads/2019/edges/conceptnet-assertions-5.7.0.csv.gz"),
 }
-LARGE = ("conceptnet",)
-"""Resources fetched only by name, since they are large and rarely needed."""
+LARGE = ("conceptnet",)  # resources fetched only by name, since they are large and rarely needed
 HINT = "import a copy instead: `harness import FOLDER|ZIP`"
 MIRROR = "https://huggingface.co/datasets/mario-rc/dstc11.t4"
-COMMIT = "83460a4ac5567b780f5aa37980d9022eec4d4a1e"
-"""Revision of the mirror that contains the archive."""
-LARGEST = 1 << 29
-"""Maximum bytes of a file of the mirror, ten times the largest of the release."""
+COMMIT = "83460a4ac5567b780f5aa37980d9022eec4d4a1e"  # revision of the mirror that contains the archive
+LARGEST = 1 << 29  # maximum bytes of a file of the mirror, ten times the largest of the release
 ARCHIVES = (".zip", ".tar", ".tgz", ".tar.gz", ".tar.bz2")
 
 

@@ -19,8 +19,7 @@ BEGIN = {"Fully attributable": {"attributable": [1.0], "not generic": [1.0]},
          "Not fully attributable": {"attributable": [0.0], "not generic": [1.0]},
          "Generic": {"not generic": [0.0]}}
 """Votes for each label; a generic reply says nothing that could be attributed."""
-CONTROL = "QualityControl"
-"""A bot of dialogue-eval that was degraded on purpose, to test the workers."""
+CONTROL = "QualityControl"  # a bot of dialogue-eval that was degraded on purpose, to test the workers
 DIALOGUE_EVAL = {"not robotic": "robotic", "not repetitive": "repetitive"}
 """Upstream names of qualities where they differ; upstream's scores are already inverted."""
 UNSAFE = {"Yes": 0.0, "Unsure": 0.5, "No": 1.0}
@@ -40,8 +39,7 @@ MRBENCH = {
     "tutor tone": ("Tutor_Tone", TONE),
 }
 """Upstream name of each quality, and the value of each answer."""
-MTRAG_PROGRAMS = ("system", "composite")
-"""Raters that are programs."""
+MTRAG_PROGRAMS = ("system", "composite")  # raters that are programs
 GOOD = "empathetic"
 ABCEVAL = {
     "no self contradiction": "self contradiction",
@@ -55,8 +53,7 @@ ABCEVAL = {
     "not redundant": "redundant",
 }
 """Upstream name of each quality."""
-ABCEVAL_PROGRAMS = ("gpt", "specialized")
-"""Programs that labelled the turns: GPT-3.5 and classifiers."""
+ABCEVAL_PROGRAMS = ("gpt", "specialized")  # programs that labelled the turns: GPT-3.5 and classifiers
 
 
 def begin(path: Path, card: DatasetCard) -> Rows:

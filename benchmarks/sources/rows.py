@@ -36,8 +36,7 @@ class RatedRow:
 
 
 Rows: TypeAlias = Iterator[RatedRow]
-Read: TypeAlias = Callable[[Any], Rows]
-"""Converts one record of an upstream file to rows."""
+Read: TypeAlias = Callable[[Any], Rows]  # converts one record of an upstream file to rows
 
 
 def find(path: Path, *patterns: str) -> Path:

@@ -20,15 +20,13 @@ from benchmarks.sources.rows import RatedRow, Rows, find, read_each, read_json, 
 
 GRADE = {"dailydialog-grade": "dailydialog_EVAL", "empathetic-grade": "empatheticdialogues", "convai2-grade": "convai2"}
 """GRADE's name for the corpus of each dataset."""
-TRUTH = "Original Ground Truth"
-"""USR's name for the author of the reference."""
+TRUTH = "Original Ground Truth"  # USR's name for the author of the reference
 ZHAO = {
     "dailydialog-zhao": ("dd_*.json", "*dailydialog*.json", "*DailyDialog*.json"),
     "persona-zhao": ("pc_*.json", "persona*.json", "*persona*.json", "*PersonaChat*.json"),
 }
 """File name patterns of Zhao et al.'s datasets, best first; the name for PersonaChat is guessed from the other."""
-REPLY = re.compile(r"(S_\d+):\s*(\[[^\]]*\])\s*(.*)")
-"""A reply of DSTC6 with its votes."""
+REPLY = re.compile(r"(S_\d+):\s*(\[[^\]]*\])\s*(.*)")  # a reply of DSTC6 with its votes
 HUMOD = {"dialogue": "dialogueid", "context": "dialoguecontext", "reply": "reply", "relevance": "userrelevance",
          "language_usage": "language", "reference": "userreply"}
 """The lower-case name of each column of HUMOD, or a part of it."""

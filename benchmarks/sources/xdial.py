@@ -28,8 +28,7 @@ RATED = {"convai2-grade": "relevance", "dailydialog-grade": "relevance", "empath
          "dailydialog-gupta": "overall", "dailydialog-zhao": "appropriateness", "persona-zhao": "appropriateness",
          "persona-usr": "Maintains Context", "fed-turn": "Overall", "fed-dial": "Overall"}
 """The quality of each dataset whose mean is in `ratings`."""
-LARGEST = 1 << 24
-"""Maximum bytes of a decompressed file, four times the largest published one."""
+LARGEST = 1 << 24  # maximum bytes of a decompressed file, four times the largest published one
 
 
 def translations(files: Mapping[str, Path], cards: dict[str, DatasetCard]) -> Iterator[tuple[Path, Dataset]]:

@@ -33,8 +33,7 @@ CHUNK = 1 << 13  # bytes read at once, also by a decompressor
 UNREADABLE = (tarfile.TarError, zipfile.BadZipFile, zlib.error, lzma.LZMAError, gzip.BadGzipFile, EOFError,
               RuntimeError, ValueError)
 
-Member = tuple[str, Any]
-"""Name of a member, and a stream of its content (None for a folder)."""
+Member = tuple[str, Any]  # name of a member, and a stream of its content (None for a folder)
 
 
 class _Refused(Exception):

@@ -27,8 +27,7 @@ if TYPE_CHECKING:
     import httpx2
 
 ATTEMPTS, PAUSE, TIMEOUT = 5, 0.5, 30.0
-LOG_INTERVAL = 10.0
-"""Seconds between progress lines if stderr is not a terminal."""
+LOG_INTERVAL = 10.0  # seconds between progress lines if stderr is not a terminal
 LINE = "{desc}: {n_fmt} of {total_fmt}B, {rate_fmt}, {remaining} left\n"
 
 

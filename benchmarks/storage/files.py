@@ -14,11 +14,9 @@ import time
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
-STALE = 3600.0
-"""Seconds after which a temporary file counts as abandoned even if its writer may be alive."""
+STALE = 3600.0  # seconds after which a temporary file counts as abandoned even if its writer may be alive
 
-MACHINE = hashlib.sha256(platform.node().encode()).hexdigest()[:8]
-"""Identifier of this machine in file names."""
+MACHINE = hashlib.sha256(platform.node().encode()).hexdigest()[:8]  # identifier of this machine in file names
 
 _WRITER = re.compile(r"\.([0-9a-f]{8})-(\d{1,9})\.[^.]*\.part")
 """Suffix of temporary files, with the machine and the id of the writing process."""

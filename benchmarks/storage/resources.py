@@ -25,12 +25,10 @@ from benchmarks.storage.files import write_atomically
 CONCEPTNET = "conceptnet"
 PATHS = {"wordnet": "nltk_data/corpora/wordnet.zip", CONCEPTNET: "conceptnet.tsv.gz"}
 SUFFIXES = (".tsv", ".tsv.gz", ".csv", ".csv.gz")
-NAMES = ("conceptnet", "assertions", "association", "edges")
-"""Substrings of file names that identify files with edges."""
+NAMES = ("conceptnet", "assertions", "association", "edges")  # substrings of file names that identify files with edges
 ENGLISH = "/c/en/"
 
-Edge: TypeAlias = tuple[str, str, str, float]
-"""Head, relation, tail, weight."""
+Edge: TypeAlias = tuple[str, str, str, float]  # head, relation, tail, weight
 
 
 def path(home: Path, name: str) -> Path:

@@ -30,8 +30,7 @@ from benchmarks.storage.files import STALE, write_atomically
 
 DATA = "data-00000-of-00001.arrow"
 CARD = ".card.json"
-BATCH = 1000
-"""Rows per written batch."""
+BATCH = 1000  # rows per written batch
 
 
 @dataclass(frozen=True, slots=True)

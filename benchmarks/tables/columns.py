@@ -8,16 +8,18 @@ can state the columns of each quality instead.
 
 from __future__ import annotations
 
+import itertools
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from benchmarks.dataset import Level
 from benchmarks.errors import BadRecord, nearest
-from benchmarks.tables.names import DIMENSIONS, parsed_names, spelled
+from benchmarks.tables.cells import MISSING, NAMED, Scale, label, likely_order, scale_of
 from benchmarks.tables.roles import (
     ANSWERS,
+    DIMENSIONS,
     DISTINCT,
     LABEL,
     MESSAGE,
@@ -26,22 +28,20 @@ from benchmarks.tables.roles import (
     check_objects,
     check_pairs,
     listed,
+    parsed_names,
     role_of,
     roles_of,
+    spelled,
     stated_columns,
     usual_name,
 )
 from benchmarks.tables.sheet import Sheet
-from benchmarks.tables.votes import MISSING, NAMED, Scale, label, likely_order, scale_of
 
-UNRATED = re.compile(rf"\b({'|'.join(NAMED['unrated'])})\b")
-"""Names of numeric columns that do not hold ratings."""
+UNRATED = re.compile(rf"\b({'|'.join(NAMED['unrated'])})\b")  # names of numeric columns that do not hold ratings
 NO_RATING = "its name does not suggest a rating (if it is one, name every rating with --columns rating=COLUMN)"
 CONSTANT = "the same vote in every row"
-FIRST = "first"
-"""Rater of the unnumbered column among numbered ones, as pandas writes repeated names: fun, fun.1, fun.2."""
-TEXT = 20
-"""Minimum mean length, in characters, for a column without a usual name to be used as the response."""
+FIRST = "first"  # rater of the unnumbered column among numbered ones: pandas writes repeated names as fun, fun.1
+TEXT = 20  # minimum mean length, in characters, for a column without a usual name to be used as the response
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,11 +150,13 @@ def _of_long_table(file: str, roles: Mapping[str, str], profiles: Mapping[str, P
                    scales: Sequence[tuple[str, ...]], qualities: Mapping[str, StatedQuality]) -> list[Votes]:
     """Return the votes of a table that names the quality of each row."""
     column, named = roles["rating"], profiles[roles["quality"]].values
-    if unknown := next((name for name in named if name not in qualities), None) if qualities else None:
+    if qualities and (unknown := next((name for name in named if name not in qualities), None)):
         raise BadRecord(file, None, roles["quality"], f"{unknown!r:.60} is not a quality of the card; "
                                                       f"{nearest(unknown, qualities)}")
-    if (scale := scale_of(profiles[column].values, scales)) is None and not qualities:
-        raise BadRecord(file, None, column, f"holds no ratings {_examples(profiles[column])}")
+    values = profiles[column].values
+    if (scale := scale_of(values, scales)) is None and not qualities:
+        examples = ", ".join(repr(value)[:30] for value in list(values)[:3])
+        raise BadRecord(file, None, column, f"holds no ratings ({examples}, ...)")
     return [Votes(column, quality, qualities[quality].scale.or_labels(scale) if qualities else scale or Scale())
             for quality in qualities or named]
 
@@ -183,7 +185,7 @@ def _of_card(file: str, profiles: Mapping[str, Profile], qualities: Mapping[str,
 def _check_scales(file: str, columns: Iterable[str], profiles: Mapping[str, Profile],
                   scales: Sequence[tuple[str, ...]]) -> None:
     """Raise BadRecord for a column that shares labels with a user's scale but also has others."""
-    for name, scale in ((name, scale) for name in columns for scale in scales):
+    for name, scale in itertools.product(columns, scales):
         labels = set(map(label, profiles[name].values)) - MISSING
         if len(labels & set(scale)) > 1 and (missing := sorted(labels - set(scale))) and len(labels) <= DISTINCT // 10:
             raise BadRecord(file, None, name, f"contains {', '.join(map(repr, missing))}, missing in --scale "
@@ -191,7 +193,6 @@ def _check_scales(file: str, columns: Iterable[str], profiles: Mapping[str, Prof
 
 
 def _check_used(file: str, votes: Iterable[Votes], scales: Sequence[tuple[str, ...]]) -> None:
-    """Raise BadRecord for a user's scale that no column of votes has."""
     used = {vote.scale.labels for vote in votes}
     if unused := next((scale for scale in scales if scale not in used), None):
         raise BadRecord(file, None, "", f"no column of ratings has the labels of --scale \"{' < '.join(unused)}\"; "
@@ -225,9 +226,9 @@ def _votes(columns: Sequence[str], profiles: Mapping[str, Profile], scales: Sequ
         votes = [replace(vote, quality=_last(vote.column), rater="") if vote.rater else vote for vote in votes]
         remarks.append(f"{annotator!r} names the raters, so each of {listed(of_raters)} is a quality (--columns ignore="
                        f"{annotator} makes them raters)")
-    values: dict[str, set[str]] = {}
+    values: defaultdict[str, set[str]] = defaultdict(set)
     for vote in votes:
-        values.setdefault(vote.quality, set()).update(set(map(label, profiles[vote.column].values)) - MISSING)
+        values[vote.quality] |= set(map(label, profiles[vote.column].values)) - MISSING
     other |= {vote.column: CONSTANT for vote in votes if len(values[vote.quality]) < 2 and vote.column not in stated
               and spelled(vote.quality) not in DIMENSIONS}
     return [vote for vote in votes if vote.column not in other], other
@@ -280,7 +281,3 @@ def _by_content(sheet: Sheet, roles: dict[str, str], other: Mapping[str, str], p
     if "context" not in roles and len(texts) > 1:
         roles["context"] = texts[-2]
     remarks.append(f"no column has a usual name for the response; {texts[-1]!r} is used, the last column of long texts")
-
-
-def _examples(profile: Profile) -> str:
-    return f"({', '.join(repr(value)[:30] for value in list(profile.values)[:3])}, ...)"

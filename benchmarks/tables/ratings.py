@@ -22,13 +22,11 @@ from benchmarks.dataset import (
     is_language,
 )
 from benchmarks.errors import BadRecord, plural, raise_if_any
-from benchmarks.tables.choices import joined_choices
+from benchmarks.tables.cells import PREFIX, PROMPT, elements, spoken, texts, turns
 from benchmarks.tables.columns import Recognised, StatedQuality, recognise
-from benchmarks.tables.names import dimensions
 from benchmarks.tables.report import outliers, report
-from benchmarks.tables.sheet import Sheet
-from benchmarks.tables.turns import PREFIX, PROMPT, spoken, texts, turns
-from benchmarks.tables.votes import elements
+from benchmarks.tables.roles import dimensions
+from benchmarks.tables.sheet import Sheet, joined_choices
 
 
 @dataclass(frozen=True, slots=True)

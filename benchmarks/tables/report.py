@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from benchmarks.dataset import Dataset, Rating
 from benchmarks.errors import plural
 from benchmarks.tables.columns import Recognised
-from benchmarks.tables.names import DIMENSIONS, words
-from benchmarks.tables.roles import LISTED, listed
+from benchmarks.tables.roles import DIMENSIONS, LISTED, listed, words
 from benchmarks.tables.sheet import Sheet
 
-SHOWN, FIRST = 60, 6
-"""Maximum characters of a text in a report line, and maximum turns of the first item (the last ones are shown)."""
+SHOWN = 60  # maximum characters of a text in a report line
+FIRST = 6  # maximum turns of the first item (the last ones are shown)
 OUTLYING = 2.0
 """A single vote is reported if, without it, the range of the votes would be less than 1/OUTLYING of the full range."""
 
@@ -34,9 +34,9 @@ def report(sheet: Sheet, columns: Recognised, dataset: Dataset, remarks: Sequenc
         yield f"  rating     {quality.name}: {scale}{source}"
     if names[LISTED:]:
         yield f"  rating     {listed(names[LISTED:])}"
-    reasons: dict[str, list[str]] = {}
+    reasons: defaultdict[str, list[str]] = defaultdict(list)
     for column, why in columns.left_out.items():
-        reasons.setdefault(why, []).append(column)
+        reasons[why].append(column)
     for why, left_out in reasons.items():
         yield f"  left out   {listed(left_out)}: {why}"
     yield from (f"  {remark}" for remark in remarks)
@@ -54,10 +54,10 @@ def report(sheet: Sheet, columns: Recognised, dataset: Dataset, remarks: Sequenc
 
 def _named_alike(names: Sequence[str]) -> Iterable[list[str]]:
     """Group names that begin with the same usual name of a quality, such as fluency_anna and fluency_ben."""
-    groups: dict[str, list[str]] = {}
+    groups: defaultdict[str, list[str]] = defaultdict(list)
     for name in names:
         if (parts := words(name))[1:] and parts[0] in DIMENSIONS:
-            groups.setdefault(parts[0], []).append(name)
+            groups[parts[0]].append(name)
     return groups.values()
 
 

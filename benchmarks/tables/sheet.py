@@ -1,47 +1,30 @@
-"""A table in a file: CSV, TSV, JSON, JSON lines, Parquet or a workbook (.xlsx), gzipped or not.
+"""A table in a file: its columns, and its rows below the header, which can be read repeatedly.
 
-Text is UTF-8, UTF-16 with a byte order mark, or else Windows-1252. The separator is the one that gives most rows the
-same number of cells. Title rows above the header and blank lines are skipped; a header of two lines, from merged cells,
-becomes names such as `fluency (Anna)`. In a workbook, a cell merged over several rows counts in each of them. Rows can
-be read repeatedly without being held in memory.
+Title rows above the header and blank lines are skipped; a header of two lines, from merged cells, becomes names such as
+`fluency (Anna)`.
 """
 
 from __future__ import annotations
 
-import codecs
-import csv
-import gzip
-import io
 import itertools
-import json
 import math
+import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import IO, Any, Literal, TypeAlias, cast
+from typing import Any
 
 from benchmarks.errors import BadRecord
 from benchmarks.formats import official
-from benchmarks.formats.rows import decoded, is_encodable, json_lines, located
-from benchmarks.storage.archive import decompressed
-from benchmarks.tables import workbook
-from benchmarks.tables.workbook import Row, shown
-
-Open: TypeAlias = Callable[[], Iterator[Row]]
+from benchmarks.tables.cells import MISSING, STRAY, label
+from benchmarks.tables.rows import HEAD, Open, Row, json_objects, parquet, shown, text_table, workbook
 
 ENDINGS = (".csv", ".tsv", ".tab", ".txt", ".json", ".jsonl", ".ndjson", ".parquet", ".xlsx")
-SEPARATORS = ",;\t|"
-HEAD = 200
-"""Number of rows to search for separator and header."""
-FIELD = 1 << 24
-"""Maximum characters of a cell."""
-LABEL = 40
-"""Maximum characters of a name in a second header line."""
-CODES = '{"ImportId"'
-"""Beginning of the line of codes that Qualtrics writes below the header."""
-PROBLEMS = 10
-"""Maximum number of problems in a message."""
+LABEL = 40  # maximum characters of a name in a second header line
+CODES = '{"ImportId"'  # beginning of the line of codes that Qualtrics writes below the header
+PROBLEMS = 10  # maximum number of problems in a message
+NUMBERED = re.compile(r"(.*[^\W\d_])[\W_]+(\d+)")  # a name and number, such as `Answer.fluency.1`
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,19 +46,16 @@ def read(path: Path) -> Sheet:
     kind = next((suffix for suffix in reversed(path.suffixes) if suffix.casefold() != ".gz"), "").casefold()
     with path.open("rb") as stream:
         magic = stream.read(4)
-    if magic == b"PK\3\4":
-        kind = ".xlsx"
-    elif magic == b"PAR1":
-        kind = ".parquet"
-    elif magic[:2] == b"\xd0\xcf":
+    if magic[:2] == b"\xd0\xcf":
         raise BadRecord(path.name, None, "", "is an old Excel workbook (.xls); save it as .xlsx or .csv")
+    kind = {b"PK\3\4": ".xlsx", b"PAR1": ".parquet"}.get(magic, kind)
     if kind in (".json", ".jsonl", ".ndjson"):
-        return of_objects(path.name, lambda: _objects(path, kind != ".json"))
+        return of_objects(path.name, lambda: json_objects(path, kind != ".json"))
     if kind == ".parquet":
-        return of_objects(path.name, lambda: _parquet(path))
+        return of_objects(path.name, lambda: parquet(path))
     if kind == ".xlsx":
-        return _with_header(path.name, lambda: workbook.rows(path), (), lines=False)
-    return _text_table(path)
+        return _with_header(path.name, lambda: workbook(path), [], lines=False)
+    return _with_header(path.name, *text_table(path), lines=True)
 
 
 def of_objects(file: str, objects: Callable[[], Iterable[Any]]) -> Sheet:
@@ -94,116 +74,11 @@ def _flat(file: str, objects: Iterable[Any]) -> Iterator[dict[str, Any]]:
             raise BadRecord(f"{file}, row {number}", None, "", f"should be an object, not {type(row).__name__}")
         flat: dict[str, Any] = {}
         for name, value in row.items():
-            nested = isinstance(value, dict) and not {"text", "content"} & value.keys()
-            missing = isinstance(value, float) and math.isnan(value)  # as written by pandas
-            flat |= ({f"{name}.{part}": inner for part, inner in value.items()} if nested else
-                     {str(name): None if missing else value})
+            if isinstance(value, dict) and not {"text", "content"} & value.keys():
+                flat |= {f"{name}.{part}": inner for part, inner in value.items()}
+            else:  # pandas writes a missing value as NaN
+                flat[str(name)] = None if isinstance(value, float) and math.isnan(value) else value
         yield flat
-
-
-def _objects(path: Path, by_line: bool) -> Iterator[Any]:
-    """Yield the objects of JSON lines, of a list, of the only list in an object, or of an object by id."""
-    with located(path.name):
-        text = decoded(decompressed(path))
-        if by_line:
-            yield from (row for _, row in json_lines(text))
-            return
-    try:
-        records = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        if "Extra data" in str(error):  # JSON lines in a .json file
-            yield from _objects(path, by_line=True)
-            return
-        raise BadRecord(path.name, None, "", f"is not JSON: {error}") from error
-    if not is_encodable(records):
-        raise BadRecord(path.name, None, "", "contains a lone surrogate, which is not valid text")
-    if isinstance(records, dict):
-        lists = [value for value in records.values() if isinstance(value, list)]
-        if lists and len(lists) == len(records) and not any(isinstance(row, dict) for row in lists[0]):  # columns
-            if len({len(column) for column in lists}) > 1:
-                raise BadRecord(path.name, None, "", "is an object of lists of different lengths; expected columns")
-            records = [dict(zip(records, row, strict=True)) for row in zip(*lists, strict=True)]
-        elif len(lists) == 1:
-            records = lists[0]
-        else:
-            records = [{"id": name, **row} if isinstance(row, dict) else row for name, row in records.items()]
-    yield from records
-
-
-def _parquet(path: Path) -> Iterator[Any]:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    try:
-        for batch in pq.ParquetFile(path).iter_batches(batch_size=1000):
-            yield from batch.to_pylist()
-    except pa.ArrowException as error:
-        raise BadRecord(path.name, None, "", f"is not a Parquet file: {error}") from error
-
-
-def _bytes(path: Path) -> IO[bytes]:
-    if path.suffix.casefold() == ".gz":
-        return cast("IO[bytes]", gzip.open(path))
-    return path.open("rb")
-
-
-def _encoding(path: Path) -> str:
-    with _bytes(path) as stream:
-        if stream.read(2) in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
-            return "utf-16"
-    try:
-        with io.TextIOWrapper(_bytes(path), encoding="utf-8") as text:
-            while block := text.read(1 << 20):
-                if "\0" in block:
-                    raise BadRecord(path.name, None, "", "contains null bytes, so it is not a text table; "
-                                                         "save it as .csv")
-    except UnicodeDecodeError:
-        return "cp1252"
-    return "utf-8-sig"
-
-
-def _text_table(path: Path) -> Sheet:
-    encoding = _encoding(path)
-    with io.TextIOWrapper(_bytes(path), encoding=encoding, errors="replace", newline="") as stream:
-        head = list(itertools.islice(stream, HEAD))
-    skipped, separators = 0, SEPARATORS
-    if head and head[0].casefold().startswith("sep=") and len(head[0].strip()) == 5:  # as Excel writes it
-        skipped, separators = 1, head[0].strip()[4]
-    separator, quoting = _dialect(head[skipped:], separators)
-
-    def rows() -> Iterator[Row]:
-        before = csv.field_size_limit(FIELD)
-        try:
-            with io.TextIOWrapper(_bytes(path), encoding=encoding, errors="replace", newline="") as stream:
-                reader = csv.reader(itertools.islice(stream, skipped, None), delimiter=separator, quoting=quoting)
-                line = skipped + 1
-                for row in reader:
-                    yield line, row
-                    line = skipped + reader.line_num + 1
-        except csv.Error as error:
-            raise BadRecord(f"{path.name}, line {line}", None, "", str(error)) from error
-        finally:
-            csv.field_size_limit(before)
-
-    remarks = ["not UTF-8, read as Windows-1252: check accents and quotation marks"] if encoding == "cp1252" else []
-    return _with_header(path.name, rows, remarks, lines=True)
-
-
-def _dialect(head: Sequence[str], separators: str) -> tuple[str, Literal[0, 3]]:
-    """Return the separator and quoting under which most rows have the same number of cells, at least two."""
-    best: tuple[float, int] = (0.0, 0)
-    dialect: tuple[str, Literal[0, 3]] = (separators[0], csv.QUOTE_MINIMAL)
-    quotings: tuple[Literal[0, 3], ...] = (csv.QUOTE_MINIMAL, csv.QUOTE_NONE)
-    for separator, quoting in itertools.product(separators, quotings):
-        try:
-            rows = [row for row in csv.reader(head, delimiter=separator, quoting=quoting) if any(map(str.strip, row))]
-        except csv.Error:
-            continue
-        width, count = max(Counter(map(len, rows)).items(), key=lambda entry: (entry[0] > 1, entry[1]), default=(0, 0))
-        torn = sum(cell.count("\n") > 20 for row in rows for cell in row)  # a quotation mark that is never closed
-        if width > 1 and (score := (count / len(rows) - torn / len(rows), width)) > best:
-            best, dialect = score, (separator, quoting)
-    return dialect
 
 
 def _with_header(file: str, rows: Open, remarks: Sequence[str], *, lines: bool) -> Sheet:
@@ -263,23 +138,59 @@ def _is_second_header(names: Sequence[str], below: Sequence[Sequence[str]]) -> b
             and all(len(cell) <= LABEL and not _is_number(cell) for cell in labels))
 
 
+def _is_number(text: str) -> bool:
+    return official.number(text.replace(",", ".")) is not None
+
+
 def _merged(above: Sequence[str], below: Sequence[str]) -> list[str]:
     """Join two header lines; an empty cell of the first takes the name to its left."""
     names, left = [], ""
-    for index in range(max(len(above), len(below))):
-        top, label = (row[index] if index < len(row) else "" for row in (above, below))
-        left = top or (left if label else "")
-        names.append(f"{left} ({label})" if left and label not in ("", left) else left or label)
+    for top, name in itertools.zip_longest(above, below, fillvalue=""):
+        left = top or (left if name else "")
+        names.append(f"{left} ({name})" if left and name not in ("", left) else left or name)
     return names
 
 
 def _distinct(names: Sequence[str]) -> tuple[str, ...]:
     """Number repeated names, and name empty ones by their position."""
     named = [" ".join(name.split()) or f"column {number}" for number, name in enumerate(names, 1)]
-    repeated = {name for name, count in Counter(named).items() if count > 1}
-    return tuple(f"{name} {named[:index + 1].count(name)}" if name in repeated else name
+    counts = Counter(named)
+    return tuple(f"{name} {named[:index + 1].count(name)}" if counts[name] > 1 else name
                  for index, name in enumerate(named))
 
 
-def _is_number(text: str) -> bool:
-    return official.number(text.replace(",", ".")) is not None
+def joined_choices(sheet: Sheet, kept: Iterable[str]) -> Sheet:
+    """Join one-hot columns such as `fluency.1` to `fluency.5` into one column with the number of the chosen one.
+
+    Mechanical Turk writes radio buttons in this way. The chosen column holds true or its own number. At most `STRAY` of
+    the rows may choose none. Columns in `kept` are not joined.
+    """
+    groups: dict[str, dict[int, str]] = {}
+    for index, name in enumerate(sheet.columns):
+        if (matched := NUMBERED.fullmatch(name)) and name not in kept and matched[1] not in sheet.columns:
+            groups.setdefault(matched[1], {})[index] = matched[2]
+    groups = {name: numbers for name, numbers in groups.items() if len(numbers) > 1}
+    counts: Counter[tuple[str, bool]] = Counter()
+    for _, row in sheet.rows() if groups else ():
+        choices = {name: _choice(row, numbers) for name, numbers in groups.items()}
+        counts.update((name, bool(choice)) for name, choice in choices.items())
+        if not (groups := {name: numbers for name, numbers in groups.items() if choices[name] is not None}):
+            break
+    joined = {min(numbers): name for name, numbers in groups.items()
+              if counts[name, False] <= STRAY * (counts[name, False] + counts[name, True])}
+    indices = [index for index in range(len(sheet.columns))
+               if index in joined or not any(index in groups[name] for name in joined.values())]
+    return sheet if not joined else replace(
+        sheet, columns=tuple(joined.get(index, sheet.columns[index]) for index in indices),
+        rows=lambda: ((number, [_choice(row, groups[joined[index]]) if index in joined else row[index]
+                                for index in indices]) for number, row in sheet.rows()),
+        remarks=(*sheet.remarks, *(f"the columns {name} 1, 2, ... are choices; {name!r} is the number of the "
+                                   "chosen one" for name in joined.values())))
+
+
+def _choice(row: Sequence[Any], numbers: Mapping[int, str]) -> str | None:
+    """Return the number of the chosen column, "" if none is chosen, or None if the cells are not a single choice."""
+    cells = {number: label("" if row[index] is None else row[index]) for index, number in numbers.items()}
+    chosen = [number for number, cell in cells.items() if cell in ("true", number)]
+    unchosen = [cell for cell in cells.values() if cell == "false" or cell in MISSING]
+    return "".join(chosen) if len(chosen) < 2 and len(chosen) + len(unchosen) == len(cells) else None

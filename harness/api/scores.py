@@ -28,7 +28,7 @@ import numpy as np
 from benchmarks.dataset import SYSTEM, USER, Dataset, Item, Reference, Utterance
 from benchmarks.errors import nearest
 from benchmarks.formats.official import SPEAKERS
-from benchmarks.tables.turns import prompters
+from benchmarks.tables.cells import prompters
 from harness.errors import BadConfig
 from harness.run.settings import home_folder
 from harness.scoring.scorer import Scorer, dataset_of

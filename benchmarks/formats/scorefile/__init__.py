@@ -32,8 +32,7 @@ __all__ = ["ALL_QUALITIES", "SEPARATOR", "SUFFIXES", "Expected", "Problem", "Sco
            "counts", "describe", "expected", "for_real_data", "listed", "printable", "read", "read_content", "rows",
            "template"]
 
-SUGGESTIONS = 20
-"""Maximum number of unknown ids for which the nearest known id is suggested."""
+SUGGESTIONS = 20  # maximum number of unknown ids for which the nearest known id is suggested
 
 Scores = Mapping[tuple[str, str], npt.NDArray[np.float64]]
 """Scores by dataset and quality (ALL_QUALITIES: for all qualities), in the order of the items; NaN where missing."""

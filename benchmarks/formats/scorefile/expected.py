@@ -15,16 +15,11 @@ from typing import Literal
 
 from benchmarks.dataset import Dataset
 
-ALL_QUALITIES = ""
-"""Stands for the quality of a score that applies to all qualities."""
-SEPARATOR = "|"
-"""Separator of id and quality in the organisers' files."""
-EXTRA_ROWS = 1_000
-"""Rows allowed in any file in addition to four times the expected number."""
-MAX_COMPARED = 300
-"""Maximum number of characters of an unknown id to compare with known ids."""
-MIN_SIMILARITY = 0.6
-"""Minimum similarity, from 0 to 1, of a suggested id."""
+ALL_QUALITIES = ""  # stands for the quality of a score that applies to all qualities
+SEPARATOR = "|"  # separator of id and quality in the organisers' files
+EXTRA_ROWS = 1_000  # rows allowed in any file in addition to four times the expected number
+MAX_COMPARED = 300  # maximum number of characters of an unknown id to compare with known ids
+MIN_SIMILARITY = 0.6  # minimum similarity, from 0 to 1, of a suggested id
 
 
 @dataclass(frozen=True)  # without slots, for the cached properties

@@ -10,8 +10,7 @@ from typing import Literal
 
 Kind = Literal["unreadable", "unknown", "missing", "duplicate", "no number", "infinite", "constant", "extra column"]
 
-MAX_SHOWN = 80
-"""Maximum characters to show of a string from a file; a longer one ends in three dots."""
+MAX_SHOWN = 80  # maximum characters to show of a string from a file; a longer one ends in three dots
 
 
 @dataclass(frozen=True, slots=True)

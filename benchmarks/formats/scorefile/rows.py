@@ -16,21 +16,16 @@ from benchmarks.formats.rows import Unreadable, decoded, delimited
 from benchmarks.formats.scorefile.problems import MAX_SHOWN, Kind, Problem, listed, printable
 
 SUFFIXES = (".csv", ".tsv")
-IDS = ("dialogue_id", "item", "id")
-"""Names of the column of ids, best first."""
+IDS = ("dialogue_id", "item", "id")  # names of the column of ids, best first
 SCORE = "score"
 BLANK = " \t"
 GZIP = b"\x1f\x8b"
-RATINGS = "annotations."
-"""Prefix of the columns with human ratings in the organisers' tables of results."""
-MAX_BYTES = 256 << 20
-"""Maximum bytes of a file."""
-DIGITS = 400
-"""Maximum characters of a number, far more than a float can distinguish."""
+RATINGS = "annotations."  # prefix of the columns with human ratings in the organisers' tables of results
+MAX_BYTES = 256 << 20  # maximum bytes of a file
+DIGITS = 400  # maximum characters of a number, far more than a float can distinguish
 DECIMAL = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 
-Rejection = tuple[Kind, str]
-"""The reason why a value is not a score."""
+Rejection = tuple[Kind, str]  # the reason why a value is not a score
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -16,10 +16,9 @@ import pytest
 from benchmarks.dataset import SYSTEM, USER
 from benchmarks.errors import BadRecord
 from benchmarks.tables import ratings, sheet
+from benchmarks.tables.cells import PROMPT, parse_scale
+from benchmarks.tables.cells import turns as turns_of
 from benchmarks.tables.ratings import Table
-from benchmarks.tables.turns import PROMPT
-from benchmarks.tables.turns import turns as turns_of
-from benchmarks.tables.votes import parse_scale
 from tests.conftest import refused
 
 THREE = "Do you have tea?,Green please.\nWhere is it?,I like trains.\nHello,Hi there\n"

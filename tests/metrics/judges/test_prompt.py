@@ -10,7 +10,7 @@ import pytest
 
 from benchmarks import registry
 from benchmarks.dataset import Item, Utterance
-from benchmarks.tables.names import DIMENSIONS
+from benchmarks.tables.roles import DIMENSIONS
 from metrics.errors import BadOption, CannotScore, MetricError, MissingResource, UnknownMetric
 from metrics.judges.answer import Answer, received, scores
 from metrics.judges.prompt import SHIPPED, JudgedQuality, Question, columns, find, names, questions, read

@@ -1,0 +1,182 @@
+"""Rows of a file: CSV, TSV, JSON, JSON lines, Parquet or a workbook (.xlsx), gzipped or not.
+
+Text is UTF-8, UTF-16 with a byte order mark, or else Windows-1252. The separator is the one that gives most rows the
+same number of cells. In a workbook, a cell merged over several rows counts in each of them.
+"""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import gzip
+import io
+import itertools
+import json
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import IO, Any, Literal, TypeAlias, cast
+
+from benchmarks.errors import BadRecord
+from benchmarks.formats.rows import decoded, is_encodable, json_lines, located
+from benchmarks.storage.archive import decompressed
+
+Row: TypeAlias = tuple[int, Sequence[Any]]  # line (or number of the object or row), and cells
+Open: TypeAlias = Callable[[], Iterator[Row]]
+
+SEPARATORS = ",;\t|"
+HEAD = 200  # number of rows to search for separator and header
+FIELD = 1 << 24  # maximum characters of a cell
+
+
+def json_objects(path: Path, by_line: bool) -> Iterator[Any]:
+    """Yield the objects of JSON lines, of a list, of the only list in an object, or of an object by id."""
+    with located(path.name):
+        text = decoded(decompressed(path))
+        if by_line:
+            yield from (row for _, row in json_lines(text))
+            return
+    try:
+        records = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        if "Extra data" in str(error):  # JSON lines in a .json file
+            yield from json_objects(path, by_line=True)
+            return
+        raise BadRecord(path.name, None, "", f"is not JSON: {error}") from error
+    if not is_encodable(records):
+        raise BadRecord(path.name, None, "", "contains a lone surrogate, which is not valid text")
+    if isinstance(records, dict):
+        lists = [value for value in records.values() if isinstance(value, list)]
+        if lists and len(lists) == len(records) and not any(isinstance(row, dict) for row in lists[0]):  # columns
+            if len({len(column) for column in lists}) > 1:
+                raise BadRecord(path.name, None, "", "is an object of lists of different lengths; expected columns")
+            records = [dict(zip(records, row, strict=True)) for row in zip(*lists, strict=True)]
+        elif len(lists) == 1:
+            records = lists[0]
+        else:
+            records = [{"id": name, **row} if isinstance(row, dict) else row for name, row in records.items()]
+    yield from records
+
+
+def parquet(path: Path) -> Iterator[Any]:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        for batch in pq.ParquetFile(path).iter_batches(batch_size=1000):
+            yield from batch.to_pylist()
+    except pa.ArrowException as error:
+        raise BadRecord(path.name, None, "", f"is not a Parquet file: {error}") from error
+
+
+def text_table(path: Path) -> tuple[Open, list[str]]:
+    """Return a function that reads the rows of a text file, and remarks."""
+    encoding = _encoding(path)
+    with io.TextIOWrapper(_bytes(path), encoding=encoding, errors="replace", newline="") as stream:
+        head = list(itertools.islice(stream, HEAD))
+    skipped, separators = 0, SEPARATORS
+    if head and head[0].casefold().startswith("sep=") and len(head[0].strip()) == 5:  # as Excel writes it
+        skipped, separators = 1, head[0].strip()[4]
+    separator, quoting = _dialect(head[skipped:], separators)
+
+    def rows() -> Iterator[Row]:
+        before = csv.field_size_limit(FIELD)
+        try:
+            with io.TextIOWrapper(_bytes(path), encoding=encoding, errors="replace", newline="") as stream:
+                reader = csv.reader(itertools.islice(stream, skipped, None), delimiter=separator, quoting=quoting)
+                line = skipped + 1
+                for row in reader:
+                    yield line, row
+                    line = skipped + reader.line_num + 1
+        except csv.Error as error:
+            raise BadRecord(f"{path.name}, line {line}", None, "", str(error)) from error
+        finally:
+            csv.field_size_limit(before)
+
+    remark = "not UTF-8, read as Windows-1252: check accents and quotation marks"
+    return rows, [remark] if encoding == "cp1252" else []
+
+
+def _bytes(path: Path) -> IO[bytes]:
+    return cast("IO[bytes]", gzip.open(path)) if path.suffix.casefold() == ".gz" else path.open("rb")
+
+
+def _encoding(path: Path) -> str:
+    with _bytes(path) as stream:
+        if stream.read(2) in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
+            return "utf-16"
+    try:
+        with io.TextIOWrapper(_bytes(path), encoding="utf-8") as text:
+            while block := text.read(1 << 20):
+                if "\0" in block:
+                    raise BadRecord(path.name, None, "", "contains null bytes, so it is not a text table; "
+                                                         "save it as .csv")
+    except UnicodeDecodeError:
+        return "cp1252"
+    return "utf-8-sig"
+
+
+def _dialect(head: Sequence[str], separators: str) -> tuple[str, Literal[0, 3]]:
+    """Return the separator and quoting under which most rows have the same number of cells, at least two."""
+    best: tuple[float, int] = (0.0, 0)
+    dialect: tuple[str, Literal[0, 3]] = (separators[0], csv.QUOTE_MINIMAL)
+    quotings: tuple[Literal[0, 3], ...] = (csv.QUOTE_MINIMAL, csv.QUOTE_NONE)
+    for separator, quoting in itertools.product(separators, quotings):
+        try:
+            rows = [row for row in csv.reader(head, delimiter=separator, quoting=quoting) if any(map(str.strip, row))]
+        except csv.Error:
+            continue
+        width, count = max(Counter(map(len, rows)).items(), key=lambda entry: (entry[0] > 1, entry[1]), default=(0, 0))
+        torn = sum(cell.count("\n") > 20 for row in rows for cell in row)  # a quotation mark that is never closed
+        if width > 1 and (score := (count / len(rows) - torn / len(rows), width)) > best:
+            best, dialect = score, (separator, quoting)
+    return dialect
+
+
+def workbook(path: Path) -> Iterator[Row]:
+    """Yield the rows of the first sheet with more than one."""
+    import openpyxl
+
+    with path.open("rb") as stream:
+        try:
+            book = openpyxl.load_workbook(stream, read_only=True, data_only=True)
+        except Exception as error:  # from zipfile, XML or openpyxl
+            raise BadRecord(path.name, None, "", f"is not a workbook: {error}") from error
+        for sheet in book.worksheets:
+            sheet.reset_dimensions()  # as stored, they may be wrong
+            filled = (row for row in sheet.iter_rows(values_only=True) if any(map(shown, row)))
+            if len(list(itertools.islice(filled, 2))) > 1:
+                yield from _unmerged(sheet.iter_rows(values_only=True), _merges(sheet))
+                return
+
+
+def _merges(sheet: Any) -> Mapping[int, Sequence[tuple[int, int]]]:
+    """Return the merged cells by their first row: column (from 0) and last row; openpyxl streams rows without them."""
+    from openpyxl.utils import range_boundaries
+    from openpyxl.xml.functions import iterparse
+
+    merges: dict[int, list[tuple[int, int]]] = defaultdict(list)
+    with sheet._get_source() as xml:
+        for _, element in iterparse(xml):
+            if element.tag.endswith("}mergeCell"):
+                left, top, _, bottom = range_boundaries(element.get("ref"))
+                merges[top].append((left - 1, bottom))
+            element.clear()
+    return merges
+
+
+def _unmerged(stored: Iterable[Sequence[Any]], merges: Mapping[int, Sequence[tuple[int, int]]]) -> Iterator[Row]:
+    """Repeat the value of merged cells in each of their rows, except those that are otherwise blank."""
+    above: dict[int, tuple[Any, int]] = {}
+    for number, row in enumerate(stored, 1):
+        cells = list(row)
+        for column, (value, last) in above.items() if any(map(shown, row)) else ():
+            if number <= last:
+                cells += [None] * (column + 1 - len(cells))
+                cells[column] = value
+        above |= {column: (cells[column], last) for column, last in merges.get(number, ()) if column < len(cells)}
+        yield number, cells
+
+
+def shown(cell: Any) -> str:
+    return "" if cell is None else str(cell).strip()
