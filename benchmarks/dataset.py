@@ -56,7 +56,6 @@ class Item:
 
     @property
     def utterances(self) -> tuple[Utterance, ...]:
-        """The context, then the response if there is one."""
         return self.context if self.response is None else (*self.context, self.response)
 
     @classmethod
@@ -179,12 +178,10 @@ class Dataset:
 
     @property
     def kind(self) -> str:
-        """Sample or real; the two never share a board."""
         return "sample" if self.origin == "sample" else "real"
 
     @property
     def rated(self) -> int:
-        """Number of pairs of item and quality with votes."""
         return sum(bool(rating.votes) for rating in self.ratings)
 
 

@@ -75,7 +75,6 @@ class ChecksumDiffers(FetchError):
 
 
 def raise_if_any(problems: Sequence[BadRecord]) -> None:
-    """Raise the problems, if any, as one error."""
     if problems:
         raise problems[0] if len(problems) == 1 else BadRecords(problems)
 

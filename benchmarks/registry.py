@@ -22,7 +22,6 @@ _scores: dict[str, Path] = {}
 
 
 def register_home(home: Path) -> None:
-    """Register the user's datasets and the published scores in this home."""
     _scores.clear()
     _scores.update((path.stem, path) for path in sorted((home / "scores").glob("*.csv")))
     _user_cards.clear()
@@ -36,23 +35,19 @@ def cards() -> dict[str, DatasetCard]:
 
 @functools.cache
 def built_in() -> dict[str, DatasetCard]:
-    """Return the cards of the collection."""
     tables = tomllib.loads((files("benchmarks") / "sources" / "cards.toml").read_text(encoding="utf-8"))
     return {name: records.value_of(DatasetCard, {**DEFAULTS, "name": name, **table}, name)
             for name, table in tables.items()}
 
 
 def names(split: Split | None = None) -> tuple[str, ...]:
-    """Return the names of all datasets, or of those in one split."""
     return tuple(name for name, card in cards().items() if split in (None, card.split))
 
 
 def card(name: str) -> DatasetCard:
-    """Return the card of a dataset; the error for an unknown name suggests the nearest."""
-    try:
-        return cards()[name]
-    except KeyError:
-        raise UnknownDataset(f"no dataset {name!r}; {nearest(name, cards())}") from None
+    if name not in (known := cards()):
+        raise UnknownDataset(f"no dataset {name!r}; {nearest(name, known)}")
+    return known[name]
 
 
 def published_scores(dataset: str = "") -> dict[str, Path]:
@@ -61,7 +56,6 @@ def published_scores(dataset: str = "") -> dict[str, Path]:
 
 
 def load(name: str, home: Path) -> Dataset:
-    """Load a dataset from the home, else from the bundled sample."""
     return store.read(home, card(name)) or sample(card(name))
 
 

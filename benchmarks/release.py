@@ -75,7 +75,7 @@ def read(path: Path, required: bool = True) -> Release:
 
 
 def _published(files: Mapping[str, Path], imported: Collection[str]) -> dict[str, tuple[Path, Dataset]]:
-    """Read the files that have the name of a source on the card of a dataset that is not yet imported."""
+    """Read the files named like a source on the card of a dataset that is not yet imported."""
     return {card.name: (files[name], convert(source.form, files[name], card))
             for card in registry.built_in().values() if card.name not in imported for source in card.sources
             if (name := file_name(source.url)) in files and not (
@@ -84,7 +84,6 @@ def _published(files: Mapping[str, Path], imported: Collection[str]) -> dict[str
 
 @contextmanager
 def _opened(path: Path) -> Iterator[tuple[Path, Sequence[Path]]]:
-    """Yield the folder to search and its files, best first."""
     if path.is_dir():
         yield path, walk(path)
     elif path.name == WORDNET or (path.suffix != ".zip" and not zipfile.is_zipfile(path)):

@@ -1,30 +1,44 @@
-"""Corpora of dialogues to train metrics on.
+"""Corpora of dialogues to train metrics on, without those that overlap an evaluation set.
 
-`load` returns the dialogues of the training splits, without those in an evaluation set (overlap.py) or repeated in
-another split. files.py defines the file format; docs/training.md describes the corpora.
+`load` returns the dialogues of the training splits, without those in an evaluation set or repeated in another split.
+A dialogue overlaps a context if it shares at least two of the context's utterances and at least half of them, or the
+only one. Utterances with fewer than 12 letters and digits are ignored, as are case, punctuation and spaces; a
+conversation with only short utterances must match as a whole.
+
+`overlap.npz` holds the contexts of the ten public evaluation sets of the organisers' release, of the test part of
+DailyDialog++ and of the recent datasets whose conversations come from corpora (BEGIN, DECO), as digests that reveal no
+text; `tools/shipped.py` makes it. Evaluation sets in the home are added.
+
+files.py defines the file format; docs/training.md describes the corpora.
 """
 
 from __future__ import annotations
 
+import functools
 import hashlib
-from collections import Counter
-from collections.abc import Iterable, Mapping
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from benchmarks.corpora import files, overlap
+import numpy as np
+
+from benchmarks import registry
+from benchmarks.corpora import files
 from benchmarks.corpora.files import CARDS
 from benchmarks.corpora.files import CorpusCard as CorpusCard
-from benchmarks.dataset import Utterance
+from benchmarks.dataset import Dataset, Utterance
 from benchmarks.errors import BenchmarkError, UnknownDataset, nearest
+from benchmarks.storage import store
 
-EVALUATED = "in an evaluation set"
-REPEATED = "also in another split"
 DIALOGUE_FIELDS = frozenset({"dialogue_id", "source", "split", "utterances", "duplicate_of_split"})
-TURN_FIELDS = frozenset({"speaker", "text"})
-HELD_OUT = ("valid", "val", "dev", "test", "eval")
-"""Prefixes of split names in a user's file; splits with such names are not used for training."""
+HELD_OUT = ("valid", "val", "dev", "test", "eval")  # prefixes of the splits of a user's file that are not trained on
+MIN_LETTERS = 12
+IGNORED = re.compile(r"[\W_]+")
+SHIPPED = "overlap.npz"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +63,9 @@ class Corpus:
 
 
 def card(name: str) -> CorpusCard:
-    """Return the card of a corpus; the error for an unknown name suggests the nearest."""
-    try:
-        return CARDS[name]
-    except KeyError:
-        raise UnknownDataset(f"no corpus {name!r}; {nearest(name, CARDS)}; or give the path of a .jsonl file") from None
+    if name not in CARDS:
+        raise UnknownDataset(f"no corpus {name!r}; {nearest(name, CARDS)}; or give the path of a .jsonl file")
+    return CARDS[name]
 
 
 def path(name: str, home: Path) -> Path:
@@ -72,18 +84,18 @@ def load(name: str, home: Path) -> Corpus:
         raise BenchmarkError(f"{file}: no such file" if name not in CARDS else f"{name} is not in {home}; {remedy}")
     content = files.read(file)
     chosen = CARDS.get(name) or _user_card(file, content)
-    rows = [(row, overlap.digests(turn["text"] for turn in row["utterances"])) for row in content]
-    repeats = overlap.Contexts(digests for row, digests in rows if row["split"] not in chosen.training)
-    evaluation_ids, evaluation_contexts = overlap.evaluation_ids(home), overlap.evaluation_contexts(home)
+    rows = [(row, digests(turn["text"] for turn in row["utterances"])) for row in content]
+    repeats = Contexts(texts for row, texts in rows if row["split"] not in chosen.training)
+    evaluated, contexts = evaluation_ids(home), evaluation_contexts(home)
     dialogues: list[Dialogue] = []
     left_out: Counter[str] = Counter()
-    for row, digests in rows:
+    for row, texts in rows:
         if row["split"] not in chosen.training:
             continue
-        if row["dialogue_id"] in evaluation_ids or evaluation_contexts.overlaps(digests):
-            left_out[EVALUATED] += 1
-        elif "duplicate_of_split" in row or repeats.overlaps(digests):
-            left_out[REPEATED] += 1
+        if row["dialogue_id"] in evaluated or contexts.overlaps(texts):
+            left_out["in an evaluation set"] += 1
+        elif "duplicate_of_split" in row or repeats.overlaps(texts):
+            left_out["also in another split"] += 1
         else:
             dialogues.append(_dialogue(row, chosen.name))
     if not dialogues:
@@ -94,7 +106,6 @@ def load(name: str, home: Path) -> Corpus:
 
 
 def _user_card(file: Path, rows: Iterable[Mapping[str, Any]]) -> CorpusCard:
-    """Return a card for a user's file."""
     name = files.plain_name(file)
     splits = dict.fromkeys(str(row["split"]) for row in rows)
     training = tuple(split for split in splits if not split.casefold().startswith(HELD_OUT))
@@ -103,8 +114,82 @@ def _user_card(file: Path, rows: Iterable[Mapping[str, Any]]) -> CorpusCard:
 
 def _dialogue(row: Mapping[str, Any], corpus: str) -> Dialogue:
     turns = row["utterances"]
-    labels = {key: value for key, value in row.items() if key not in DIALOGUE_FIELDS}
-    if any(len(turn) > len(TURN_FIELDS) for turn in turns):
-        labels["utterances"] = tuple({key: turn[key] for key in turn if key not in TURN_FIELDS} for turn in turns)
     utterances = tuple(Utterance(turn["speaker"], turn["text"]) for turn in turns)
+    labels = {key: value for key, value in row.items() if key not in DIALOGUE_FIELDS}
+    if any(more := tuple({key: turn[key] for key in turn if key not in ("speaker", "text")} for turn in turns)):
+        labels["utterances"] = more
     return Dialogue(row["dialogue_id"], corpus, row["split"], utterances, labels)
+
+
+class Contexts:
+    """A set of contexts, each the digests of its utterances."""
+
+    def __init__(self, contexts: Iterable[frozenset[int]] = ()) -> None:
+        self.known: set[frozenset[int]] = set()
+        self._by_digest: defaultdict[int, list[frozenset[int]]] = defaultdict(list)
+        self.add(contexts)
+
+    def add(self, contexts: Iterable[frozenset[int]]) -> None:
+        for context in contexts:
+            if context not in self.known:
+                self.known.add(context)
+                for digest in context:
+                    self._by_digest[digest].append(context)
+
+    def overlaps(self, dialogue: frozenset[int]) -> bool:
+        return next(self.matches(dialogue), None) is not None
+
+    def matches(self, dialogue: frozenset[int]) -> Iterator[frozenset[int]]:
+        """Yield the contexts that a dialogue overlaps."""
+        shared = Counter(context for digest in dialogue for context in self._by_digest.get(digest, ()))
+        return (context for context, count in shared.items()
+                if count >= min(2, len(context)) and 2 * count >= len(context))
+
+
+def digests(texts: Iterable[str]) -> frozenset[int]:
+    """Return the digests of utterances long enough to be recognised, or of the whole conversation if there are none."""
+    normalised = [IGNORED.sub("", text.casefold()) for text in texts]
+    long = [text for text in normalised if len(text) >= MIN_LETTERS] or [str(normalised)]
+    return frozenset(int.from_bytes(hashlib.blake2b(text.encode(errors="replace"), digest_size=8).digest())
+                     for text in long)
+
+
+def context_digests(dataset: Dataset) -> list[frozenset[int]]:
+    return [digests(turn.text for turn in item.context) for item in dataset.items]
+
+
+def evaluation_ids(home: Path) -> frozenset[str]:
+    path = files.corpus_path(files.EVALUATION_IDS, home)
+    return frozenset(files.read_ids(path)) if path.is_file() else frozenset()
+
+
+def evaluation_contexts(home: Path) -> Contexts:
+    """Return the contexts of all evaluation sets, shipped with the project or in the home."""
+    notes = ((name, store.note(home, name)) for name in registry.names())
+    return _evaluation_contexts(home, tuple((name, note.items) for name, note in notes if note))
+
+
+@functools.lru_cache(maxsize=4)
+def _evaluation_contexts(home: Path, stored: tuple[tuple[str, str], ...]) -> Contexts:
+    contexts = shipped()
+    for name, _ in stored:
+        contexts.add(context_digests(registry.load(name, home)))
+    return contexts
+
+
+def overlaps_by_corpus(dataset: Dataset, home: Path) -> Iterator[tuple[str, int]]:
+    """Yield each corpus in the home, with the number of items whose context it overlaps."""
+    items = context_digests(dataset)
+    contexts = Contexts(items)
+    for path in sorted((home / "corpora").glob("*.jsonl.gz")):
+        name = files.plain_name(path)
+        if name != files.EVALUATION_IDS:
+            matched = {context for row in files.read(path)
+                       for context in contexts.matches(digests(turn["text"] for turn in row["utterances"]))}
+            yield name, sum(context in matched for context in items)
+
+
+def shipped() -> Contexts:
+    with resources.as_file(resources.files(__package__) / SHIPPED) as path, np.load(path) as table:
+        known, members, sizes = (table[key] for key in ("digests", "members", "sizes"))
+    return Contexts(frozenset(part.tolist()) for part in np.split(known[members], np.cumsum(sizes)[:-1]))

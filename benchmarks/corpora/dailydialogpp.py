@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-from benchmarks.corpora import corpora, files
+from benchmarks.corpora import files
 from benchmarks.dataset import SYSTEM, USER, Utterance
 from benchmarks.errors import BadRecord
 
@@ -39,11 +39,6 @@ class Context:
     name: str
     utterances: tuple[Utterance, ...]
     replies: Mapping[Kind, tuple[str, ...]]
-
-
-def in_home(home: Path) -> Path:
-    """Return the path of the corpus in the home."""
-    return corpora.path(CORPUS, home)
 
 
 def read(source: Path, part: Part, limit: int | None = None) -> tuple[Context, ...]:

@@ -37,8 +37,7 @@ LABELS: dict[str, tuple[Any, str]] = {
     "engaging": (_scale(0, 1) | None, "0 to 1"),
 }
 """Types of the labels that metrics learn from, with descriptions."""
-EVALUATION_IDS = "evaluation_overlap"
-"""Name of the list of ids of evaluation dialogues that some collections of corpora include."""
+EVALUATION_IDS = "evaluation_overlap"  # a list of ids of evaluation dialogues, in some collections of corpora
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +76,6 @@ def read(path: Path) -> tuple[dict[str, Any], ...]:
 
 
 def objects(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the JSON objects of a file with their locations."""
     try:
         content = decompressed(path)
     except OSError as error:
@@ -88,7 +86,6 @@ def objects(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def read_ids(path: Path) -> Iterator[str]:
-    """Yield the ids in the list of evaluation dialogues."""
     for where, row in objects(path):
         if not isinstance(row.get("dialogue_id"), str):
             raise BadRecord(where, None, "dialogue_id", "should be text")
@@ -96,10 +93,7 @@ def read_ids(path: Path) -> Iterator[str]:
 
 
 def find_corpora(path: Path) -> tuple[list[ImportedCorpus], list[str]]:
-    """Return the corpora in a folder or file, and the reasons why other files were ignored.
-
-    A bad file raises BenchmarkError if it has a known name or is `path` itself.
-    """
+    """Return the corpora below a path, and why other files were ignored; raise for a bad corpus with a known name."""
     corpora: dict[str, ImportedCorpus] = {}
     ignored = []
     for file in [path] if path.is_file() else walk(path, "*.jsonl*"):
@@ -116,35 +110,27 @@ def find_corpora(path: Path) -> tuple[list[ImportedCorpus], list[str]]:
 
 
 def plain_name(file: Path) -> str:
-    """Return the corpus name for a file name."""
     return file.name.removesuffix(".gz").removesuffix(".jsonl")
 
 
 def corpus_path(name: str, home: Path) -> Path:
-    """Return the path of a corpus, or of the list, in the home."""
     return home / "corpora" / f"{name}.jsonl.gz"
 
 
 def store_corpus(corpus: ImportedCorpus, home: Path) -> None:
-    """Copy a corpus into the home."""
     content = corpus.file.read_bytes()
-    _write(corpus_path(corpus.name, home), content if corpus.file.suffix == ".gz" else gzip.compress(content, mtime=0))
+    write_atomically(corpus_path(corpus.name, home),
+                     content if corpus.file.suffix == ".gz" else gzip.compress(content, mtime=0))
 
 
 def write(path: Path, rows: Iterable[Mapping[str, Any]]) -> int:
     """Write rows to a gzipped file, reproducibly; return their number."""
     lines = [json.dumps(row, ensure_ascii=False) + "\n" for row in rows]
-    _write(path, gzip.compress("".join(lines).encode(), mtime=0))
+    write_atomically(path, gzip.compress("".join(lines).encode(), mtime=0))
     return len(lines)
 
 
-def _write(path: Path, content: bytes) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    write_atomically(path, content)
-
-
 def _dialogue(where: str, row: dict[str, Any]) -> dict[str, Any]:
-    """Validate a row, and convert a pair to a dialogue."""
     for first, second in (("query", "reply"), ("sentence1", "sentence2")):
         if "utterances" not in row and {first, second} <= row.keys():
             pair = [{"speaker": "A", "text": row.pop(first)}, {"speaker": "B", "text": row.pop(second)}]

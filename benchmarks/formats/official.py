@@ -54,7 +54,6 @@ class Record:
     values: dict[str, Any]
 
     def bad(self, field: str, problem: str) -> BadRecord:
-        """Return the error for a field of this record."""
         return BadRecord(self.file, self.id, field, problem)
 
     def text(self, field: str) -> str:
@@ -68,7 +67,6 @@ class Record:
 
 
 def parse(path: Path, card: DatasetCard, origin: Origin = "imported") -> Dataset:
-    """Read a file of the organisers' release as the dataset of the card."""
     return dataset(records(path), card, origin, path.name)
 
 
@@ -92,7 +90,6 @@ def dataset(records: Iterable[Record], card: DatasetCard, origin: Origin, file: 
 
 
 def load_json(path: Path) -> Any:
-    """Load a JSON file; raise BadRecord if it is malformed."""
     with located(path.name):
         text = decoded(path.read_bytes())
     try:
@@ -166,7 +163,6 @@ def _turns(record: Record) -> tuple[tuple[Utterance, ...], Utterance]:
 
 
 def _dialogue(record: Record) -> tuple[Utterance, ...]:
-    """Return the turns of a dialogue-level record that have text."""
     field = "dialog" if "dialog" in record.values else "dialogue"
     turns = record.values.get(field)
     if not isinstance(turns, list) or not turns:
@@ -190,7 +186,6 @@ def has_empty_turn(record: Record) -> bool:
 
 
 def lines(text: str) -> list[str]:
-    """Return the non-empty lines, stripped."""
     return [line.strip() for line in text.split("\n") if line.strip()]
 
 
@@ -238,7 +233,6 @@ def vote(value: Any) -> float:
 
 
 def is_none(value: Any) -> bool:
-    """Return True if no vote was given: null or "N/A ..."."""
     return value is None or (isinstance(value, str) and value.strip().upper().startswith("N/A"))
 
 

@@ -55,7 +55,6 @@ class Refused(ValueError):
 
 @contextlib.contextmanager
 def refused_as(error: Callable[[str], Exception]) -> Iterator[None]:
-    """Convert Refused to another error."""
     try:
         yield
     except Refused as refused:
@@ -63,7 +62,6 @@ def refused_as(error: Callable[[str], Exception]) -> Iterator[None]:
 
 
 def lines(file: str, content: bytes) -> Iterator[Any]:
-    """Yield the JSON values of a file, one per line."""
     for number, line in enumerate(text(file, content).split("\n"), start=1):
         if line:
             yield load(f"{file}, line {number}", line.encode())
@@ -98,7 +96,6 @@ def toml(where: str, content: bytes) -> dict[str, Any]:
 
 
 def text(where: str, content: bytes) -> str:
-    """Decode UTF-8; raise Refused for anything else."""
     try:
         return content.decode()
     except UnicodeDecodeError as error:
@@ -106,13 +103,11 @@ def text(where: str, content: bytes) -> str:
 
 
 def records(file: str, value: Any, kind: type[Record]) -> tuple[Record, ...]:
-    """Convert a JSON list to records."""
     return tuple(value_of(kind, entry, f"{file}, record {number}")
                  for number, entry in enumerate(_checked(LIST, value, file)))
 
 
 def value_of(hint: Any, value: Any, where: str) -> Any:
-    """Convert a value to the type of a field."""
     origin, inside = typing.get_origin(hint), typing.get_args(hint)
     if origin is Annotated:
         checked = _checked(inside[1], value_of(inside[0], value, where), where)
@@ -168,7 +163,6 @@ def _day(value: Any, where: str) -> datetime.date:
 
 
 def shown(value: Any) -> str:
-    """Format a value for a message, truncated."""
     try:
         return f"{value!r:.60}"
     except (ValueError, RecursionError):  # an integer of thousands of digits, or deep nesting
@@ -199,7 +193,6 @@ def _hints(kind: Any) -> dict[str, Any]:
 
 
 def mapping(where: str, value: Any) -> dict[str, Any]:
-    """Return the value if it is a JSON object, else raise Refused."""
     if not isinstance(value, dict):
         raise Refused(f"{where}: should be an object, not {shown(value)}")
     return value

@@ -14,9 +14,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from benchmarks.errors import BadRecord
+from benchmarks.formats.records import SURROGATE
 
 MAX_LINE = 1 << 20  # maximum characters of a line or field
-SURROGATE = re.compile("[\ud800-\udfff]")
 SAVE_AS_CSV_HINT = "save it as CSV in UTF-8 (in Excel: Save As, CSV UTF-8)"
 FORMATS = {b"PK\x03\x04": f"is an Excel workbook or an archive; {SAVE_AS_CSV_HINT}",
            b"\xd0\xcf\x11\xe0": f"is an old Excel workbook; {SAVE_AS_CSV_HINT}",
@@ -39,7 +39,6 @@ class Unreadable(Exception):
 
 @contextlib.contextmanager
 def located(file: str) -> Iterator[None]:
-    """Convert Unreadable to BadRecord with file and line."""
     try:
         yield
     except Unreadable as error:
@@ -102,9 +101,5 @@ def json_lines(text: str) -> Iterator[tuple[int, dict[str, Any]]]:
 
 
 def is_encodable(value: Any) -> bool:
-    """Return True if every string in a JSON value can be encoded; JSON can contain lone surrogates."""
-    if isinstance(value, str):
-        return value.isascii() or not SURROGATE.search(value)
-    if isinstance(value, dict):
-        return all(is_encodable(key) and is_encodable(member) for key, member in value.items())
-    return not isinstance(value, list | tuple) or all(map(is_encodable, value))
+    """Return True if a JSON value contains no lone surrogate, which cannot be encoded."""
+    return not SURROGATE.search(json.dumps(value, ensure_ascii=False, default=str))

@@ -27,6 +27,7 @@ from benchmarks.sources.rows import Rows, assemble, file_name
 from benchmarks.storage import resources
 from benchmarks.storage.archive import unpack
 from benchmarks.storage.download import check_reachable, download
+from benchmarks.storage.files import write_atomically
 
 RESOURCES = {
     "wordnet": Source("https://raw.githubusercontent.com/nltk/nltk_data/gh-pages/packages/corpora/wordnet.zip"),
@@ -55,7 +56,6 @@ def fetch(card: DatasetCard, home: Path) -> Dataset:
 
 
 def fetch_resource(name: str, home: Path) -> Path:
-    """Fetch a resource into the home, and validate it."""
     if name not in RESOURCES:
         raise FetchError(f"no resource {name!r}; {nearest(name, RESOURCES)}")
     url = RESOURCES[name].url
@@ -67,14 +67,13 @@ def fetch_resource(name: str, home: Path) -> Path:
                     raise BadArchive(f"{url}: contains no edge between two English terms")
             else:
                 resources.check_wordnet(file, url)
-                resources.write(home, name, file.read_bytes())
+                write_atomically(resources.path(home, name), file.read_bytes())
     except Offline as error:
         raise _fetch_error(name, [error]) from error
     return resources.path(home, name)
 
 
 def needs_registration(card: DatasetCard) -> bool:
-    """Return True if no source of the dataset is public."""
     return all(source.by_hand for source in card.sources)
 
 
@@ -132,7 +131,6 @@ def mirrored(name: str, folder: Path) -> Path:
 
 @contextmanager
 def downloaded(home: Path, name: str, sources: Iterable[Source]) -> Iterator[Path]:
-    """Download sources into a folder, with archives unpacked."""
     with download_folder(home, name) as folder:
         files = [download(source.url, folder / file_name(source.url), source.sha256) for source in sources]
         with tempfile.TemporaryDirectory(dir=folder) as temporary:

@@ -55,7 +55,6 @@ def published(path: Path, card: DatasetCard) -> Path:
 
 
 def file_name(url: str) -> str:
-    """Return the file name in a URL."""
     return Path(unquote(urlsplit(url).path)).name.lstrip(".") or "file"
 
 
@@ -67,7 +66,6 @@ def read_json(path: Path, read: Read, *patterns: str) -> Rows:
 
 
 def read_table(file: Path, read: Read, **dialect: Any) -> Rows:
-    """Read a table with a header, in a dialect of Python's csv module."""
     with file.open(encoding="utf-8", newline="") as stream:
         yield from read_each(file, csv.DictReader(stream, **dialect), read)
 

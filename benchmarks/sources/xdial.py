@@ -32,7 +32,6 @@ LARGEST = 1 << 24  # maximum bytes of a decompressed file, four times the larges
 
 
 def translations(files: Mapping[str, Path], cards: dict[str, DatasetCard]) -> Iterator[tuple[Path, Dataset]]:
-    """Yield each dataset among the files in each language, with its file."""
     for name in RATED:
         if file := files.get(f"{name}.csv") or files.get(f"{name}.csv.gz"):
             content = io.BytesIO(decompressed(file, limit=LARGEST))

@@ -84,7 +84,6 @@ def decompressed(file: Path, *, limit: int = LIMIT) -> bytes:
 
 @contextlib.contextmanager
 def _refused_as_bad(archive: Path) -> Iterator[None]:
-    """Convert the errors of refused and unreadable archives to BadArchive."""
     try:
         yield
     except _Refused as error:

@@ -76,7 +76,6 @@ def download(source_url: str, target: Path, sha256: str | None = None) -> Path:
 
 
 def check_reachable(url: str) -> None:
-    """Raise Offline if the host is unreachable."""
     try:
         with _opened(url, {}):
             return

@@ -1,4 +1,4 @@
-"""Atomic writes, and access to files by name in a folder or behind a URL."""
+"""Atomic writes, files by name in a folder or behind a URL, and a store of files named by their digests."""
 
 from __future__ import annotations
 
@@ -11,16 +11,15 @@ import re
 import shutil
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path, PurePosixPath
+from typing import TypeVar
 
+Value = TypeVar("Value")
 STALE = 3600.0  # seconds after which a temporary file counts as abandoned even if its writer may be alive
-
 MACHINE = hashlib.sha256(platform.node().encode()).hexdigest()[:8]  # identifier of this machine in file names
-
 _WRITER = re.compile(r"\.([0-9a-f]{8})-(\d{1,9})\.[^.]*\.part")
 """Suffix of temporary files, with the machine and the id of the writing process."""
-
 _URL, _URL_WITH_PATH = re.compile(r"[a-z][a-z0-9+.-]+:/"), re.compile(r"[a-z][a-z0-9+.-]+://.*[^/]")
 _OBJECT_STORE = re.compile(r"(s3a?|gc?s|abfss?|az|adl)://")
 """Protocols of object stores. They have no folders, and creating one would create a bucket."""
@@ -28,10 +27,11 @@ _PASSWORD = re.compile(r"(?<=://)[^/@]*@")
 
 
 def write_atomically(path: Path, content: bytes, *, durable: bool = True) -> None:
-    """Write `content` to a temporary file, then rename it to `path`.
+    """Write `content` to a temporary file, then rename it to `path`, in a folder that is made if necessary.
 
     Without `durable` the file may be empty after a power cut; use that for files that can be verified or recreated.
     """
+    path.parent.mkdir(parents=True, exist_ok=True)
     handle, part = tempfile.mkstemp(dir=path.parent, prefix=_prefix(path), suffix=".part")
     try:
         with os.fdopen(handle, "wb") as stream:
@@ -125,7 +125,6 @@ class Files:
                     self._system.makedirs(self._at(name).rpartition("/")[0], exist_ok=True)
                 self._system.pipe_file(self._at(name), content)
             else:
-                (self.path / name).parent.mkdir(parents=True, exist_ok=True)
                 write_atomically(self.path / name, content, durable=durable)
 
     def names(self, folder: str, start: str = "", end: str = "") -> list[str]:
@@ -141,12 +140,10 @@ class Files:
                       if name.startswith(start) and name.endswith(end))
 
     def remove(self, name: str) -> None:
-        """Remove a file if it exists."""
         with self._errors(), contextlib.suppress(FileNotFoundError):
             self._system.rm_file(self._at(name))
 
     def rename(self, name: str, other: str) -> None:
-        """Rename a file if it exists."""
         with self._errors(), contextlib.suppress(FileNotFoundError):
             self._system.mv(self._at(name), self._at(other))
 
@@ -163,7 +160,6 @@ class Files:
 
     @contextlib.contextmanager
     def _errors(self) -> Iterator[None]:
-        """Convert exceptions of the protocol's package into OSErrors that name the store."""
         try:
             yield
         except Exception as error:
@@ -175,3 +171,57 @@ class Files:
             line = next(iter(str(error).strip().splitlines()), "")
             reason = f"cannot access the store: {type(error).__name__}: {line:.250}{hint}"
             raise OSError(getattr(error, "errno", None) or errno.EIO, _PASSWORD.sub("", reason), self.root) from error
+
+
+class Store:
+    """A store that keeps the key FOLDER/STEM.SUFFIX in FOLDER/STEM-DIGEST.SUFFIX; several processes may share it.
+
+    A file that does not match its digest, or that cannot be parsed, counts as missing: it is renamed to end in .damaged
+    and listed in `set_aside`. Writes are atomic; if two processes put the same key, the last one wins.
+    """
+
+    def __init__(self, address: Path | str) -> None:
+        self.files = Files(address)
+        self.set_aside: list[str] = []
+
+    def get(self, key: str, parse: Callable[[bytes], Value]) -> Value | None:
+        return next((value for name in self.names(key) if (value := self.read(name, parse)) is not None), None)
+
+    def put(self, key: str, content: bytes, *, durable: bool = True) -> str:
+        """Write the content of a key, replacing any other, and return the name of its file."""
+        path = PurePosixPath(key)
+        name = str(path.with_name(f"{path.stem}-{digest(content)}{path.suffix}"))
+        self.files.write(name, content, durable=durable)
+        for other in self.names(key):
+            if other != name:
+                self.files.remove(other)
+        return name
+
+    def names(self, key: str) -> list[str]:
+        path = PurePosixPath(key)
+        return self.files.names(str(path.parent), f"{path.stem}-", path.suffix)
+
+    def read(self, name: str, parse: Callable[[bytes], Value]) -> Value | None:
+        """Check a file by its digest and return its parsed content, or None."""
+        try:
+            content = self.files.read(name)
+        except FileNotFoundError:  # another process has just replaced it
+            return None
+        if PurePosixPath(name).stem.rpartition("-")[2] == digest(content):
+            try:
+                return parse(content)
+            except Exception:  # noqa: S110  (an intact file in another format; the error depends on the parser)
+                pass
+        self.put_aside(name)
+        return None
+
+    def verify(self, name: str) -> bool:
+        return self.read(name, lambda _: True) is not None
+
+    def put_aside(self, name: str) -> None:
+        self.files.rename(name, str(PurePosixPath(name).with_suffix(".damaged")))
+        self.set_aside.append(f"{self.files.root}/{name}")
+
+
+def digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()[:20]

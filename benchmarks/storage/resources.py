@@ -32,16 +32,7 @@ Edge: TypeAlias = tuple[str, str, str, float]  # head, relation, tail, weight
 
 
 def path(home: Path, name: str) -> Path:
-    """Return the path of a resource in the home."""
     return home / "resources" / PATHS[name]
-
-
-def write(home: Path, name: str, content: bytes) -> Path:
-    """Write a resource into the home."""
-    target = path(home, name)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    write_atomically(target, content)
-    return target
 
 
 def check_wordnet(file: Path, source: str) -> None:
@@ -91,11 +82,11 @@ def read_edges(file: Path) -> Iterator[Edge]:
 
 
 def keep_edges(files: Sequence[Path], home: Path) -> int:
-    """Replace the edges in the home with those of all files, and return their number."""
+    """Replace the edges in the home, and return their number."""
     lines = dict.fromkeys(f"{head}\t{relation}\t{tail}\t{weight:g}\n"
                           for file in files for head, relation, tail, weight in read_edges(file))
     if lines:
-        write(home, CONCEPTNET, gzip.compress("".join(lines).encode(), 6, mtime=0))
+        write_atomically(path(home, CONCEPTNET), gzip.compress("".join(lines).encode(), 6, mtime=0))
     return len(lines)
 
 

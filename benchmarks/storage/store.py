@@ -44,7 +44,6 @@ class StoredDataset:
 
 
 def save(dataset: Dataset, home: Path) -> None:
-    """Save a dataset in the home with its published scores, replacing one of the same name."""
     root = home / "datasets"
     root.mkdir(parents=True, exist_ok=True)
     name, ratings = dataset.card.name, ratings_fingerprint(dataset.ratings)
@@ -63,9 +62,7 @@ def save(dataset: Dataset, home: Path) -> None:
             old.unlink(missing_ok=True)
     for metric, scores in dataset.scores.items():
         lines = ("dialogue_id,score", *(f"{item},{score!r}" for item, score in scores.items()), "")
-        path = home / "scores" / f"{name}.{metric}.csv"
-        path.parent.mkdir(exist_ok=True)
-        write_atomically(path, "\n".join(lines).encode())
+        write_atomically(home / "scores" / f"{name}.{metric}.csv", "\n".join(lines).encode())
     for old in _folders(root, name):  # recent folders may be in use by an import or a reader
         if old != folder:
             with contextlib.suppress(FileNotFoundError):
@@ -85,12 +82,10 @@ def remove(home: Path, name: str) -> None:
 
 
 def _score_files(home: Path, name: str) -> list[Path]:
-    """Return the files of the scores published with a dataset."""
     return list((home / "scores").glob(f"{name}.*.csv"))
 
 
 def _folders(root: Path, name: str) -> list[Path]:
-    """Return the folders of a dataset, old ones included."""
     return [path for path in root.iterdir() if re.fullmatch(re.escape(name) + r"-[0-9a-f]{16}-[^-]+", path.name)]
 
 
@@ -128,7 +123,6 @@ def _record(kind: Any, path: Path, name: str) -> Any:
 
 
 def read(home: Path, card: DatasetCard) -> Dataset | None:
-    """Load a dataset from the home, or None."""
     stored = note(home, card.name)
     if stored is None:
         return None
@@ -148,7 +142,6 @@ def read(home: Path, card: DatasetCard) -> Dataset | None:
 
 
 def ratings_fingerprint(ratings: Iterable[Rating]) -> str:
-    """Return the sha256 of the ratings in their order."""
     digest = hashlib.sha256()
     for rating in ratings:
         record = [rating.item, rating.quality, rating.votes, *([rating.raters] if rating.raters else ())]

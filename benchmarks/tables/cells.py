@@ -156,7 +156,9 @@ def turns(cell: Any, *, single: bool = False, last: str = USER) -> tuple[Utteran
     if isinstance(listed := [cell] if isinstance(cell, dict) else elements(cell), list):
         if all(isinstance(turn, dict) for turn in listed):
             chat = all("role" in turn for turn in listed)
-            return _utterances([(_speaker(turn), _content(turn)) for turn in listed], chat=chat)
+            speakers = [str(turn.get("role") or turn.get("speaker") or turn.get("from") or "user").casefold()
+                        for turn in listed]
+            return _utterances(list(zip(speakers, map(_content, listed), strict=True)), chat=chat)
         return alternating((_in_line(str(turn)) for turn in listed), last)
     text = str(cell)
     if single:
@@ -197,10 +199,6 @@ def _unescaped(text: str) -> str:
 
 def _in_line(text: str) -> str:
     return " ".join(text.split())
-
-
-def _speaker(turn: Mapping[str, Any]) -> str:
-    return str(turn.get("role") or turn.get("speaker") or turn.get("from") or "user").casefold()
 
 
 def _content(turn: Mapping[str, Any]) -> str:

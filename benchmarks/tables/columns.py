@@ -148,7 +148,6 @@ def recognise(sheet: Sheet, stated: Mapping[str, str], scales: Sequence[tuple[st
 
 def _of_long_table(file: str, roles: Mapping[str, str], profiles: Mapping[str, Profile],
                    scales: Sequence[tuple[str, ...]], qualities: Mapping[str, StatedQuality]) -> list[Votes]:
-    """Return the votes of a table that names the quality of each row."""
     column, named = roles["rating"], profiles[roles["quality"]].values
     if qualities and (unknown := next((name for name in named if name not in qualities), None)):
         raise BadRecord(file, None, roles["quality"], f"{unknown!r:.60} is not a quality of the card; "

@@ -33,14 +33,12 @@ class Owners:
     rated: set[tuple[str, str]] = field(default_factory=set)
 
     def add(self, dataset: Dataset) -> None:
-        """Add the items of a dataset, unless it is a sample."""
         if dataset.origin != "sample":
             self.shared.update(item.id for item in dataset.items if item.id in self.cards)
             self.cards.update((item.id, dataset.card) for item in dataset.items)
             self.rated.update((rating.item, rating.quality) for rating in dataset.ratings if rating.votes)
 
     def problem(self, rating: Rating) -> tuple[str, str] | None:
-        """Return the field and problem of an invalid rating, else None."""
         card = self.cards.get(rating.item)
         if card is None:
             names = sorted({card.name for card in self.cards.values()})
@@ -106,7 +104,6 @@ def _from_json(path: Path, owners: Owners) -> Iterator[Located]:
 
 
 def _from_table(path: Path, problems: list[BadRecord]) -> Iterator[Located]:
-    """Yield the rating of each row; append rows without a valid vote to `problems`."""
     table = sheet.read(path)
     columns = [COLUMNS.get(name.strip().casefold(), name) for name in table.columns]
     if missing := {"item", "quality", "vote"} - set(columns):

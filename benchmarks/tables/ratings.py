@@ -31,10 +31,7 @@ from benchmarks.tables.sheet import Sheet, joined_choices
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A dataset, the columns it was read from, the first location of each item, and a report on how they were read.
-
-    The report ends with the remarks and the first item.
-    """
+    """A dataset, the columns it was read from, the first location of each item, and a report on how they were read."""
 
     dataset: Dataset
     columns: Recognised
@@ -72,10 +69,7 @@ class _Items:
 
 def of_sheet(sheet: Sheet, stated: Mapping[str, str], scales: Sequence[tuple[str, ...]] = (),
              qualities: Mapping[str, StatedQuality] | None = None, language: str = "en") -> Table:
-    """Convert a table to a dataset; the arguments are those of `recognise` and the default language of items.
-
-    Raise BadRecord with line, column and remedy.
-    """
+    """Convert a table to a dataset; the arguments are those of `recognise`, and the default language of items."""
     named = {*"+".join(stated.values()).split("+")}.union(*(quality.columns for quality in (qualities or {}).values()))
     sheet = joined_choices(sheet, named)
     columns = recognise(sheet, stated, scales, qualities)
@@ -149,7 +143,6 @@ def _item(read: _Items, cells: Mapping[str, Any], columns: Recognised) -> Item |
 
 
 def _joins(cells: Mapping[str, Any], columns: Recognised) -> bool:
-    """Return True if other rows may belong to the same item."""
     return bool(_text(cells, "item")) or columns.long or "annotator" in columns.roles
 
 

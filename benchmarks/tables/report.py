@@ -18,7 +18,6 @@ OUTLYING = 2.0
 
 
 def report(sheet: Sheet, columns: Recognised, dataset: Dataset, remarks: Sequence[str], raters: int) -> Iterator[str]:
-    """Yield the lines of the report."""
     votes, rated = sum(len(rating.votes) for rating in dataset.ratings), dataset.rated
     names = [quality.name for quality in dataset.card.qualities]
     single = f"one vote per item{' and quality' if names[1:] else ''}" if votes <= rated else ""
@@ -53,7 +52,6 @@ def report(sheet: Sheet, columns: Recognised, dataset: Dataset, remarks: Sequenc
 
 
 def _named_alike(names: Sequence[str]) -> Iterable[list[str]]:
-    """Group names that begin with the same usual name of a quality, such as fluency_anna and fluency_ben."""
     groups: defaultdict[str, list[str]] = defaultdict(list)
     for name in names:
         if (parts := words(name))[1:] and parts[0] in DIMENSIONS:

@@ -45,7 +45,7 @@ def dimensions(qualities: Sequence[str], dataset: str) -> list[str]:
 
 
 def parsed_names(columns: Iterable[str]) -> dict[str, ColumnName]:
-    """Return the quality and rater of each column of votes by its name, and True if the name mentions the rater."""
+    """Return the quality and rater in the name of each column of votes, and True if the name mentions the rater."""
     parsed = {column: _quality_and_rater(column) for column in columns}
     columns_of = Counter(quality for quality, _, _ in parsed.values())
     names = Counter(rater for _, rater, _ in parsed.values())
@@ -112,7 +112,6 @@ class Profile:
 
     @property
     def objects(self) -> set[str]:
-        """The names of the fields if all values are objects."""
         return set() if self.plain else self.fields
 
     def add(self, cell: Any) -> None:

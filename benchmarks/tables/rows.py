@@ -70,7 +70,6 @@ def parquet(path: Path) -> Iterator[Any]:
 
 
 def text_table(path: Path) -> tuple[Open, list[str]]:
-    """Return a function that reads the rows of a text file, and remarks."""
     encoding = _encoding(path)
     with io.TextIOWrapper(_bytes(path), encoding=encoding, errors="replace", newline="") as stream:
         head = list(itertools.islice(stream, HEAD))

@@ -106,7 +106,6 @@ def _with_header(file: str, rows: Open, remarks: Sequence[str], *, lines: bool) 
 
 
 def _header(file: str, head: Sequence[Row]) -> tuple[int, tuple[str, ...], list[str]]:
-    """Return the last line of the header, the column names, and remarks."""
     filled = [(number, [shown(cell) for cell in row]) for number, row in head if any(map(shown, row))]
     if not filled:
         raise BadRecord(file, None, "", "holds no rows")

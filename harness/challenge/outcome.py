@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.errors import nearest
-from benchmarks.formats.scorefile import SUFFIXES
+from benchmarks.formats.scorefile.rows import SUFFIXES
 from harness.challenge import entries, receipts, rulebook, submissions
 from harness.challenge.entries import Entries
 from harness.challenge.ground import Ground, prepared

@@ -16,6 +16,7 @@ from benchmarks.corpora.files import ImportedCorpus
 from benchmarks.errors import BadRecord, BenchmarkError
 from benchmarks.release import ImportedDataset, Release
 from benchmarks.storage import resources, store
+from benchmarks.storage.files import write_atomically
 from benchmarks.tables import sheet
 from harness import own
 from harness.commands._arguments import add
@@ -82,7 +83,7 @@ def _keep_release(read: Release, home: Path) -> None:
         card, items = entry.dataset.card, len(entry.dataset.items)
         print(f"{card.name:<22} {items:>6} items, {card.title}{_remarks(entry)}")
     if read.wordnet:
-        resources.write(home, "wordnet", read.wordnet)
+        write_atomically(resources.path(home, "wordnet"), read.wordnet)
         print(f"wordnet            {len(read.wordnet):>6} bytes")
     for name in read.ignored:
         print(f"ignored, not a dataset of the collection: {name}")

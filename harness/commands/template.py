@@ -15,8 +15,8 @@ from pathlib import Path
 from benchmarks import registry
 from benchmarks.dataset import Dataset
 from benchmarks.errors import UnknownDataset
-from benchmarks.formats.scorefile import SUFFIXES, template
-from benchmarks.formats.scorefile.expected import template_keys, texts
+from benchmarks.formats.scorefile.expected import template, template_keys, texts
+from benchmarks.formats.scorefile.rows import SUFFIXES
 from benchmarks.storage.files import write_atomically
 from harness import own
 from harness.commands._arguments import add

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from benchmarks import registry
-from benchmarks.corpora import overlap
+from benchmarks.corpora.corpora import overlaps_by_corpus
 from benchmarks.dataset import Dataset, Item, Utterance, primary_language
 from benchmarks.errors import nearest, plural
 
@@ -19,7 +19,7 @@ SHOWN = 5
 def check(dataset: Dataset, more: Sequence[str], home: Path) -> Iterator[str]:
     """Describe a dataset line by line, with its overlap with the corpora in the home."""
     yield from about(dataset, more)
-    corpora = dict(overlap.overlaps_by_corpus(dataset, home))
+    corpora = dict(overlaps_by_corpus(dataset, home))
     for name, count in corpora.items():
         if count:
             yield (f"look at this: the corpus {name} contains the context of {count} of {len(dataset.items)} items "

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.storage import digested
+from benchmarks.storage import files
 from harness.statistics.panel import Array, Codes
 
 REVISION = 6
@@ -27,7 +27,7 @@ class Cache:
     """Computed numbers by key, in a folder that several runs may share."""
 
     def __init__(self, root: Path) -> None:
-        self._store = digested.Store(root)
+        self._store = files.Store(root)
 
     def get(self, kind: str, key: object, compute: Callable[[], Any]) -> Any:
         """Return the JSON value for a key, computing it if missing; NaN is allowed, null is not."""
@@ -57,7 +57,7 @@ def digest(*tables: Array | Codes | None) -> str:
 
 
 def _name(kind: str, key: object, suffix: str) -> str:
-    return f"{kind}-{digested.digest(json.dumps([REVISION, key], sort_keys=True).encode())}.{suffix}"
+    return f"{kind}-{files.digest(json.dumps([REVISION, key], sort_keys=True).encode())}.{suffix}"
 
 
 def _rows(content: bytes) -> dict[str, Array]:

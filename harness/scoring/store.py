@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from benchmarks.storage.digested import Store, digest
+from benchmarks.storage.files import Store, digest
 from harness.errors import StoreError
 from harness.results.item_scores import file_of, table_of
 from harness.scoring.score import Scores

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.formats.records import load, value_of
-from benchmarks.storage.digested import Store
+from benchmarks.storage.files import Store
 from metrics.errors import MissingResource
 from metrics.judges.answer import Answer
 

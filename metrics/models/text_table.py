@@ -15,8 +15,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from benchmarks.storage.digested import Store, digest
-from benchmarks.storage.files import sweep
+from benchmarks.storage.files import Store, digest, sweep
 from metrics.errors import MetricError
 from metrics.models.encoder import Encoder
 from metrics.models.memory import Vectors

@@ -24,7 +24,7 @@ import numpy as np
 from benchmarks.dataset import SYSTEM, USER, Dataset, Item, Quality, Utterance
 from benchmarks.errors import BenchmarkError
 from benchmarks.formats import official, scorefile
-from benchmarks.storage.digested import digest
+from benchmarks.storage.files import digest
 from benchmarks.tables import private
 from harness import bundle
 from harness.bundle import reading

@@ -108,7 +108,7 @@ def test_every_format_gives_the_same_dataset(tmp_path: Path) -> None:
 def test_a_usual_name_of_a_quality_gives_its_dimension(tmp_path: Path) -> None:
     """So that judges and composites know what it is about; a second quality of the same dimension keeps its own."""
     rows = lines("prompt,response,Engaging,natural,naturalness,warmth", "Hi,Yo,1,2,3,4", "Ho,Ye,5,4,3,2")
-    case = Case("tea.csv", rows, {})
+    case = Case(rows, name="tea.csv")
     table = read(case, tmp_path)
     (tmp_path / "tea.toml").write_text(cards.card_text(table, "tea", case.name), encoding="utf-8")
     for dataset in (table.dataset, load(tmp_path / "tea.toml")):

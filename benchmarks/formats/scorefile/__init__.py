@@ -25,10 +25,18 @@ import numpy.typing as npt
 from benchmarks.errors import nearest
 from benchmarks.formats.rows import Unreadable
 from benchmarks.formats.scorefile.expected import ALL_QUALITIES, SEPARATOR, Expected, expected, key, template
-from benchmarks.formats.scorefile.problems import Problem, counts, describe, listed, printable
-from benchmarks.formats.scorefile.rows import SUFFIXES, ScoreRows, read_content, rows
+from benchmarks.formats.scorefile.rows import (
+    Problem,
+    ScoreRows,
+    counts,
+    describe,
+    listed,
+    printable,
+    read_content,
+    rows,
+)
 
-__all__ = ["ALL_QUALITIES", "SEPARATOR", "SUFFIXES", "Expected", "Problem", "ScoreFile", "ScoreRows", "Unreadable",
+__all__ = ["ALL_QUALITIES", "SEPARATOR", "Expected", "Problem", "ScoreFile", "ScoreRows", "Unreadable",
            "counts", "describe", "expected", "for_real_data", "listed", "printable", "read", "read_content", "rows",
            "template"]
 
@@ -49,24 +57,21 @@ class ScoreFile:
 
     @property
     def datasets(self) -> tuple[str, ...]:
-        """The datasets with at least one score."""
         return tuple(dict.fromkeys(dataset for dataset, _ in self.scores))
 
     @property
     def fatal(self) -> tuple[Problem, ...]:
-        """The problems that make the file invalid."""
         return tuple(problem for problem in self.problems if problem.fatal)
 
     def on(self, dataset: str, quality: str) -> npt.NDArray[np.float64] | None:
-        """Return the scores for a quality, else those for all qualities, else None."""
+        """Return the scores for a quality, else those for all qualities."""
         return self.scores.get((dataset, quality), self.scores.get((dataset, ALL_QUALITIES)))
 
 
 def read(path: Path, wanted: Expected, *, all_datasets: bool = True, column: str = "") -> ScoreFile:
     """Read a score file and list all its problems; nothing in the file raises an exception.
 
-    With `all_datasets`, scores missing in any wanted dataset are problems, else only in datasets with at least one. The
-    scores are in `column` if the file has it, else in `score`.
+    With `all_datasets`, scores missing in any wanted dataset are problems, else only in datasets with at least one.
     """
     digest = ""
     try:
@@ -112,7 +117,6 @@ def _joined(table: ScoreRows, wanted: Expected) -> tuple[dict[str, float], list[
 
 
 def _by_target(values: Mapping[str, float], wanted: Expected) -> Scores:
-    """Return the scores by dataset and quality; a score for a quality takes precedence over one for all."""
     scores: dict[tuple[str, str], npt.NDArray[np.float64]] = {}
     named = {ALL_QUALITIES, *(name.rpartition(SEPARATOR)[2] for name in values if SEPARATOR in name)}
     for dataset, ids in wanted.items.items():
@@ -151,7 +155,6 @@ def _why_unknown(name: str, wanted: Expected, *, suggest: bool) -> str:
 
 
 def _missing(values: Collection[str], wanted: Expected, datasets: Iterable[str]) -> Iterator[Problem]:
-    """Yield a problem for each dataset, quality or item without a score."""
     def problem(name: str, text: str, count: int = 1) -> Problem:
         return Problem("missing", 0, printable(name), text, fatal=False, count=count)
 

@@ -37,18 +37,15 @@ class Expected:
 
     @cached_property
     def names(self) -> frozenset[str]:
-        """Every `ID` and `ID|quality` that can be scored."""
         return frozenset(key(name, quality) for dataset, ids in self.items.items()
                          for quality in (ALL_QUALITIES, *self.qualities[dataset]) for name in ids)
 
     @cached_property
     def owners(self) -> dict[str, str]:
-        """The dataset of each item."""
         return {name: dataset for dataset, ids in self.items.items() for name in ids}
 
     @property
     def limit(self) -> int:
-        """Maximum rows of a file."""
         return 4 * len(self.names) + EXTRA_ROWS
 
     def nearest(self, name: str) -> str | None:
@@ -63,7 +60,6 @@ class Expected:
 
     @cached_property
     def _sorted(self) -> dict[int, list[str]]:
-        """The known ids sorted (1), and spelt backwards and sorted (-1)."""
         return {direction: sorted(name[::direction] for name in self.owners) for direction in (1, -1)}
 
 
@@ -73,7 +69,6 @@ def key(name: str, quality: str) -> str:
 
 
 def expected(datasets: Iterable[Dataset]) -> Expected:
-    """Return the scores expected in a file for these datasets."""
     items, qualities = {}, {}
     unrated: dict[tuple[str, str], frozenset[str]] = {}
     for dataset in datasets:
@@ -103,7 +98,6 @@ def template_keys(datasets: Iterable[Dataset], by: Literal["item", "quality"] | 
 
 
 def template(names: Sequence[str], suffix: str) -> bytes:
-    """Return an empty score file, .csv or .tsv."""
     text = io.StringIO(newline="")
     writer = csv.writer(text, delimiter="\t" if suffix == ".tsv" else ",", lineterminator="\n")
     writer.writerow(("dialogue_id", "score"))

@@ -1,19 +1,25 @@
-"""Rows of an untrusted score file: ids with finite decimal numbers."""
+"""Rows of an untrusted score file: ids with finite decimal numbers, and problems that are safe to print or publish."""
 
 from __future__ import annotations
 
 import gzip
 import io
+import itertools
 import math
 import re
 import stat
 import zlib
-from collections.abc import Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from benchmarks.formats.rows import Unreadable, decoded, delimited
-from benchmarks.formats.scorefile.problems import MAX_SHOWN, Kind, Problem, listed, printable
+
+Kind = Literal["unreadable", "unknown", "missing", "duplicate", "no number", "infinite", "constant", "extra column"]
+
+MAX_SHOWN = 80  # maximum characters to show of a string from a file; a longer one ends in three dots
 
 SUFFIXES = (".csv", ".tsv")
 IDS = ("dialogue_id", "item", "id")  # names of the column of ids, best first
@@ -28,6 +34,61 @@ DECIMAL = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 Rejection = tuple[Kind, str]  # the reason why a value is not a score
 
 
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """A problem of a score file: its line (0 for the file), the printable id, and the reason.
+
+    A fatal problem makes the file invalid. `count` is the number of scores affected.
+    """
+
+    kind: Kind
+    line: int
+    id: str
+    text: str
+    fatal: bool = True
+    count: int = 1
+
+    @property
+    def is_remark(self) -> bool:
+        return self.kind == "extra column"
+
+
+def counts(problems: Iterable[Problem]) -> dict[Kind, int]:
+    totals: Counter[Kind] = Counter()
+    for problem in problems:
+        totals[problem.kind] += problem.count
+    return dict(totals)
+
+
+def describe(problems: Iterable[Problem], limit: int = 20) -> Iterator[str]:
+    """Yield a line for each problem; of each kind, only the first `limit`, then the number and lines of the others."""
+    kinds: defaultdict[Kind, list[Problem]] = defaultdict(list)
+    for problem in problems:
+        kinds[problem.kind].append(problem)
+        if len(kinds[problem.kind]) <= limit:
+            line = f"line {problem.line}: " if problem.line else ""
+            yield f"{problem.kind}: {line}{problem.id + ': ' if problem.id else ''}{problem.text}"
+    for kind, same_kind in kinds.items():
+        if more := same_kind[limit:]:
+            lines = f" (lines {listed([str(problem.line) for problem in more], 60)})" if more[-1].line else ""
+            yield f"{kind}: and {len(more):,} more{lines}"
+
+
+def printable(text: str) -> str:
+    """Truncate a string from a file, and escape control characters and direction marks."""
+    short = text if len(text) <= MAX_SHOWN else f"{text[:MAX_SHOWN]}..."
+    return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in short)
+
+
+def listed(names: Sequence[str], max_characters: int = 100) -> str:
+    """Join names from a file into about `max_characters` characters, with the number of names left out."""
+    shown = list(map(printable, names))
+    lengths = itertools.accumulate(len(name) + 2 for name in shown)
+    count = max(1, sum(length <= max_characters for length in lengths))
+    more = f" and {len(shown) - count:,} more" if count < len(shown) else ""
+    return ", ".join(shown[:count]) + more
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class ScoreRows:
     """An id, a number (NaN if it is missing or invalid) and a line per readable row, and the problems of all rows."""
@@ -38,14 +99,9 @@ class ScoreRows:
     problems: tuple[Problem, ...]
 
 
-def suffix_of(path: Path) -> str:
-    """Return the suffix of a score file in lower case, ignoring .gz."""
-    return Path(path.name.casefold().removesuffix(".gz")).suffix
-
-
 def read_content(path: Path) -> tuple[str, bytes]:
     """Return the suffix and decompressed content; raise Unreadable unless it is a plain file of bounded size."""
-    suffix = suffix_of(path)
+    suffix = Path(path.name.casefold().removesuffix(".gz")).suffix
     if suffix not in SUFFIXES:
         raise Unreadable(0, "has an unknown extension; save it as CSV (expected "
                             f"{' or '.join(SUFFIXES)}, also with .gz)")

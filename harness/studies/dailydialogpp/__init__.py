@@ -25,6 +25,7 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks.corpora import corpora
 from benchmarks.corpora import dailydialogpp as data
 from harness.errors import BadConfig
 from harness.results.cache import Cache
@@ -75,7 +76,7 @@ def _source(request: StudyRequest) -> Path:
         if all((request.folder / f"{part}.json").is_file() for part in data.PARTS):
             return request.folder
         raise BadConfig(f"{request.folder} has no {where}")
-    source = data.in_home(request.home)
+    source = corpora.path(data.CORPUS, request.home)
     if not source.is_file():
         raise BadConfig(f"DailyDialog++ was not found; run `harness fetch --corpora {data.CORPUS}`, or name the folder "
                         f"of the {where} with --from")

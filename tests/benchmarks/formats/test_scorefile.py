@@ -9,8 +9,9 @@ import numpy as np
 
 from benchmarks import registry
 from benchmarks.dataset import Quality
-from benchmarks.formats.scorefile import ALL_QUALITIES, SUFFIXES, Expected, ScoreFile, counts, describe, expected, read
+from benchmarks.formats.scorefile import ALL_QUALITIES, Expected, ScoreFile, counts, describe, expected, read
 from benchmarks.formats.scorefile.expected import template, template_keys
+from benchmarks.formats.scorefile.rows import SUFFIXES
 from tests.conftest import make_dataset
 
 IDS = ("toy_0", "toy_1", "toy_2")

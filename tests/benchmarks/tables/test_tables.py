@@ -28,13 +28,13 @@ THREE = "Do you have tea?,Green please.\nWhere is it?,I like trains.\nHello,Hi t
 class Case:
     """A file and its expected reading: votes by quality and item in order, roles, parts of the report."""
 
-    name: str
     content: str | bytes
-    votes: dict[str, list[list[float]]]
+    votes: dict[str, list[list[float]]] = field(default_factory=dict)
     roles: dict[str, str] = field(default_factory=dict)
     report: tuple[str, ...] = ()
     columns: dict[str, str] = field(default_factory=dict)
     scales: tuple[str, ...] = ()
+    name: str = "t.csv"
 
 
 def lines(*rows: str) -> str:
@@ -43,208 +43,182 @@ def lines(*rows: str) -> str:
 
 CASES = {
     "a column for each rater": Case(
-        "t.csv", lines("prompt,answer,rater_anna,rater_ben,rater_cho", "Hi,Yo,5,4,5", "Tea?,No,1,,2", "A,B,3,3,3"),
+        lines("prompt,answer,rater_anna,rater_ben,rater_cho", "Hi,Yo,5,4,5", "Tea?,No,1,,2", "A,B,3,3,3"),
         {"rating": [[5, 4, 5], [1, 2], [3, 3, 3]]}, {"context": "prompt", "response": "answer"}, ("3 raters",)),
     "raters of two words": Case(
-        "t.csv", lines("prompt,answer,Rater: Anna Ott,Rater: Ben Orr,Rater: Cho", "Hi,Yo,5,4,5", "Tea?,No,1,2,2"),
+        lines("prompt,answer,Rater: Anna Ott,Rater: Ben Orr,Rater: Cho", "Hi,Yo,5,4,5", "Tea?,No,1,2,2"),
         {"rating": [[5, 4, 5], [1, 2, 2]]}, report=("3 raters",)),
     "names of raters after qualities": Case(
-        "t.csv", lines("prompt,answer,fluency_anna,fluency_ben ott,Fun anna,Fun ben ott", "Hi,Yo,5,4,5,3",
-                       "Ho,No,1,2,2,1"),
+        lines("prompt,answer,fluency_anna,fluency_ben ott,Fun anna,Fun ben ott", "Hi,Yo,5,4,5,3", "Ho,No,1,2,2,1"),
         {"fluency": [[5, 4], [1, 2]], "fun": [[5, 3], [2, 1]]}, report=("2 raters",)),
     "names of raters before qualities": Case(
-        "t.csv", lines("prompt,answer,anna_fluency,ben_fluency,anna_fun,ben_fun", "Hi,Yo,5,4,5,3", "Tea?,No,1,2,2,1"),
+        lines("prompt,answer,anna_fluency,ben_fluency,anna_fun,ben_fun", "Hi,Yo,5,4,5,3", "Tea?,No,1,2,2,1"),
         {"fluency": [[5, 4], [1, 2]], "fun": [[5, 3], [2, 1]]}, report=("2 raters",)),
     "names after a quality beside numbered raters of another": Case(
-        "t.csv", lines("prompt,answer,overall_anna,overall_ben,fun_1,fun_2", "Hi,Yo,1,2,3,4", "Ho,Ya,2,3,4,4"),
+        lines("prompt,answer,overall_anna,overall_ben,fun_1,fun_2", "Hi,Yo,1,2,3,4", "Ho,Ya,2,3,4,4"),
         {"overall_anna": [[1], [2]], "overall_ben": [[2], [3]], "fun": [[3, 4], [4, 4]]},
         report=("if overall_anna, overall_ben are raters of one quality, name the columns overall (anna)",)),
     "names of raters beside the only quality": Case(
-        "t.csv", lines("prompt,answer,overall_anna,overall_ben", "Hi,Yo,5,4", "Tea?,No,1,2"),
-        {"overall": [[5, 4], [1, 2]]}),
+        lines("prompt,answer,overall_anna,overall_ben", "Hi,Yo,5,4", "Tea?,No,1,2"), {"overall": [[5, 4], [1, 2]]}),
     "aspects of a quality": Case(
-        "t.csv", lines("prompt,answer,context_relevance,answer_relevance,relevance_topic,relevance_style",
-                       "Hi,Yo,5,4,5,3", "Tea?,No,1,2,2,1"),
-        {"context_relevance": [[5], [1]], "answer_relevance": [[4], [2]], "relevance_topic": [[5], [2]],
-         "relevance_style": [[3], [1]]}),
+        lines("prompt,answer,context_relevance,answer_relevance,relevance_topic,relevance_style", "Hi,Yo,5,4,5,3",
+        "Tea?,No,1,2,2,1"), {"context_relevance": [[5], [1]], "answer_relevance": [[4], [2]], "relevance_topic": [[5],
+        [2]], "relevance_style": [[3], [1]]}),
     "qualities and programs that a word for raters precedes": Case(
-        "t.csv", lines("prompt,answer,human_fluency,human_relevance,judge_score", "Hi,Yo,5,4,5", "Tea?,No,1,2,2"),
+        lines("prompt,answer,human_fluency,human_relevance,judge_score", "Hi,Yo,5,4,5", "Tea?,No,1,2,2"),
         {"human_fluency": [[5], [1]], "human_relevance": [[4], [2]], "judge_score": [[5], [2]]}),
     "numbered questions, years and ranks": Case(
-        "t.csv", lines("question_id,qid,year,answer,rank,fun", "1,1,2024,Yo,1,2", "2,1,2025,No,2,3"),
-        {"fun": [[2], [3]]}, report=("left out   question_id, qid, year, rank: its name",)),
-    "a stated rating named like no rating": Case(
-        "t.csv", lines("answer,rank,age", "Yo,1,2", "No,2,3"), {"rank": [[1], [2]], "age": [[2], [3]]},
-        columns={"rating": "rank+age"}),
-    "a scale turned by the user": Case(
-        "t.csv", lines("answer,robotic", "Yo,1", "No,3", "Ye,2"), {"robotic": [[2], [0], [1]]}, scales=("3 < 2 < 1",)),
+        lines("question_id,qid,year,answer,rank,fun", "1,1,2024,Yo,1,2", "2,1,2025,No,2,3"), {"fun": [[2], [3]]},
+        report=("left out   question_id, qid, year, rank: its name",)),
+    "a stated rating named like no rating": Case(lines("answer,rank,age", "Yo,1,2", "No,2,3"),
+        {"rank": [[1], [2]], "age": [[2], [3]]}, columns={"rating": "rank+age"}),
+    "a scale turned by the user": Case(lines("answer,robotic", "Yo,1", "No,3", "Ye,2"), {"robotic": [[2], [0], [1]]},
+        scales=("3 < 2 < 1",)),
     "qualities side by side": Case(
-        "t.csv", lines("question,output,fluency_1,fluency_2,fun_1,fun_2", "Hi,Yo,1,2,3,4", "Ho,Ye,2,2,4,4",
-                       "Q,A,3,1,5,4"),
+        lines("question,output,fluency_1,fluency_2,fun_1,fun_2", "Hi,Yo,1,2,3,4", "Ho,Ye,2,2,4,4", "Q,A,3,1,5,4"),
         {"fluency": [[1, 2], [2, 2], [3, 1]], "fun": [[3, 4], [4, 4], [5, 4]]}, {"response": "output"}),
-    "one vote in a row, by quality and rater": Case(
-        "t.csv", lines("id,context,response,quality,rating,worker", "1,a,b,fun,3,x", "1,a,b,fluent,4,x",
-                       "1,a,b,fun,5,y", "2,c,d,fun,1,x", "2,c,d,fluent,2,y"),
-        {"fun": [[3, 5], [1]], "fluent": [[4], [2]]}, {"annotator": "worker", "item": "id"}, ("2 items", "2 raters")),
+    "one vote in a row, by quality and rater": Case(lines("id,context,response,quality,rating,worker", "1,a,b,fun,3,x",
+        "1,a,b,fluent,4,x", "1,a,b,fun,5,y", "2,c,d,fun,1,x", "2,c,d,fluent,2,y"), {"fun": [[3, 5], [1]],
+        "fluent": [[4], [2]]}, {"annotator": "worker", "item": "id"}, ("2 items", "2 raters")),
     "Excel's semicolons and decimal commas": Case(
-        "t.csv", "sep=;\r\ncontext;response;quality of reply\r\nHi;Yo, you;4,5\r\nHo;Ye;2,0\r\nQ;A;3,5\r\n",
+        "sep=;\r\ncontext;response;quality of reply\r\nHi;Yo, you;4,5\r\nHo;Ye;2,0\r\nQ;A;3,5\r\n",
         {"quality of reply": [[4.5], [2], [3.5]]}, {"response": "response"}, ("one vote per item",)),
-    "a byte order mark": Case("t.csv", b"\xef\xbb\xbf" + b"response,fun\nYo,1\nYe,2\nYa,3\n", {"fun": [[1], [2], [3]]}),
-    "UTF-16, as Excel's Unicode text": Case(
-        "t.txt", "response\tfun\nJürgen\t1\nYe\t2\nYa\t3\n".encode("utf-16"), {"fun": [[1], [2], [3]]}),
-    "Windows-1252": Case("t.csv", "response,fun\nJürgen “sagt”,1\nYe,2\nYa,3\n".encode("cp1252"),
-                         {"fun": [[1], [2], [3]]}, report=("read as Windows-1252",)),
+    "a byte order mark": Case(b"\xef\xbb\xbf" + b"response,fun\nYo,1\nYe,2\nYa,3\n", {"fun": [[1], [2], [3]]}),
+    "UTF-16, as Excel's Unicode text": Case("response\tfun\nJürgen\t1\nYe\t2\nYa\t3\n".encode("utf-16"),
+        {"fun": [[1], [2], [3]]}, name="t.txt"),
+    "Windows-1252": Case("response,fun\nJürgen “sagt”,1\nYe,2\nYa,3\n".encode("cp1252"), {"fun": [[1], [2], [3]]},
+        report=("read as Windows-1252",)),
     "a title and blank lines above the header": Case(
-        "t.csv", lines("Survey of May,,", "", ",,", "context,response,fun", "Hi,Yo,1", "", "Ho,Ye,2", "Q,A,3"),
+        lines("Survey of May,,", "", ",,", "context,response,fun", "Hi,Yo,1", "", "Ho,Ye,2", "Q,A,3"),
         {"fun": [[1], [2], [3]]}, report=("line 1 is above the header",)),
     "a header of two lines": Case(
-        "t.csv", lines("Context,Response,Fluency,,Fun,", ",,Anna,Ben,Anna,Ben", "Hi,Yo,1,2,3,4", "Ho,Ye,2,2,4,4"),
+        lines("Context,Response,Fluency,,Fun,", ",,Anna,Ben,Anna,Ben", "Hi,Yo,1,2,3,4", "Ho,Ye,2,2,4,4"),
         {"Fluency": [[1, 2], [2, 2]], "Fun": [[3, 4], [4, 4]]}, report=("the header has two lines", "2 raters")),
-    "merged cells without a second name": Case(
-        "t.csv", lines("response,fun,fun,fun", "Yo,1,2,3", "Ye,2,2,2", "Ya,3,1,1"),
+    "merged cells without a second name": Case(lines("response,fun,fun,fun", "Yo,1,2,3", "Ye,2,2,2", "Ya,3,1,1"),
         {"fun": [[1, 2, 3], [2, 2, 2], [3, 1, 1]]}, report=("3 raters", "'fun' is the name of 3 columns")),
     "names that pandas has numbered": Case(
-        "t.csv", lines("response,fun,fun.1,joy,joy.1", "Yo,1,2,3,1", "Ye,2,2,2,3", "Ya,3,1,1,2"),
+        lines("response,fun,fun.1,joy,joy.1", "Yo,1,2,3,1", "Ye,2,2,2,3", "Ya,3,1,1,2"),
         {"fun": [[1, 2], [2, 2], [3, 1]], "joy": [[3, 1], [2, 3], [1, 2]]}, report=("2 raters",)),
-    "an outlier": Case("t.csv", lines("response,fun", "Yo,1", "Ye,55", "Ya,3", "Yi,5"), {"fun": [[1], [55], [3], [5]]},
-                       report=("fun: a single vote, 55, is far from all others, 1 to 5; see line 3",)),
-    "a context of lines": Case(
-        "t.csv", lines("context,response,fun", '"It rains.\nDo you like tea?",Yo,1', "Ho,Ye,2", "Q,A,3"),
+    "an outlier": Case(lines("response,fun", "Yo,1", "Ye,55", "Ya,3", "Yi,5"), {"fun": [[1], [55], [3], [5]]},
+        report=("fun: a single vote, 55, is far from all others, 1 to 5; see line 3",)),
+    "a context of lines": Case(lines("context,response,fun", '"It rains.\nDo you like tea?",Yo,1', "Ho,Ye,2", "Q,A,3"),
         {"fun": [[1], [2], [3]]}, report=("1 row whose lines are read as turns", "--columns prompt=context",
-                                          "first item system: It rains. | user: Do you like tea? | system: Yo")),
+        "first item system: It rains. | user: Do you like tea? | system: Yo")),
     "a context of lines that is a prompt": Case(
-        "t.csv", lines("context,response,fun", '"It rains.\nDo you like tea?",Yo,1', "Ho,Ye,2", "Q,A,3"),
+        lines("context,response,fun", '"It rains.\nDo you like tea?",Yo,1', "Ho,Ye,2", "Q,A,3"),
         {"fun": [[1], [2], [3]]}, columns={"prompt": "context"},
         report=("first item user: It rains. Do you like tea? | system: Yo",)),
     "references in several rows": Case(
-        "t.csv", lines("id,response,reference,rating,quality", "1,Yo,Ya,1,fun", "1,Yo,Yu,2,fun", "2,Hi,Ho,3,fun"),
+        lines("id,response,reference,rating,quality", "1,Yo,Ya,1,fun", "1,Yo,Yu,2,fun", "2,Hi,Ho,3,fun"),
         {"fun": [[1, 2], [3]]}, roles={"reference": "reference"}),
     "ratings as 4/5 and as 4 - good": Case(
-        "t.csv", lines("response,fun,fluent", "Yo,4/5,4 - good", "Ye,2/5,2 - poor", "Ya,5/5,(3) fair"),
+        lines("response,fun,fluent", "Yo,4/5,4 - good", "Ye,2/5,2 - poor", "Ya,5/5,(3) fair"),
         {"fun": [[4], [2], [5]], "fluent": [[4], [2], [3]]}),
     "labels with a usual order": Case(
-        "t.csv", lines("response,safe,useful", "Yo,Yes,To some extent", "Ye,no,No", "Ya,YES,Yes", "Yi,No,no"),
+        lines("response,safe,useful", "Yo,Yes,To some extent", "Ye,no,No", "Ya,YES,Yes", "Yi,No,no"),
         {"safe": [[1], [0], [1], [0]], "useful": [[1], [0], [2], [0]]}, report=("no < to some extent < yes",)),
     "labels whose order the user states": Case(
-        "t.csv", lines("response,verdict,fun", "Yo,Meh,1", "Ye,Ace,2", "Ya,Awful,3", "Yi,Ace,1"),
+        lines("response,verdict,fun", "Yo,Meh,1", "Ye,Ace,2", "Ya,Awful,3", "Yi,Ace,1"),
         {"verdict": [[1], [2], [0], [2]], "fun": [[1], [2], [3], [1]]}, scales=("awful < meh < ace",)),
-    "missing votes in many spellings": Case(
-        "t.csv", lines("response,fun", "Yo,1", "Ye,N/A", "Ya,-", "Yi,", "Yu,?", "Yy,3"),
+    "missing votes in many spellings": Case(lines("response,fun", "Yo,1", "Ye,N/A", "Ya,-", "Yi,", "Yu,?", "Yy,3"),
         {"fun": [[1], [], [], [], [], [3]]}, report=("4 rows without a rating",)),
-    "rows without a response": Case(
-        "t.csv", lines("context,response,fun", "Hi,Yo,1", "Ho,,2", "Q,A,3", "R,B,2"), {"fun": [[1], [3], [2]]},
-        report=("1 row without a response",)),
-    "repeated ids of other texts": Case(
-        "t.csv", lines("id,response,fun", "7,Yo,1", "7,Ye,2", "8,Ya,3"), {"fun": [[1], [2], [3]]},
-        report=("1 row with the id of another item, to which a suffix",)),
+    "rows without a response": Case(lines("context,response,fun", "Hi,Yo,1", "Ho,,2", "Q,A,3", "R,B,2"),
+        {"fun": [[1], [3], [2]]}, report=("1 row without a response",)),
+    "repeated ids of other texts": Case(lines("id,response,fun", "7,Yo,1", "7,Ye,2", "8,Ya,3"),
+        {"fun": [[1], [2], [3]]}, report=("1 row with the id of another item, to which a suffix",)),
     "a row without an id among repeated ids": Case(
-        "t.csv", lines("id,response,fun", "1,Yo,5", "2,Ye,4", ",Ya,3", "1,Yo,1", "2,Ye,2"),
-        {"fun": [[5, 1], [4, 2], [3]]}),
-    "more fields than ratings": Case(
-        "t.csv", lines("response,fun,timestamp,notes,bleu", "Yo there,1,1728569383,good,0.1", "Ye,2,1728569384,,0.2",
-                       "Ya,3,1728569385,odd,0.3"),
-        {"fun": [[1], [2], [3]]}, report=("left out   timestamp, bleu: its name", "left out   notes: ")),
+        lines("id,response,fun", "1,Yo,5", "2,Ye,4", ",Ya,3", "1,Yo,1", "2,Ye,2"), {"fun": [[5, 1], [4, 2], [3]]}),
+    "more fields than ratings": Case(lines("response,fun,timestamp,notes,bleu", "Yo there,1,1728569383,good,0.1",
+        "Ye,2,1728569384,,0.2", "Ya,3,1728569385,odd,0.3"), {"fun": [[1], [2], [3]]},
+        report=("left out   timestamp, bleu: its name", "left out   notes: ")),
     "unbalanced quotation marks": Case(
-        "t.tsv", lines("response\tlabel", *(f'say "{number}\t{number % 3}' for number in range(30))),
-        {"label": [[number % 3] for number in range(30)]}),
-    "short rows, as Excel writes them": Case(
-        "t.csv", lines("context,response,fun,note", "Hi,Yo,1", "Ho,Ye,2", "Q,A,3,x"), {"fun": [[1], [2], [3]]}),
-    "unusual names": Case(
-        "t.csv", lines("left,right,ok", *(f"a long question number {n},a longer reply to question {n},{n % 2}"
-                                         for n in range(4))),
-        {"ok": [[0], [1], [0], [1]]}, {"response": "right", "context": "left"}, ("no column has a usual name",)),
-    "names stated by the user": Case(
-        "t.csv", lines("x,y,z,w", "Hi,Yo,1,9", "Ho,Ye,2,8", "Q,A,3,7"), {"z": [[1], [2], [3]]},
+        lines("response\tlabel", *(f'say "{number}\t{number % 3}' for number in range(30))),
+        {"label": [[number % 3] for number in range(30)]}, name="t.tsv"),
+    "short rows, as Excel writes them": Case(lines("context,response,fun,note", "Hi,Yo,1", "Ho,Ye,2", "Q,A,3,x"),
+        {"fun": [[1], [2], [3]]}),
+    "unusual names": Case(lines("left,right,ok",
+        *(f"a long question number {n},a longer reply to question {n},{n % 2}" for n in range(4))), {"ok": [[0], [1],
+        [0], [1]]}, {"response": "right", "context": "left"}, ("no column has a usual name",)),
+    "names stated by the user": Case(lines("x,y,z,w", "Hi,Yo,1,9", "Ho,Ye,2,8", "Q,A,3,7"), {"z": [[1], [2], [3]]},
         columns={"response": "y", "context": "x", "ignore": "w"}, roles={"response": "y"}),
-    "ratings stated by the user": Case(
-        "t.csv", lines("response,q1,q2,q3", "Yo,1,2,9", "Ye,2,1,8", "Ya,3,3,7"),
-        {"q1": [[1], [2], [3]], "q2": [[2], [1], [3]]},
-        columns={"rating": "q1+q2"}, report=("q3: not stated as a rating",)),
-    "a semicolon within commas": Case(
-        "t.csv", lines("context,response,fun", "Hi; you,Yo; me,1", "Ho; you,Ye; me,2"), {"fun": [[1], [2]]}),
-    "JSON lines with chat messages": Case(
-        "t.jsonl", lines(*(json.dumps({"messages": [{"role": "user", "content": "Hi"}], "response": "Yo" * n,
-                                       "ratings": {"fun": n}}) for n in (1, 2, 3))),
-        {"fun": [[1], [2], [3]]}, {"context": "messages"}),
-    "chats with a system prompt": Case(
-        "t.json", json.dumps([{"chat": [{"role": "system", "content": "Be kind."}, {"role": "user", "content": "Hi"},
-                                        {"role": "assistant", "content": "Yo"}], "fun": n} for n in (1, 2)]),
-        {"fun": [[1], [2]]}, report=("2 rows with a system prompt, which is left out", "item user: Hi | system: Yo")),
-    "responses that are chat messages": Case(
-        "t.json", json.dumps([{"prompt": {"role": "user", "content": "Hi"}, "fun": 1,
-                               "response": {"role": "assistant", "content": "Yo"}},
-                              {"prompt": "Ho", "response": {"text": "Ye"}, "fun": 2}]),
-        {"fun": [[1], [2]]}, report=("first item user: Hi | system: Yo",)),
-    "whole dialogues with speakers in front": Case(
-        "t.json", json.dumps([{"conversation": f"User: Hi\nBot: Yo {n}\nUser: Tea?", "score": n} for n in (1, 2, 3)]),
-        {"score": [[1], [2], [3]]}, {"dialogue": "conversation"}),
-    "votes in a list": Case("t.json", json.dumps([{"reply": "Yo", "fun": [1, 2]}, {"reply": "Ye", "fun": [3, 3]}]),
-                            {"fun": [[1, 2], [3, 3]]}),
-    "a column of empty lists": Case(
-        "t.json", json.dumps([{"reply": f"Yo {n}", "fun": n, "tags": [], "notes": "[]"} for n in (1, 2)]),
+    "ratings stated by the user": Case(lines("response,q1,q2,q3", "Yo,1,2,9", "Ye,2,1,8", "Ya,3,3,7"),
+        {"q1": [[1], [2], [3]], "q2": [[2], [1], [3]]}, columns={"rating": "q1+q2"},
+        report=("q3: not stated as a rating",)),
+    "a semicolon within commas": Case(lines("context,response,fun", "Hi; you,Yo; me,1", "Ho; you,Ye; me,2"),
         {"fun": [[1], [2]]}),
-    "an object of columns": Case("t.json", json.dumps({"response": ["Yo", "Ye"], "fun": [1, 2]}), {"fun": [[1], [2]]}),
-    "an export of Qualtrics": Case(
-        "t.csv", lines("ResponseId,Q1,Q2", "Response ID,Model response,How helpful?",
-                       '"{""ImportId"":""_recordId""}","{""ImportId"":""QID1""}","{""ImportId"":""QID2""}"',
-                       "R1,Yo,1", "R2,Ye,2", "R3,Ya,3"),
-        {"How helpful?": [[1], [2], [3]]}, {"item": "Response ID", "response": "Model response"}),
-    "stars and thumbs": Case("t.csv", lines("reply,stars,up", "Yo,★★,👍", "Ye,★★★★☆,👎", "Ya,★,👍"),
-                             {"stars": [[2], [4], [1]], "up": [[1], [0], [1]]}),
+    "JSON lines with chat messages": Case(lines(*(json.dumps({"messages": [{"role": "user", "content": "Hi"}],
+        "response": "Yo" * n, "ratings": {"fun": n}}) for n in (1, 2, 3))), {"fun": [[1], [2], [3]]},
+        {"context": "messages"}, name="t.jsonl"),
+    "chats with a system prompt": Case(json.dumps([{"chat": [{"role": "system", "content": "Be kind."}, {"role": "user",
+        "content": "Hi"}, {"role": "assistant", "content": "Yo"}], "fun": n} for n in (1, 2)]), {"fun": [[1], [2]]},
+        report=("2 rows with a system prompt, which is left out", "item user: Hi | system: Yo"), name="t.json"),
+    "responses that are chat messages": Case(json.dumps([{"prompt": {"role": "user", "content": "Hi"}, "fun": 1,
+        "response": {"role": "assistant", "content": "Yo"}}, {"prompt": "Ho", "response": {"text": "Ye"}, "fun": 2}]),
+        {"fun": [[1], [2]]}, report=("first item user: Hi | system: Yo",), name="t.json"),
+    "whole dialogues with speakers in front": Case(
+        json.dumps([{"conversation": f"User: Hi\nBot: Yo {n}\nUser: Tea?", "score": n} for n in (1, 2, 3)]),
+        {"score": [[1], [2], [3]]}, {"dialogue": "conversation"}, name="t.json"),
+    "votes in a list": Case(json.dumps([{"reply": "Yo", "fun": [1, 2]}, {"reply": "Ye", "fun": [3, 3]}]),
+        {"fun": [[1, 2], [3, 3]]}, name="t.json"),
+    "a column of empty lists": Case(
+        json.dumps([{"reply": f"Yo {n}", "fun": n, "tags": [], "notes": "[]"} for n in (1, 2)]), {"fun": [[1], [2]]},
+        name="t.json"),
+    "an object of columns": Case(json.dumps({"response": ["Yo", "Ye"], "fun": [1, 2]}), {"fun": [[1], [2]]},
+        name="t.json"),
+    "an export of Qualtrics": Case(lines("ResponseId,Q1,Q2", "Response ID,Model response,How helpful?",
+        '"{""ImportId"":""_recordId""}","{""ImportId"":""QID1""}","{""ImportId"":""QID2""}"', "R1,Yo,1", "R2,Ye,2",
+        "R3,Ya,3"), {"How helpful?": [[1], [2], [3]]}, {"item": "Response ID", "response": "Model response"}),
+    "stars and thumbs": Case(lines("reply,stars,up", "Yo,★★,👍", "Ye,★★★★☆,👎", "Ya,★,👍"),
+        {"stars": [[2], [4], [1]], "up": [[1], [0], [1]]}),
     "a time in front of each turn": Case(
-        "t.csv", lines("chat,fun", '"[10:01] User: Hi\n[10:02] Bot: Yo",1', '"10:03:10 User: Ho\n10:04:00 Bot: Ye",2'),
+        lines("chat,fun", '"[10:01] User: Hi\n[10:02] Bot: Yo",1', '"10:03:10 User: Ho\n10:04:00 Bot: Ye",2'),
         {"fun": [[1], [2]]}, report=("first item user: Hi | system: Yo",)),
     "a rating called quality, and comments of one word": Case(
-        "t.csv", lines("question,answer,quality,comments", "Hi,Yo,1,ok", "Ho,Ye,2,good", "Ha,Ya,3,ok", "Hu,Yu,1,ok"),
+        lines("question,answer,quality,comments", "Hi,Yo,1,ok", "Ho,Ye,2,good", "Ha,Ya,3,ok", "Hu,Yu,1,ok"),
         {"quality": [[1], [2], [3], [1]]}, report=("left out   comments",)),
     "numbered columns beside a column of raters": Case(
-        "t.csv", lines("id,response,worker_id,fun_1,fun_2", "1,Yo,ann,3,5", "1,Yo,bob,5,4", "2,Ye,cy,2,1"),
+        lines("id,response,worker_id,fun_1,fun_2", "1,Yo,ann,3,5", "1,Yo,bob,5,4", "2,Ye,cy,2,1"),
         {"fun_1": [[3, 5], [2]], "fun_2": [[5, 4], [1]]}, report=("3 raters", "--columns ignore=worker_id makes them")),
     "radio buttons of Mechanical Turk": Case(
-        "t.csv", lines("HITId,MaxAssignments,WorkerId,Input.response,Input.context,Input.model,Answer.fun.1,"
-                       "Answer.fun.2,Answer.fun.3,Answer.comment", "309D6,3,A,Yo,Hi,m,false,true,false,I think so",
-                       "309D6,3,B,Yo,Hi,m,false,false,true,", "3H00,3,A,Ye,Ho,n,true,false,false,"),
+        lines("HITId,MaxAssignments,WorkerId,Input.response,Input.context,Input.model,Answer.fun.1,Answer.fun.2,"
+              "Answer.fun.3,Answer.comment", "309D6,3,A,Yo,Hi,m,false,true,false,I think so",
+              "309D6,3,B,Yo,Hi,m,false,false,true,", "3H00,3,A,Ye,Ho,n,true,false,false,"),
         {"fun": [[2, 3], [1]]}, {"response": "Input.response", "context": "Input.context", "system": "Input.model"},
         ("2 items, 3 votes, 2 raters", "'Answer.fun' is the number of the chosen one")),
     "a number in the column of each choice": Case(
-        "t.tsv", lines("user\tid\treply\tfun:::scale_1\tfun:::scale_2", "ann\ti\tYo\t\t2", "bob\ti\tYo\t1\t",
-                       "ann\tj\tYe\t1\t"), {"fun:::scale": [[2, 1], [1]]}, {"annotator": "user"}, ("2 raters",)),
+        lines("user\tid\treply\tfun:::scale_1\tfun:::scale_2", "ann\ti\tYo\t\t2", "bob\ti\tYo\t1\t", "ann\tj\tYe\t1\t"),
+        {"fun:::scale": [[2, 1], [1]]}, {"annotator": "user"}, ("2 raters",), name="t.tsv"),
     "yes and no by numbered raters": Case(
-        "t.csv", lines("reply,safe_1,safe_2", "Yo,true,false", "Ye,true,true", "Ya,false,false"),
+        lines("reply,safe_1,safe_2", "Yo,true,false", "Ye,true,true", "Ya,false,false"),
         {"safe": [[1, 0], [1, 1], [0, 0]]}),
-    "texts and references in nested objects": Case(
-        "t.json", json.dumps([{"inputs": {"question": "Hi"}, "reference_outputs": {"answer": "Ya"},
-                               "outputs": {"answer": f"Yo {n}"}, "ratings": {"knowledge": n, "model": 3 - n}}
-                              for n in (1, 2)]),
-        {"knowledge": [[1], [2]], "model": [[2], [1]]},
-        {"context": "inputs.question", "response": "outputs.answer", "reference": "reference_outputs.answer"}),
-    "objects of a single rating": Case(
-        "t.csv", lines("response,fun", '"Yo","[{""rating"": 4}]"', '"Ye","[{""rating"": 2}]"'), {"fun": [[4], [2]]}),
-    "responses in JSON": Case("t.csv", lines("response,fun", '"{""a"": 1}",1', "Ye,2"), {"fun": [[1], [2]]}),
-    "messages called user": Case(
-        "t.csv", lines("user,reply,fun", "Hi,Yo,1", "Is it you?,Ye,2", "Hi,Ya,3"), {"fun": [[1], [2], [3]]},
-        {"context": "user"}),
-    "columns of one value": Case(
-        "t.csv", lines("reply,project,rater_1,rater_2", "Yo,7,5,3", "Ye,7,5,4"), {"rating": [[5, 3], [5, 4]]},
-        report=("left out   project: the same vote in every row",)),
-    "codes that begin with a digit": Case(
-        "t.csv", lines("reply,key,fun", "Yo,309D6X,4good", "Ye,4H1,2 - bad"), {"fun": [[4], [2]]}),
+    "texts and references in nested objects": Case(json.dumps([{"inputs": {"question": "Hi"},
+        "reference_outputs": {"answer": "Ya"}, "outputs": {"answer": f"Yo {n}"}, "ratings": {"knowledge": n,
+        "model": 3 - n}} for n in (1, 2)]), {"knowledge": [[1], [2]], "model": [[2], [1]]},
+        {"context": "inputs.question", "response": "outputs.answer", "reference": "reference_outputs.answer"},
+        name="t.json"),
+    "objects of a single rating": Case(lines("response,fun", '"Yo","[{""rating"": 4}]"', '"Ye","[{""rating"": 2}]"'),
+        {"fun": [[4], [2]]}),
+    "responses in JSON": Case(lines("response,fun", '"{""a"": 1}",1', "Ye,2"), {"fun": [[1], [2]]}),
+    "messages called user": Case(lines("user,reply,fun", "Hi,Yo,1", "Is it you?,Ye,2", "Hi,Ya,3"),
+        {"fun": [[1], [2], [3]]}, {"context": "user"}),
+    "columns of one value": Case(lines("reply,project,rater_1,rater_2", "Yo,7,5,3", "Ye,7,5,4"),
+        {"rating": [[5, 3], [5, 4]]}, report=("left out   project: the same vote in every row",)),
+    "codes that begin with a digit": Case(lines("reply,key,fun", "Yo,309D6X,4good", "Ye,4H1,2 - bad"),
+        {"fun": [[4], [2]]}),
     "questions with words for measurements": Case(
-        "t.csv", lines("response,Is the last turn natural?,Has it the right number of words?,What is your age?,turn",
-                       "Yo,1,2,30,1", "Ye,2,1,40,2"),
-        {"Is the last turn natural?": [[1], [2]], "Has it the right number of words?": [[2], [1]]},
+        lines("response,Is the last turn natural?,Has it the right number of words?,What is your age?,turn",
+        "Yo,1,2,30,1", "Ye,2,1,40,2"), {"Is the last turn natural?": [[1], [2]],
+        "Has it the right number of words?": [[2], [1]]},
         report=("left out   What is your age?, turn: its name does not suggest a rating", "--columns rating=COLUMN")),
     "a question for the raters' ids": Case(
-        "t.csv", lines("response,What is your Prolific ID?,Progress,fun", "Yo,5f0abc,100,1", "Yo,5f1abc,90,3",
-                       "Ye,5f0abc,80,2"),
+        lines("response,What is your Prolific ID?,Progress,fun", "Yo,5f0abc,100,1", "Yo,5f1abc,90,3", "Ye,5f0abc,80,2"),
         {"fun": [[1, 3], [2]]}, {"annotator": "What is your Prolific ID?"}, ("2 raters",)),
-    "true and false": Case("t.jsonl", lines(*(json.dumps({"reply": f"Yo {n}", "safe": bool(n % 2)}) for n in range(4))),
-                           {"safe": [[0], [1], [0], [1]]}),
-    "true and false turned by the user": Case(
-        "t.json", json.dumps([{"reply": "Yo", "bad": True}, {"reply": "Ye", "bad": False}]), {"bad": [[0], [1]]},
-        scales=("true < false",)),
-    "a scale turned by the user for numbers as pandas writes them": Case(
-        "t.csv", lines("reply,bad", "Yo,5.0", "Ye,", "Ya,4.0"), {"bad": [[0], [], [1]]}, scales=("5 < 4 < 3 < 2 < 1",)),
+    "true and false": Case(lines(*(json.dumps({"reply": f"Yo {n}", "safe": bool(n % 2)}) for n in range(4))),
+        {"safe": [[0], [1], [0], [1]]}, name="t.jsonl"),
+    "true and false turned by the user": Case(json.dumps([{"reply": "Yo", "bad": True}, {"reply": "Ye", "bad": False}]),
+        {"bad": [[0], [1]]}, scales=("true < false",), name="t.json"),
+    "a scale turned by the user for numbers as pandas writes them": Case(lines("reply,bad", "Yo,5.0", "Ye,", "Ya,4.0"),
+        {"bad": [[0], [], [1]]}, scales=("5 < 4 < 3 < 2 < 1",)),
 }
 
 
@@ -298,59 +272,52 @@ def test_files_in_other_formats_are_read(name: str, write: Callable[[Path], obje
 
 
 REFUSED = {
-    "no ratings": (Case("t.csv", lines("context,response", "Hi,Yo", "Ho,Ye"), {}),
-                   ["context, response", "--columns rating"]),
-    "no responses": (Case("t.csv", lines("a,fun", "1,2", "2,1"), {}), ["a, fun", "--columns response=COLUMN"]),
-    "votes in nested objects": (
-        Case("t.json", json.dumps([{"data": {"response": f"Yo {n}"}, "annotations": [{"id": n, "result": n}], "of": n}
-                                   for n in (1, 2)]), {}),
-        ["annotations", "objects (id, result)", "JSON-MIN", "--columns ignore=COLUMN"]),
+    "no ratings": (Case(lines("context,response", "Hi,Yo", "Ho,Ye")), ["context, response", "--columns rating"]),
+    "no responses": (Case(lines("a,fun", "1,2", "2,1")), ["a, fun", "--columns response=COLUMN"]),
+    "votes in nested objects": (Case(json.dumps([{"data": {"response": f"Yo {n}"}, "annotations": [{"id": n,
+        "result": n}], "of": n} for n in (1, 2)]), name="t.json"), ["annotations", "objects (id, result)", "JSON-MIN",
+        "--columns ignore=COLUMN"]),
     "votes in objects that are stated": (
-        Case("t.json", json.dumps([{"reply": f"Yo {n}", "fun": [{"value": n, "user": "a"}]} for n in (1, 2)]), {},
-             columns={"rating": "fun"}), ["fun", "objects (user, value)", "a row per vote"]),
-    "texts in objects": (
-        Case("t.csv", lines("outputs,fun", '"{""answer"": ""Yo""}",1', '"{""answer"": ""Ye""}",2'), {}),
-        ["outputs", "objects (answer)", "column of its own"]),
-    "pairs of responses": (
-        Case("t.json", json.dumps([{"model_a": "x", "anony": n, "conversation_a": [{"role": "user", "content": "Hi"}],
-                                    "conversation_b": [{"role": "user", "content": "Hi"}]} for n in (1, 2)]), {}),
+        Case(json.dumps([{"reply": f"Yo {n}", "fun": [{"value": n, "user": "a"}]} for n in (1, 2)]),
+        columns={"rating": "fun"}, name="t.json"), ["fun", "objects (user, value)", "a row per vote"]),
+    "texts in objects": (Case(lines("outputs,fun", '"{""answer"": ""Yo""}",1', '"{""answer"": ""Ye""}",2')), ["outputs",
+        "objects (answer)", "column of its own"]),
+    "pairs of responses": (Case(json.dumps([{"model_a": "x", "anony": n, "conversation_a": [{"role": "user",
+        "content": "Hi"}], "conversation_b": [{"role": "user", "content": "Hi"}]} for n in (1, 2)]), name="t.json"),
         ["conversation_a, conversation_b", "a row per response", "--columns response=COLUMN"]),
-    "only constants": (Case("t.csv", lines("response,project", "Yo,1", "Ye,1"), {}),
-                       ["'project' holds the same vote in every row", "--columns rating=COLUMN"]),
-    "labels without an order": (Case("t.csv", lines("response,verdict", "Yo,A", "Ye,B", "Ya,A", "Yi,B"), {}),
-                                ["verdict", "unknown order", '--scale "A < B"']),
+    "only constants": (Case(lines("response,project", "Yo,1", "Ye,1")), ["'project' holds the same vote in every row",
+        "--columns rating=COLUMN"]),
+    "labels without an order": (Case(lines("response,verdict", "Yo,A", "Ye,B", "Ya,A", "Yi,B")), ["verdict",
+        "unknown order", '--scale "A < B"']),
     "labels of two known scales": (
-        Case("t.csv", lines("response,verdict", *["Yo,Yes", "Ye,somewhat", "Ya,Mostly yes", "Yi,No", "Y,N/A"] * 2), {}),
-        ["verdict", '--scale "no < somewhat < mostly yes < yes"']),
-    "two columns stated for a response": (
-        Case("t.csv", lines("a,b,fun", "Yo,Ye,1"), {}, columns={"response": "a+b"}), ["one column"]),
-    "a word among numbers": (
-        Case("t.csv", lines("response,fun", *(f"Yo {n},{n % 5}" for n in range(20)), "Ye,five"), {}),
+        Case(lines("response,verdict", *["Yo,Yes", "Ye,somewhat", "Ya,Mostly yes", "Yi,No", "Y,N/A"] * 2)), ["verdict",
+        '--scale "no < somewhat < mostly yes < yes"']),
+    "two columns stated for a response": (Case(lines("a,b,fun", "Yo,Ye,1"), columns={"response": "a+b"}),
+        ["one column"]),
+    "a word among numbers": (Case(lines("response,fun", *(f"Yo {n},{n % 5}" for n in range(20)), "Ye,five")),
         ["line 22", "fun", "five", "--columns ignore=fun"]),
-    "a stated rating of words": (
-        Case("t.csv", lines("response,verdict,fun", "Yo,fine,1", "Ye,lovely,2"), {}, columns={"rating": "verdict"}),
-        ["line 2", "verdict", "fine", "--scale"]),
-    "an unquoted separator": (Case("t.csv", lines("response,fun", "Yo,1", "Ye, you,2", "Ya,3"), {}),
-                              ["line 3", "3 cells", "must be quoted"]),
-    "one column": (Case("t.csv", lines("response", "Yo", "Ye"), {}), ["one column", "response"]),
-    "nothing": (Case("t.csv", "\n\n", {}), ["no rows"]),
-    "an unknown column stated": (Case("t.csv", lines("response,fun", "Yo,1"), {}, columns={"response": "respnse"}),
-                                 ["respnse", "response"]),
-    "an unknown role stated": (Case("t.csv", lines("response,fun", "Yo,1"), {}, columns={"reponse": "response"}),
-                               ["reponse", "response"]),
-    "a label missing in the stated scale": (
-        Case("t.csv", lines("response,safe", "Yo,Yes", "Ye,Unsure", "Ya,No"), {}, scales=("no < yes",)),
-        ["safe", "'unsure'", "--scale"]),
+    "a stated rating of words": (Case(lines("response,verdict,fun", "Yo,fine,1", "Ye,lovely,2"),
+        columns={"rating": "verdict"}), ["line 2", "verdict", "fine", "--scale"]),
+    "an unquoted separator": (Case(lines("response,fun", "Yo,1", "Ye, you,2", "Ya,3")), ["line 3", "3 cells",
+        "must be quoted"]),
+    "one column": (Case(lines("response", "Yo", "Ye")), ["one column", "response"]),
+    "nothing": (Case("\n\n"), ["no rows"]),
+    "an unknown column stated": (Case(lines("response,fun", "Yo,1"), columns={"response": "respnse"}), ["respnse",
+        "response"]),
+    "an unknown role stated": (Case(lines("response,fun", "Yo,1"), columns={"reponse": "response"}), ["reponse",
+        "response"]),
+    "a label missing in the stated scale": (Case(lines("response,safe", "Yo,Yes", "Ye,Unsure", "Ya,No"),
+        scales=("no < yes",)), ["safe", "'unsure'", "--scale"]),
     "fractions that a spreadsheet has turned into dates": (
-        Case("t.csv", lines("response,fun", "Yo,4/5", "Ye,5-Apr", "Ya,05. Mai"), {}),
-        ["line 3", "'5-apr' is a date", "1 more record is"]),
-    "a stated scale for no column": (
-        Case("t.csv", lines("response,fun", "Yo,4.5", "Ye,5"), {}, scales=("5 < 4",)), ['--scale "5 < 4"']),
-    "an old workbook": (Case("t.xls", b"\xd0\xcf\x11\xe0rest", {}), [".xlsx"]),
-    "not JSON": (Case("t.json", "[{", {}), ["JSON"]),
-    "columns of different lengths": (Case("t.json", '{"response": ["Yo"], "fun": [1, 2]}', {}), ["different lengths"]),
-    "empty columns": (Case("t.json", '{"response": [], "fun": []}', {}), ["no rows"]),
-    "binary": (Case("t.csv", b"response,fun\nYo\0\0\0,1\n", {}), ["null bytes"]),
+        Case(lines("response,fun", "Yo,4/5", "Ye,5-Apr", "Ya,05. Mai")), ["line 3", "'5-apr' is a date",
+        "1 more record is"]),
+    "a stated scale for no column": (Case(lines("response,fun", "Yo,4.5", "Ye,5"), scales=("5 < 4",)),
+        ['--scale "5 < 4"']),
+    "an old workbook": (Case(b"\xd0\xcf\x11\xe0rest", name="t.xls"), [".xlsx"]),
+    "not JSON": (Case("[{", name="t.json"), ["JSON"]),
+    "columns of different lengths": (Case('{"response": ["Yo"], "fun": [1, 2]}', name="t.json"), ["different lengths"]),
+    "empty columns": (Case('{"response": [], "fun": []}', name="t.json"), ["no rows"]),
+    "binary": (Case(b"response,fun\nYo\0\0\0,1\n"), ["null bytes"]),
 }
 
 
@@ -364,7 +331,7 @@ def test_errors_name_location_and_remedy(name: str, tmp_path: Path) -> None:
 def test_two_hundred_columns_are_read(tmp_path: Path) -> None:
     header = ["context", "response", *(f"q{number}" for number in range(198))]
     rows = [["Hi", f"Yo {row}", *(str((row + number) % 5) for number in range(198))] for row in range(5)]
-    table = read(Case("t.csv", lines(*map(",".join, [header, *rows])), {}), tmp_path)
+    table = read(Case(lines(*map(",".join, [header, *rows]))), tmp_path)
     assert len(table.dataset.card.qualities) == 198
     assert len(table.report) < 20
     assert any("and 174 more" in line for line in table.report)
@@ -399,7 +366,7 @@ def test_merged_cells_of_a_workbook_count_in_each_row(tmp_path: Path) -> None:
 
 def test_zero_is_a_name_of_raters_and_systems(tmp_path: Path) -> None:
     rows = [{"id": n, "reply": f"Yo {n}", "model": n, "rater": rater, "fun": n} for n in (0, 1) for rater in (0, 1)]
-    dataset = read(Case("t.json", json.dumps(rows), {}), tmp_path).dataset
+    dataset = read(Case(json.dumps(rows), name="t.json"), tmp_path).dataset
     assert [item.system for item in dataset.items] == ["0", "1"]
     assert {rating.raters for rating in dataset.ratings} == {("r1", "r2")}
 

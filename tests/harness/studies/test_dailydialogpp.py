@@ -15,6 +15,7 @@ from zipfile import ZipFile
 import numpy as np
 import pytest
 
+from benchmarks.corpora import corpora
 from benchmarks.corpora import dailydialogpp as data
 from benchmarks.dataset import Item, Reference
 from benchmarks.errors import BadRecord
@@ -248,7 +249,7 @@ def test_trained_metrics_have_threshold_one_half_and_fail_singly(folder: Path, t
 def test_the_fetched_corpus_is_read_and_bad_records_are_refused(folder: Path, home: Path, tmp_path: Path) -> None:
     rows = [{"split": split, "utterances": [{"speaker": "A", "text": text} for text in record["context"]], **record}
             for split in ("train", "dev", "test") for record in RECORDS]
-    corpus = data.in_home(home)
+    corpus = corpora.path(data.CORPUS, home)
     corpus.parent.mkdir(parents=True)
     corpus.write_bytes(gzip.compress("".join(json.dumps(row) + "\n" for row in rows).encode()))
     assert [data.read(corpus, part) for part in data.PARTS] == [data.read(folder, part) for part in data.PARTS]

@@ -1,10 +1,12 @@
-"""The digested store: damage, several writers and a full disk, in a folder and behind a URL."""
+"""Files and the store: damage, several writers and a full disk, in a folder and behind a URL; temporary files."""
 
 import errno
 import json
 import os
+import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,8 +17,7 @@ from fsspec.implementations.memory import MemoryFileSystem
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from benchmarks.storage.digested import Store
-from benchmarks.storage.files import Files
+from benchmarks.storage.files import STALE, Files, Store, sweep, write_atomically
 from tests.conftest import Invoke
 
 
@@ -76,7 +77,7 @@ def test_damage_is_set_aside(tmp_path_factory: pytest.TempPathFactory, place: in
 
 
 def test_processes_that_write_the_same_key_leave_one_file(tmp_path: Path) -> None:
-    code = ("import sys\nfrom benchmarks.storage.digested import Store\nstore = Store(sys.argv[1])\n"
+    code = ("import sys\nfrom benchmarks.storage.files import Store\nstore = Store(sys.argv[1])\n"
             "for n in range(50):\n"
             "    store.put('a.json', f'{sys.argv[2]}{n}'.encode(), durable=False)\n"
             "    store.get('a.json', int)\nassert not store.set_aside")
@@ -138,8 +139,7 @@ def test_an_unusable_url_is_refused(url: str) -> None:
 
 def test_a_run_with_its_scores_behind_a_url(tmp_path: Path, invoke: Invoke) -> None:
     MemoryFileSystem.store.clear()
-    argv = ["run", "--metric", "length", "--dataset", "convai2-grade", "--draws", "0"]
-    argv += ["--store", "memory://scores"]
+    argv = "run --metric length --dataset convai2-grade --draws 0 --store memory://scores".split()
     invoke(*argv, "--out", tmp_path / "a")
     assert not (tmp_path / "a" / "scores").exists()
     assert "1 already stored" in invoke(*argv, "--out", tmp_path / "b").out
@@ -148,3 +148,35 @@ def test_a_run_with_its_scores_behind_a_url(tmp_path: Path, invoke: Invoke) -> N
     assert reports[0] == reports[1]
     assert "memory://scores: other processes cannot see it" in (
         invoke(*argv, "--out", tmp_path / "c", "--executor", "ray:2", status=2).err)
+
+
+def test_a_failed_write_names_the_file_and_leaves_nothing_behind(tmp_path: Path) -> None:
+    (tmp_path / "taken").mkdir()
+    with pytest.raises(OSError, match="taken"):
+        write_atomically(tmp_path / "taken", b"x")
+    assert [path.name for path in tmp_path.iterdir()] == ["taken"]
+
+
+def test_only_old_temporary_files_of_the_harness_are_swept(tmp_path: Path) -> None:
+    kept = {".young.0123abcd-1.x_y2.part", "c.parquet", ".film.mp4.part"}
+    for name in (".old.0123abcd-1.x_y2.part", *kept):
+        (tmp_path / name).write_bytes(b"half")
+        if "young" not in name:
+            os.utime(tmp_path / name, (time.time() - 2 * STALE,) * 2)
+    sweep(tmp_path)
+    assert {path.name for path in tmp_path.iterdir()} == kept
+
+
+def test_temporary_files_of_a_killed_process_are_swept_at_once(tmp_path: Path) -> None:
+    code = ("import os, pathlib, sys\nfrom benchmarks.storage import files\n"
+            "os.fsync = lambda stream: (print('half', flush=True), sys.stdin.read())\n"
+            f"files.write_atomically(pathlib.Path({str(tmp_path / 'a.json')!r}), b'half')")
+    with subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"half\n"
+        sweep(tmp_path)
+        assert len(list(tmp_path.iterdir())) == 1, "it is being written"
+        process.send_signal(signal.SIGKILL)
+    assert len(list(tmp_path.iterdir())) == 1
+    sweep(tmp_path)
+    assert list(tmp_path.iterdir()) == []
