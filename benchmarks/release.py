@@ -52,12 +52,10 @@ def read(path: Path, required: bool = True) -> Release:
         raise BenchmarkError(f"{path}: no such file or folder")
     with _opened(path) as (folder, files):
         by_name = {file.name: file for file in reversed(files)}
-        parsed: dict[str, tuple[Path, Dataset]] = {}
-        for name in registry.names():
-            if file := next((by_name[known] for known in registry.file_names(name) if known in by_name), None):
-                parsed[name] = file, official.parse(file, registry.card(name))
-        wordnet = by_name.get(WORDNET)
+        parsed = {name: (file, official.parse(file, registry.card(name))) for name in registry.names()
+                  if (file := next(filter(None, map(by_name.get, registry.file_names(name))), None))}
         parsed |= _published(by_name, parsed)
+        wordnet = by_name.get(WORDNET)
         used = {file for file, _ in parsed.values()}
         more = tuple(xdial.translations(by_name, registry.built_in()))
         if required and not (parsed or wordnet or more):

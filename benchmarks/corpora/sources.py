@@ -7,6 +7,7 @@ Splits are upstream's; ids are upstream's, or the position in the split.
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -41,11 +42,8 @@ def fetch(name: str, home: Path) -> int:
 def _row(corpus: str, name: str, split: str, turns: Iterable[tuple[str, str, CorpusRow]], **labels: Any) -> CorpusRow:
     """Return a dialogue in the common format: the first speaker is A, and turns without text are dropped."""
     letters: dict[str, str] = {}
-    utterances = []
-    for speaker, text, more in turns:
-        if bare := CONTROL.sub(" ", text).strip():
-            letter = letters.setdefault(speaker, chr(ord("A") + len(letters)))
-            utterances.append({"speaker": letter, "text": bare, **more})
+    utterances = [{"speaker": letters.setdefault(speaker, chr(ord("A") + len(letters))), "text": bare, **more}
+                  for speaker, text, more in turns if (bare := CONTROL.sub(" ", text).strip())]
     if "persona" in labels:
         labels["persona"] = {letters[who]: said for who, said in labels["persona"].items() if who in letters}
     return {"dialogue_id": name, "source": corpus, "split": split, "utterances": utterances, **labels}
@@ -84,11 +82,10 @@ def empatheticdialogues(folder: Path) -> Iterator[CorpusRow]:
     for split in ("train", "valid", "test"):
         lines = find(folder, f"{split}.csv").read_text("utf-8").split("\n")
         columns = lines[0].strip().split(",")
-        records: dict[str, list[dict[str, str]]] = {}
+        records: defaultdict[str, list[dict[str, str]]] = defaultdict(list)
         for line in filter(None, lines[1:]):
             record = dict(zip(columns, line.replace("\r", "").split(","), strict=False))
-            records.setdefault(record["conv_id"], []).append(
-                {key: value.replace("_comma_", ",") for key, value in record.items()})
+            records[record["conv_id"]].append({key: value.replace("_comma_", ",") for key, value in record.items()})
         for name, turns in records.items():
             yield _row("empatheticdialogues", f"empatheticdialogues-{name}", split,
                        ((turn["speaker_idx"], turn["utterance"], {}) for turn in turns),
@@ -127,8 +124,8 @@ def topical_chat(folder: Path) -> Iterator[CorpusRow]:
     """Read a JSON object per split that maps conversation ids to their content."""
     for split in ("train", "valid_freq", "valid_rare", "test_freq", "test_rare"):
         for name, record in official.load_json(find(folder, f"{split}.json")).items():
-            turns = ((turn["agent"], turn["message"], {"emotion": turn.get("sentiment"),
-                                                      "turn_rating": turn.get("turn_rating")})
+            turns = ((turn["agent"], turn["message"],
+                      {"emotion": turn.get("sentiment"), "turn_rating": turn.get("turn_rating")})
                      for turn in record["content"])
             yield _row("topical_chat", f"topicalchat-{name}", split, turns,
                        conversation_rating=record.get("conversation_rating"))

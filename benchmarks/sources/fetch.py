@@ -3,10 +3,9 @@
 Downloads stay under HOME/downloads until they are converted, so that an interrupted run can resume. Datasets behind a
 registration must be imported instead.
 
-The mirror is a Hugging Face dataset with the organisers' files, made for DSTC11 Track 4; it has the development sets
-except dstc6. Scripts written for it read DSTC_11_Track_4/metadata/dev/en/NAME/NAME_eval.json. It was first uploaded as
-an archive, later as a folder: the file in the folder is tried first, then the member of the archive, without
-downloading the rest. Its record format was checked against scripts that read it, not against the data.
+The mirror is a Hugging Face dataset with the organisers' development sets except dstc6, made for DSTC11 Track 4. It was
+first uploaded as an archive, later as a folder: the file in the folder is tried first, then the member of the archive,
+without downloading the rest. Its record format was checked against scripts that read it, not against the data.
 """
 
 from __future__ import annotations
@@ -46,12 +45,11 @@ def fetch(card: DatasetCard, home: Path) -> Dataset:
     if needs_registration(card):
         raise FetchError(f"{card.name} requires registration at {card.sources[0].url}; {HINT}")
     reasons: list[BenchmarkError] = []
-    for source in card.sources:
-        if not source.by_hand:
-            try:
-                return _from(source, card, home)
-            except BenchmarkError as error:
-                reasons.append(error)
+    for source in (source for source in card.sources if not source.by_hand):
+        try:
+            return _from(source, card, home)
+        except BenchmarkError as error:
+            reasons.append(error)
     raise _fetch_error(card.name, reasons)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import csv
 import re
+from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -84,7 +85,7 @@ def _checked(row: RatedRow) -> RatedRow:
         if isinstance(votes, str):
             raise TypeError(f"should be a list of votes, not {votes!r:.60}")
         for vote in votes.values() if isinstance(votes, Mapping) else votes:
-            official.vote(vote)
+            official.vote(vote)  # raises ValueError if it is not a plausible number
     if not is_encodable(asdict(row)):
         raise ValueError("contains a lone surrogate, which is not valid text")
     return row
@@ -105,7 +106,7 @@ def assemble(card: DatasetCard, rows: Iterable[RatedRow]) -> Dataset:
     items: list[Item] = []
     ratings: list[Rating] = []
     raters: dict[Hashable, str] = {}
-    scores: dict[str, dict[str, float]] = {}
+    scores: defaultdict[str, dict[str, float]] = defaultdict(dict)
     for number, row in enumerate(rows):
         name = f"{card.name}_{number:05d}"
         items.append(Item(
@@ -124,9 +125,8 @@ def assemble(card: DatasetCard, rows: Iterable[RatedRow]) -> Dataset:
         for metric, score in row.scores.items():
             if not re.fullmatch(r"[\w.-]+", metric):  # it becomes part of a file name
                 raise BadRecord(card.name, None, "", f"{metric!r:.40} cannot be the name of a metric")
-            by_quality = {f"{name}|{quality}": value for quality, value in score.items()} if isinstance(
-                score, Mapping) else {name: score}
-            scores.setdefault(metric, {}).update(by_quality)
+            by_quality = score if isinstance(score, Mapping) else {"": score}
+            scores[metric] |= {f"{name}|{quality}" if quality else name: value for quality, value in by_quality.items()}
     if not items:
         raise BadRecord(card.name, None, "", "the files of the source contain no rows of this dataset")
-    return Dataset(card, tuple(items), tuple(ratings), "fetched", scores=scores)
+    return Dataset(card, tuple(items), tuple(ratings), "fetched", scores=dict(scores))

@@ -78,16 +78,15 @@ def download(source_url: str, target: Path, sha256: str | None = None) -> Path:
 def check_reachable(url: str) -> None:
     try:
         with _opened(url, {}):
-            return
-    except Offline:
-        raise
-    except (FetchError, RetryableError):
-        return
+            pass
+    except (FetchError, RetryableError) as error:
+        if isinstance(error, Offline):
+            raise
 
 
 def _forget(*paths: Path) -> None:
-    for path in paths:
-        with contextlib.suppress(OSError):  # the folder is not writable
+    with contextlib.suppress(OSError):  # the folder is not writable
+        for path in paths:
             path.unlink(missing_ok=True)
 
 

@@ -57,12 +57,12 @@ def save(dataset: Dataset, home: Path) -> None:
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise
-    for old in _score_files(home, name):
-        if old.name not in {f"{name}.{metric}.csv" for metric in dataset.scores}:
-            old.unlink(missing_ok=True)
-    for metric, scores in dataset.scores.items():
+    by_file = {home / "scores" / f"{name}.{metric}.csv": scores for metric, scores in dataset.scores.items()}
+    for old in set(_score_files(home, name)) - by_file.keys():
+        old.unlink(missing_ok=True)
+    for path, scores in by_file.items():
         lines = ("dialogue_id,score", *(f"{item},{score!r}" for item, score in scores.items()), "")
-        write_atomically(home / "scores" / f"{name}.{metric}.csv", "\n".join(lines).encode())
+        write_atomically(path, "\n".join(lines).encode())
     for old in _folders(root, name):  # recent folders may be in use by an import or a reader
         if old != folder:
             with contextlib.suppress(FileNotFoundError):

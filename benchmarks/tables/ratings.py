@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
@@ -142,7 +143,7 @@ def _item(read: _Items, cells: Mapping[str, Any], columns: Recognised) -> Item |
                 tuple(texts(cells.get("fact"))), _text(cells, "system") or None)
 
 
-def _joins(cells: Mapping[str, Any], columns: Recognised) -> bool:
+def _joins(cells: Mapping[str, Any], columns: Recognised) -> bool:  # other rows may belong to the same item
     return bool(_text(cells, "item")) or columns.long or "annotator" in columns.roles
 
 
@@ -162,12 +163,10 @@ def _name(read: _Items, cells: Mapping[str, Any], item: Item, columns: Recognise
         read.items[known] = replace(earlier, references=tuple(dict.fromkeys((*earlier.references, *item.references))),
                                     facts=tuple(dict.fromkeys((*earlier.facts, *item.facts))))
         return known
-    name = base = stated or f"item-{len(read.items) + 1}"
-    again = 1
-    while name in read.items:
-        again += 1
-        name = f"{base}#{again}"
-    read.counts["with the id of another item, to which a suffix such as #2 is added"] += again > 1
+    base = stated or f"item-{len(read.items) + 1}"
+    suffixed = (f"{base}#{number}" for number in itertools.count(2))
+    name = next(name for name in itertools.chain([base], suffixed) if name not in read.items)
+    read.counts["with the id of another item, to which a suffix such as #2 is added"] += name != base
     if joins:
         read.by_content[content] = name
     read.locations[name] = where

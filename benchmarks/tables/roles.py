@@ -98,9 +98,9 @@ def _quality_and_rater(column: str, *, longest: bool = False) -> ColumnName:
 
 @dataclass(slots=True)
 class Profile:
-    """Statistics of a column: distinct values (at most `DISTINCT` + 1), filled cells, total length, lists of turns.
+    """Statistics of a column: distinct values (at most `DISTINCT` + 1), filled cells, their length, and lists.
 
-    `fields` are those of values that are objects, `plain` the number of other values.
+    `fields` are those of values that are objects; `plain` is the number of other values.
     """
 
     values: Counter[str] = field(default_factory=Counter)

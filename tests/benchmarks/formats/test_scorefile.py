@@ -186,23 +186,21 @@ def test_a_template_has_exactly_the_expected_ids(tmp_path: Path) -> None:
     assert template_keys([tested], "quality") == ("toy_00000|overall", "toy_00000|Natural")
 
 
-def refused(path: Path) -> str:
-    (problem,) = read(path, WANTED).problems
-    assert problem.kind == "unreadable"
-    return problem.text
-
-
 def test_only_a_plain_file_of_bounded_size_is_opened(tmp_path: Path) -> None:
     (tmp_path / "real.csv").write_text(GOOD)
     (tmp_path / "link.csv").symlink_to(tmp_path / "real.csv")
     os.mkfifo(tmp_path / "pipe.csv")
     (tmp_path / "folder.csv").mkdir()
-    for name in ("link", "pipe", "folder"):
-        assert "is a link, a folder, a pipe or a device" in refused(tmp_path / f"{name}.csv")
-    assert refused(tmp_path / "none.csv") == "cannot be opened: No such file or directory"
-    assert "cannot be opened" in refused(Path("a\0.csv"))
-    with (tmp_path / "mine.csv").open("wb") as stream:
-        stream.truncate(1 << 30)
-    assert refused(tmp_path / "mine.csv") == "has 1,073,741,824 bytes; at most 268,435,456 are allowed"
-    for name in ("a.pkl", "a.npz", "a.gz", "a.xlsx", "a.parquet", "csv"):
-        assert "unknown extension; save it as CSV" in refused(tmp_path / name)
+    (tmp_path / "mine.csv").touch()
+    os.truncate(tmp_path / "mine.csv", 1 << 30)
+    for name, text in {
+        **dict.fromkeys(("link.csv", "pipe.csv", "folder.csv"),
+                        "is a link, a folder, a pipe or a device; expected a plain file"),
+        "none.csv": "cannot be opened: No such file or directory",
+        "mine.csv": "has 1,073,741,824 bytes; at most 268,435,456 are allowed",
+        **dict.fromkeys(("a.pkl", "a.npz", "a.gz", "a.xlsx", "a.parquet", "csv"),
+                        "has an unknown extension; save it as CSV (expected .csv or .tsv, also with .gz)"),
+    }.items():
+        (problem,) = read(tmp_path / name, WANTED).problems
+        assert (problem.kind, problem.text) == ("unreadable", text)
+    assert "cannot be opened" in read(Path("a\0.csv"), WANTED).fatal[0].text

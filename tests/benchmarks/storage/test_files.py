@@ -130,16 +130,16 @@ def test_an_unreachable_url_is_an_os_error() -> None:
         files.names("x")
 
 
-@pytest.mark.parametrize("url", ["nowhere://bucket", "s3+x://bucket", "s3://", "s3:/bucket", "gs:///"])
-def test_an_unusable_url_is_refused(url: str) -> None:
-    with pytest.raises(OSError, match=r"rotocol|no path") as error:
-        Files(url)
-    assert error.value.filename == url.rstrip("/") or error.value.filename == url
+def test_an_unusable_url_is_refused() -> None:
+    for url in ("nowhere://bucket", "s3+x://bucket", "s3://", "s3:/bucket", "gs:///"):
+        with pytest.raises(OSError, match=r"rotocol|no path") as error:
+            Files(url)
+        assert error.value.filename in (url, url.rstrip("/"))
 
 
 def test_a_run_with_its_scores_behind_a_url(tmp_path: Path, invoke: Invoke) -> None:
     MemoryFileSystem.store.clear()
-    argv = "run --metric length --dataset convai2-grade --draws 0 --store memory://scores".split()
+    argv = ["run", "--metric", "length", "--dataset", "convai2-grade", "--draws", "0", "--store", "memory://scores"]
     invoke(*argv, "--out", tmp_path / "a")
     assert not (tmp_path / "a" / "scores").exists()
     assert "1 already stored" in invoke(*argv, "--out", tmp_path / "b").out

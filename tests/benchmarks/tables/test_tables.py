@@ -4,7 +4,6 @@ import datetime
 import gzip
 import json
 import zipfile
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -16,8 +15,7 @@ import pytest
 from benchmarks.dataset import SYSTEM, USER
 from benchmarks.errors import BadRecord
 from benchmarks.tables import ratings, sheet
-from benchmarks.tables.cells import PROMPT, parse_scale
-from benchmarks.tables.cells import turns as turns_of
+from benchmarks.tables.cells import PROMPT, parse_scale, turns
 from benchmarks.tables.ratings import Table
 from tests.conftest import refused
 
@@ -64,15 +62,15 @@ CASES = {
         lines("prompt,answer,context_relevance,answer_relevance,relevance_topic,relevance_style", "Hi,Yo,5,4,5,3",
         "Tea?,No,1,2,2,1"), {"context_relevance": [[5], [1]], "answer_relevance": [[4], [2]], "relevance_topic": [[5],
         [2]], "relevance_style": [[3], [1]]}),
-    "qualities and programs that a word for raters precedes": Case(
+    "qualities and programs after a word for raters": Case(
         lines("prompt,answer,human_fluency,human_relevance,judge_score", "Hi,Yo,5,4,5", "Tea?,No,1,2,2"),
         {"human_fluency": [[5], [1]], "human_relevance": [[4], [2]], "judge_score": [[5], [2]]}),
     "numbered questions, years and ranks": Case(
         lines("question_id,qid,year,answer,rank,fun", "1,1,2024,Yo,1,2", "2,1,2025,No,2,3"), {"fun": [[2], [3]]},
         report=("left out   question_id, qid, year, rank: its name",)),
-    "a stated rating named like no rating": Case(lines("answer,rank,age", "Yo,1,2", "No,2,3"),
+    "a stated rating whose name suggests none": Case(lines("answer,rank,age", "Yo,1,2", "No,2,3"),
         {"rank": [[1], [2]], "age": [[2], [3]]}, columns={"rating": "rank+age"}),
-    "a scale turned by the user": Case(lines("answer,robotic", "Yo,1", "No,3", "Ye,2"), {"robotic": [[2], [0], [1]]},
+    "a scale reversed by the user": Case(lines("answer,robotic", "Yo,1", "No,3", "Ye,2"), {"robotic": [[2], [0], [1]]},
         scales=("3 < 2 < 1",)),
     "qualities side by side": Case(
         lines("question,output,fluency_1,fluency_2,fun_1,fun_2", "Hi,Yo,1,2,3,4", "Ho,Ye,2,2,4,4", "Q,A,3,1,5,4"),
@@ -128,7 +126,7 @@ CASES = {
         {"fun": [[1], [2], [3]]}, report=("1 row with the id of another item, to which a suffix",)),
     "a row without an id among repeated ids": Case(
         lines("id,response,fun", "1,Yo,5", "2,Ye,4", ",Ya,3", "1,Yo,1", "2,Ye,2"), {"fun": [[5, 1], [4, 2], [3]]}),
-    "more fields than ratings": Case(lines("response,fun,timestamp,notes,bleu", "Yo there,1,1728569383,good,0.1",
+    "columns other than ratings": Case(lines("response,fun,timestamp,notes,bleu", "Yo there,1,1728569383,good,0.1",
         "Ye,2,1728569384,,0.2", "Ya,3,1728569385,odd,0.3"), {"fun": [[1], [2], [3]]},
         report=("left out   timestamp, bleu: its name", "left out   notes: ")),
     "unbalanced quotation marks": Case(
@@ -199,7 +197,7 @@ CASES = {
     "objects of a single rating": Case(lines("response,fun", '"Yo","[{""rating"": 4}]"', '"Ye","[{""rating"": 2}]"'),
         {"fun": [[4], [2]]}),
     "responses in JSON": Case(lines("response,fun", '"{""a"": 1}",1', "Ye,2"), {"fun": [[1], [2]]}),
-    "messages called user": Case(lines("user,reply,fun", "Hi,Yo,1", "Is it you?,Ye,2", "Hi,Ya,3"),
+    "messages in a column named user": Case(lines("user,reply,fun", "Hi,Yo,1", "Is it you?,Ye,2", "Hi,Ya,3"),
         {"fun": [[1], [2], [3]]}, {"context": "user"}),
     "columns of one value": Case(lines("reply,project,rater_1,rater_2", "Yo,7,5,3", "Ye,7,5,4"),
         {"rating": [[5, 3], [5, 4]]}, report=("left out   project: the same vote in every row",)),
@@ -215,9 +213,9 @@ CASES = {
         {"fun": [[1, 3], [2]]}, {"annotator": "What is your Prolific ID?"}, ("2 raters",)),
     "true and false": Case(lines(*(json.dumps({"reply": f"Yo {n}", "safe": bool(n % 2)}) for n in range(4))),
         {"safe": [[0], [1], [0], [1]]}, name="t.jsonl"),
-    "true and false turned by the user": Case(json.dumps([{"reply": "Yo", "bad": True}, {"reply": "Ye", "bad": False}]),
+    "true and false in reverse order": Case(json.dumps([{"reply": "Yo", "bad": True}, {"reply": "Ye", "bad": False}]),
         {"bad": [[0], [1]]}, scales=("true < false",), name="t.json"),
-    "a scale turned by the user for numbers as pandas writes them": Case(lines("reply,bad", "Yo,5.0", "Ye,", "Ya,4.0"),
+    "a reversed scale of numbers as pandas writes them": Case(lines("reply,bad", "Yo,5.0", "Ye,", "Ya,4.0"),
         {"bad": [[0], [], [1]]}, scales=("5 < 4 < 3 < 2 < 1",)),
 }
 
@@ -237,38 +235,37 @@ def votes(table: Table) -> dict[str, list[list[float]]]:
     return {quality: list(by_item.values()) for quality, by_item in by_quality.items()}
 
 
-@pytest.mark.parametrize("name", CASES)
-def test_tables_are_read(name: str, tmp_path: Path) -> None:
-    case = CASES[name]
-    table = read(case, tmp_path)
-    assert votes(table) == case.votes
-    assert case.roles.items() <= table.columns.roles.items()
-    report = "\n".join(table.report)
-    assert [part for part in case.report if part not in report] == []
+def test_tables_are_read(tmp_path: Path) -> None:
+    for name, case in CASES.items():
+        table = read(case, tmp_path)
+        assert votes(table) == case.votes, name
+        assert case.roles.items() <= table.columns.roles.items(), name
+        report = "\n".join(table.report)
+        assert [part for part in case.report if part not in report] == [], name
 
 
-def workbook(path: Path) -> None:
+def workbook(*rows: tuple[object, ...], title: str = "") -> openpyxl.Workbook:
+    """Return a workbook with these rows, on a second sheet if it has a title."""
     book = openpyxl.Workbook()
-    book.active.append(["Cover"])  # type: ignore[union-attr]
-    filled = book.create_sheet("ratings")
-    for row in (("Study of tea",), ("context", "response", "Fun", "when"), ("Hi", "Yo", 1, datetime.date(2026, 1, 2)),
-                ("Ho", "Ye", 2, None), ("Q", "A", 3.0, None)):
-        filled.append(row)
-    book.save(path)
+    filled = book.create_sheet(title) if title else book.active
+    for row in rows:
+        filled.append(row)  # type: ignore[union-attr]
+    return book
 
 
-@pytest.mark.parametrize(("name", "write"), [
-    ("t.xlsx", workbook),
-    ("t.csv", workbook),
-    ("t.parquet", lambda path: pq.write_table(pa.table({"context": ["Hi", "Ho", "Q"], "response": ["Yo", "Ye", "A"],
-                                                        "Fun": [1, 2, 3]}), path)),
-    ("t.csv.gz", lambda path: path.write_bytes(gzip.compress(b"context,response,Fun\nHi,Yo,1\nHo,Ye,2\nQ,A,3\n"))),
-])
-def test_files_in_other_formats_are_read(name: str, write: Callable[[Path], object], tmp_path: Path) -> None:
-    write(tmp_path / name)
-    table = ratings.of_sheet(sheet.read(tmp_path / name), {})
-    assert votes(table) == {"Fun": [[1], [2], [3]]}
-    assert [item.context[0].text for item in table.dataset.items] == ["Hi", "Ho", "Q"]
+def test_files_in_other_formats_are_read(tmp_path: Path) -> None:
+    book = workbook(("Study of tea",), ("context", "response", "Fun", "when"),
+                    ("Hi", "Yo", 1, datetime.date(2026, 1, 2)), ("Ho", "Ye", 2), ("Q", "A", 3.0), title="ratings")
+    book.worksheets[0].append(["Cover"])
+    for name in ("t.xlsx", "t.csv"):
+        book.save(tmp_path / name)
+    columns = {"context": ["Hi", "Ho", "Q"], "response": ["Yo", "Ye", "A"], "Fun": [1, 2, 3]}
+    pq.write_table(pa.table(columns), tmp_path / "t.parquet")
+    (tmp_path / "t.csv.gz").write_bytes(gzip.compress(b"context,response,Fun\nHi,Yo,1\nHo,Ye,2\nQ,A,3\n"))
+    for path in tmp_path.iterdir():
+        table = ratings.of_sheet(sheet.read(path), {})
+        assert votes(table) == {"Fun": [[1], [2], [3]]}, path
+        assert [item.context[0].text for item in table.dataset.items] == ["Hi", "Ho", "Q"], path
 
 
 REFUSED = {
@@ -301,7 +298,7 @@ REFUSED = {
     "an unquoted separator": (Case(lines("response,fun", "Yo,1", "Ye, you,2", "Ya,3")), ["line 3", "3 cells",
         "must be quoted"]),
     "one column": (Case(lines("response", "Yo", "Ye")), ["one column", "response"]),
-    "nothing": (Case("\n\n"), ["no rows"]),
+    "an empty file": (Case("\n\n"), ["no rows"]),
     "an unknown column stated": (Case(lines("response,fun", "Yo,1"), columns={"response": "respnse"}), ["respnse",
         "response"]),
     "an unknown role stated": (Case(lines("response,fun", "Yo,1"), columns={"reponse": "response"}), ["reponse",
@@ -321,11 +318,10 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("name", REFUSED)
-def test_errors_name_location_and_remedy(name: str, tmp_path: Path) -> None:
-    case, parts = REFUSED[name]
-    with refused(BadRecord, case.name, *parts):
-        read(case, tmp_path)
+def test_errors_name_location_and_remedy(tmp_path: Path) -> None:
+    for case, parts in REFUSED.values():
+        with refused(BadRecord, case.name, *parts):
+            read(case, tmp_path)
 
 
 def test_two_hundred_columns_are_read(tmp_path: Path) -> None:
@@ -337,26 +333,21 @@ def test_two_hundred_columns_are_read(tmp_path: Path) -> None:
     assert any("and 174 more" in line for line in table.report)
 
 
-@pytest.mark.parametrize("dimension", ["A1:C4", "A1"])
-def test_a_workbook_of_wrong_dimensions_is_read_completely(dimension: str, tmp_path: Path) -> None:
-    book = openpyxl.Workbook()
-    for row in (("context", "response", "fun"), *(("Hi", f"Yo {n}", n) for n in range(5))):
-        book.active.append(row)  # type: ignore[union-attr]
+def test_a_workbook_with_wrong_dimensions_is_read_completely(tmp_path: Path) -> None:
+    book = workbook(("context", "response", "fun"), *(("Hi", f"Yo {n}", n) for n in range(5)))
     book.save(tmp_path / "right.xlsx")
-    with zipfile.ZipFile(tmp_path / "right.xlsx") as right, zipfile.ZipFile(tmp_path / "t.xlsx", "w") as wrong:
-        for name in right.namelist():
-            wrong.writestr(name, right.read(name).replace(b'ref="A1:C6"', f'ref="{dimension}"'.encode()))
-    assert votes(ratings.of_sheet(sheet.read(tmp_path / "t.xlsx"), {})) == {"fun": [[0], [1], [2], [3], [4]]}
+    for dimension in (b"A1:C4", b"A1"):
+        with zipfile.ZipFile(tmp_path / "right.xlsx") as right, zipfile.ZipFile(tmp_path / "t.xlsx", "w") as wrong:
+            for name in right.namelist():
+                wrong.writestr(name, right.read(name).replace(b'ref="A1:C6"', b'ref="%b"' % dimension))
+        assert votes(ratings.of_sheet(sheet.read(tmp_path / "t.xlsx"), {})) == {"fun": [[0], [1], [2], [3], [4]]}
 
 
 def test_merged_cells_of_a_workbook_count_in_each_row(tmp_path: Path) -> None:
-    book = openpyxl.Workbook()
-    rows = book.active
-    for row in (("context", "response", "fun", None, "note"), (None, None, "Anna", "Ben"), ("Hi", "Yo", 1, 2, "x"),
-                (None, "Ya", 3, 4), (None,) * 5, ("Ho", "Ye", 5, 1, "y")):
-        rows.append(row)  # type: ignore[union-attr]
+    book = workbook(("context", "response", "fun", None, "note"), (None, None, "Anna", "Ben"), ("Hi", "Yo", 1, 2, "x"),
+                    (None, "Ya", 3, 4), (None,) * 5, ("Ho", "Ye", 5, 1, "y"))
     for cells in ("A1:A2", "B1:B2", "C1:D1", "E1:E2", "A3:A5", "E3:E4"):
-        rows.merge_cells(cells)  # type: ignore[union-attr]
+        book.worksheets[0].merge_cells(cells)
     book.save(tmp_path / "t.xlsx")
     table = ratings.of_sheet(sheet.read(tmp_path / "t.xlsx"), {})
     assert votes(table) == {"fun": [[1, 2], [3, 4], [5, 1]]}
@@ -384,7 +375,7 @@ def test_references_of_several_rows_are_joined(tmp_path: Path) -> None:
     assert [[reference.text for reference in item.references] for item in dataset.items] == [["Ya", "Yu"], ["Ho"]]
 
 
-@pytest.mark.parametrize(("cell", "turns"), [
+TURNS: list[tuple[object, list[tuple[str, str]]]] = [
     ("Hi\nYo\nTea?", [(USER, "Hi"), (SYSTEM, "Yo"), (USER, "Tea?")]),
     ("Hi\u2028there\r\nYo\x85you\rTea?", [(USER, "Hi there"), (SYSTEM, "Yo you"), (USER, "Tea?")]),
     ("User: Hi\nthere\nAssistant: Yo", [(USER, "Hi there"), (SYSTEM, "Yo")]),
@@ -396,9 +387,13 @@ def test_references_of_several_rows_are_joined(tmp_path: Path) -> None:
     ([{"from": "system", "value": "Be"}, {"from": "gpt", "value": "Yo"}], [(PROMPT, "Be"), (SYSTEM, "Yo")]),
     ([{"role": "user", "content": "Hi"}, {"role": "system", "content": "Yo"}], [(USER, "Hi"), (SYSTEM, "Yo")]),
     ("System: Be\nUser: Hi\nBot: Yo", [(PROMPT, "Be"), (USER, "Hi"), (SYSTEM, "Yo")]),
-    ("System: Yo\nUser: Hi", [(SYSTEM, "Yo"), (USER, "Hi")])])
-def test_turns_of_a_context(cell: object, turns: list[tuple[str, str]]) -> None:
-    assert [(turn.speaker, turn.text) for turn in turns_of(cell)] == turns
+    ("System: Yo\nUser: Hi", [(SYSTEM, "Yo"), (USER, "Hi")]),
+]
+
+
+def test_turns_of_a_context_have_speakers_and_texts() -> None:
+    for cell, expected in TURNS:
+        assert [(turn.speaker, turn.text) for turn in turns(cell)] == expected, cell
 
 
 def test_a_scale_needs_two_labels() -> None:
