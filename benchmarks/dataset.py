@@ -41,10 +41,7 @@ class Reference:
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """The subject of a rating: a response in its context, or a whole dialogue (`response` is None).
-
-    `language` is a code such as en or zh.
-    """
+    """The subject of a rating: a response in its context, or a whole dialogue (`response` is None)."""
 
     id: str
     context: tuple[Utterance, ...]
@@ -52,7 +49,7 @@ class Item:
     references: tuple[Reference, ...] = ()
     facts: tuple[str, ...] = ()
     system: str | None = None
-    language: str = "en"
+    language: str = "en"  # or another code such as zh
 
     @property
     def utterances(self) -> tuple[Utterance, ...]:
@@ -169,7 +166,7 @@ class Dataset:
     items: tuple[Item, ...]
     ratings: tuple[Rating, ...]
     origin: Origin
-    fingerprint: str = field(default="")
+    fingerprint: str = ""
     scores: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:

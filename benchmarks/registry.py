@@ -29,7 +29,7 @@ def register_home(home: Path) -> None:
 
 
 def cards() -> dict[str, DatasetCard]:
-    """Return all cards by name: the collection's in the order of the challenge, then the user's."""
+    """Return the cards of the collection, in the order of the challenge, then those of the user."""
     return {**built_in(), **_user_cards}
 
 
@@ -60,7 +60,6 @@ def load(name: str, home: Path) -> Dataset:
 
 
 def sample(chosen: DatasetCard) -> Dataset:
-    """Return the bundled sample of a dataset, with simulated raters."""
     data = files("benchmarks") / "sample" / "data"
     for name in file_names(chosen.name):
         if (data / name).is_file():

@@ -148,7 +148,6 @@ def _item(record: Record, card: DatasetCard) -> Item:
 
 
 def _turns(record: Record) -> tuple[tuple[Utterance, ...], Utterance]:
-    """Return context and response of a turn-level record; prefixes name the speakers if the response has one."""
     response, context = record.text("response"), lines(record.text("context"))
     if not str(record.values["response"]).startswith("System: "):
         return alternating(context), Utterance(SYSTEM, response)

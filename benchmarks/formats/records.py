@@ -153,7 +153,6 @@ def _checked(rule: Rule, value: Any, where: str) -> Any:
 
 
 def _day(value: Any, where: str) -> datetime.date:
-    """Convert a date, a datetime (in UTC) or an ISO string to a date."""
     try:
         if isinstance(value, datetime.datetime):
             return (value.astimezone(datetime.UTC) if value.tzinfo else value).date()

@@ -60,10 +60,7 @@ def decoded(content: bytes) -> str:
 
 
 def delimited(text: str, ending: str) -> Iterator[tuple[int, list[str]]]:
-    """Yield the non-empty rows of a CSV or TSV, with the lines that they start on.
-
-    The separator of a CSV is the first comma, semicolon or tab in its first line.
-    """
+    """Yield the non-empty rows of a CSV (its separator is the first of , ; and tab) or TSV, with their first lines."""
     separator = re.search("[,;\t]", text.partition("\n")[0].strip()) if ending == ".csv" else None
     reader = csv.reader(_lines(text), delimiter=separator[0] if separator else "," if ending == ".csv" else "\t",
                         strict=True)
@@ -86,7 +83,6 @@ def _lines(text: str) -> Iterator[str]:
 
 
 def json_lines(text: str) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield the JSON objects of a file, one per line, with their line numbers."""
     for number, line in enumerate(text.split("\n"), 1):
         if line.strip():
             try:

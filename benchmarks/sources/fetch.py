@@ -41,7 +41,6 @@ ARCHIVES = (".zip", ".tar", ".tgz", ".tar.gz", ".tar.bz2")
 
 
 def fetch(card: DatasetCard, home: Path) -> Dataset:
-    """Fetch a dataset from the first source that works."""
     if needs_registration(card):
         raise FetchError(f"{card.name} requires registration at {card.sources[0].url}; {HINT}")
     reasons: list[BenchmarkError] = []
@@ -87,7 +86,7 @@ def _from(source: Source, card: DatasetCard, home: Path) -> Dataset:
 def convert(form: str, path: Path, card: DatasetCard) -> Dataset:
     """Convert the file or folder of a source with the function of until_2021.py or recent.py that its form names.
 
-    Items are numbered NAME_00000 and so on in upstream order, and texts are stripped, as in the organisers' files.
+    Items are numbered in upstream order, and texts are stripped, as in the organisers' files.
     """
     read: Callable[[Path, DatasetCard], Rows] = getattr(recent, form, None) or getattr(until_2021, form)
     return assemble(card, read(path, card))

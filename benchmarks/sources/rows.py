@@ -51,7 +51,6 @@ def find(path: Path, *patterns: str) -> Path:
 
 
 def published(path: Path, card: DatasetCard) -> Path:
-    """Return the file that the last source of a card publishes."""
     return find(path, file_name(card.sources[-1].url))
 
 
@@ -79,7 +78,6 @@ def read_each(file: Path, records: Iterable[Any], read: Read) -> Rows:
 
 
 def _checked(row: RatedRow) -> RatedRow:
-    """Return the row; raise ValueError or TypeError if it contains an implausible vote or a lone surrogate."""
     votes: Any
     for votes in row.votes.values():
         if isinstance(votes, str):

@@ -127,7 +127,6 @@ def _tar_members(archive: Path, limit: int) -> Iterator[Member]:
 
 
 def _write_members(folder: Path, members: Iterator[Member]) -> None:
-    """Write the members into a folder; refuse unsafe and repeated names."""
     count = 0
     for count, (name, content) in enumerate(members, 1):
         parts = [part for part in name.split("/") if part not in {"", "."}]

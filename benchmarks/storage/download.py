@@ -125,7 +125,6 @@ def _attempt(url: str, part: Path, note: Path, *, checked: bool) -> bool:
 
 @contextlib.contextmanager
 def _opened(url: str, headers: Mapping[str, str]) -> Iterator[httpx2.Response]:
-    """Open the response of a server; raise RetryableError, Offline or FetchError on failure."""
     import httpx2
 
     try:
@@ -149,7 +148,6 @@ def _opened(url: str, headers: Mapping[str, str]) -> Iterator[httpx2.Response]:
 
 
 def _check_redirect(response: httpx2.Response) -> None:
-    """Refuse redirects to other protocols, or from https to http."""
     target = response.url.join(response.headers["Location"]) if response.has_redirect_location else response.url
     if target.scheme not in {"https", response.url.scheme}:
         raise FetchError(f"{response.url}: redirects to {target!s:.100}, which is not https")
@@ -164,7 +162,6 @@ def _extent(response: httpx2.Response) -> tuple[int, int]:
 
 
 def _copy(response: httpx2.Response, part: Path, start: int, total: int) -> None:
-    """Append the response to the file, showing a bar on a terminal and lines elsewhere."""
     from tqdm import tqdm
 
     lines: dict[str, Any] = {"mininterval": LOG_INTERVAL, "delay": LOG_INTERVAL, "bar_format": LINE}

@@ -64,15 +64,12 @@ class StatedQuality:
 
 @dataclass(frozen=True, slots=True)
 class Recognised:
-    """Columns by role, columns of votes, and ignored columns with reasons.
-
-    With `single`, a context is one turn even if it has several lines; with `of_card`, a card names the vote columns.
-    """
+    """Columns by role, columns of votes, and ignored columns with reasons."""
 
     roles: Mapping[str, str]
     votes: tuple[Votes, ...]
-    single: bool = False
-    of_card: bool = False
+    single: bool = False  # a context is one turn even if it has several lines
+    of_card: bool = False  # a card names the columns of votes
     left_out: Mapping[str, str] = field(default_factory=dict)
     remarks: tuple[str, ...] = ()
 
@@ -81,8 +78,7 @@ class Recognised:
         return "turn" if "response" in self.roles else "dialogue"
 
     @property
-    def long(self) -> bool:
-        """True if a column names the quality of each row's vote."""
+    def long(self) -> bool:  # a column names the quality of each row's vote
         return "quality" in self.roles
 
     @property
@@ -202,8 +198,7 @@ def _votes(columns: Sequence[str], profiles: Mapping[str, Profile], scales: Sequ
            stated: Sequence[str], annotator: str, remarks: list[str]) -> tuple[list[Votes], dict[str, str]]:
     """Return the columns of votes among those without a role, and the reasons for ignoring the others.
 
-    `stated` columns are taken to hold votes; any other cell in them is refused later, with its line. If a column names
-    the `annotator`, others do not.
+    `stated` columns are taken to hold votes; any other cell in them is refused later, with its line.
     """
     scale_of_column: dict[str, Scale] = {}
     other: dict[str, str] = {}
@@ -246,7 +241,6 @@ def _last(column: str) -> str:
 
 
 def _unordered(values: Iterable[str]) -> str:
-    """Describe labels of an unknown scale; suggest an order only if known scales contain them all."""
     if order := likely_order(value for value in values if value.casefold() not in MISSING):
         return f"labels of an unknown scale; if this is their order, state it: --scale \"{' < '.join(order)}\""
     return ("labels of an unknown order; state it, lowest first, for example --scale "
@@ -254,7 +248,6 @@ def _unordered(values: Iterable[str]) -> str:
 
 
 def _grouped(scales: Mapping[str, Scale]) -> Iterable[Votes]:
-    """Assign a quality to each column of votes, and a rater where several columns share a quality."""
     parsed = parsed_names(scales)
     columns_of = Counter(quality for quality, _, _ in parsed.values())
     raters = {rater for quality, rater, certain in parsed.values() if certain or (rater and columns_of[quality] > 1)}

@@ -125,7 +125,6 @@ def _add(read: _Items, where: str, columns: Recognised, row: Mapping[str, Any], 
 
 
 def _item(read: _Items, cells: Mapping[str, Any], columns: Recognised) -> Item | None:
-    """Return the item of a row, without its id; None if the response or dialogue is empty."""
     said = (turns(cells.get("context"), single=columns.single) if "response" in columns.roles
             else turns(cells.get("dialogue"), last=SYSTEM))
     context = tuple(turn for turn in said if turn.speaker != PROMPT)
@@ -152,10 +151,7 @@ def _text(cells: Mapping[str, Any], role: str) -> str:
 
 
 def _name(read: _Items, cells: Mapping[str, Any], item: Item, columns: Recognised, where: str) -> str:
-    """Return the id of a row's item, storing the item if it is new.
-
-    Rows with the same texts and system are one item if they share an id, or if a column names the rater or quality.
-    """
+    """Return the id of a row's item, which is that of an earlier row with the same texts if such rows may be joined."""
     stated, joins = _text(cells, "item"), _joins(cells, columns)
     content = (stated, item.context, item.response, item.system)
     if joins and (known := read.by_content.get(content)):

@@ -98,20 +98,17 @@ def _quality_and_rater(column: str, *, longest: bool = False) -> ColumnName:
 
 @dataclass(slots=True)
 class Profile:
-    """Statistics of a column: distinct values (at most `DISTINCT` + 1), filled cells, their length, and lists.
+    """Statistics of the cells of a column that are not empty."""
 
-    `fields` are those of values that are objects; `plain` is the number of other values.
-    """
-
-    values: Counter[str] = field(default_factory=Counter)
+    values: Counter[str] = field(default_factory=Counter)  # at most `DISTINCT` + 1 distinct ones
     filled: int = 0
-    length: int = 0
-    turns: int = 0
-    fields: set[str] = field(default_factory=set)
-    plain: int = 0
+    length: int = 0  # of all cells
+    turns: int = 0  # cells that are lists
+    fields: set[str] = field(default_factory=set)  # of values that are objects
+    plain: int = 0  # other values
 
     @property
-    def objects(self) -> set[str]:
+    def objects(self) -> set[str]:  # the fields, if all values are objects
         return set() if self.plain else self.fields
 
     def add(self, cell: Any) -> None:

@@ -82,7 +82,6 @@ def _flat(file: str, objects: Iterable[Any]) -> Iterator[dict[str, Any]]:
 
 
 def _with_header(file: str, rows: Open, remarks: Sequence[str], *, lines: bool) -> Sheet:
-    """Find the header among the first rows, and check the number of cells of every row below it."""
     first, columns, titles = _header(file, list(itertools.islice(rows(), HEAD)))
     if len(columns) < 2:
         raise BadRecord(file, None, "", f"has only one column, {columns[0] if columns else ''!r}; expected a column of "
@@ -128,7 +127,6 @@ def _header(file: str, head: Sequence[Row]) -> tuple[int, tuple[str, ...], list[
 
 
 def _is_second_header(names: Sequence[str], below: Sequence[Sequence[str]]) -> bool:
-    """Return True if the header has gaps or repeated names, the next row has names, and numbers follow."""
     if len(below) < 2 or (all(names) and len(set(names)) == len(names)):
         return False
     labels = [cell for cell in below[0] if cell]
@@ -151,7 +149,6 @@ def _merged(above: Sequence[str], below: Sequence[str]) -> list[str]:
 
 
 def _distinct(names: Sequence[str]) -> tuple[str, ...]:
-    """Number repeated names, and name empty ones by their position."""
     named = [" ".join(name.split()) or f"column {number}" for number, name in enumerate(names, 1)]
     counts = Counter(named)
     return tuple(f"{name} {named[:index + 1].count(name)}" if counts[name] > 1 else name

@@ -59,8 +59,7 @@ def written(folder: Path, name: str, content: Any) -> Dataset:
     return convert(dump(folder / file_name(registry.card(name).sources[0].url), content), name)
 
 
-def test_grade(tmp_path: Path) -> None:
-    """Rows of the other corpora are left out."""
+def test_rows_of_other_corpora_are_left_out_of_grade(tmp_path: Path) -> None:
     row = {"Dataset": "dailydialog_EVAL", "DialogModel": "m", "Context": "one|||two", "Response": "three ",
            "HumanScores": "[2, 5]"}
     dump(tmp_path / "GRADE-x" / "human_score" / "human_judgement.json", [{**row, "Dataset": "convai2"}, row])
@@ -70,8 +69,7 @@ def test_grade(tmp_path: Path) -> None:
     assert votes(dataset) == {"relevance": (2.0, 5.0)}
 
 
-def test_usr(tmp_path: Path) -> None:
-    """The ground truth is the reference of every response, including itself."""
+def test_the_ground_truth_of_usr_is_the_reference_of_all_responses(tmp_path: Path) -> None:
     scores = {quality.name: [2] * 3 for quality in registry.card("persona-usr").qualities}
     responses = [{"model": model, "response": text, **scores}
                  for model, text in (("Seq2Seq", "reply"), ("Original Ground Truth", "truth\n"))]
@@ -83,7 +81,7 @@ def test_usr(tmp_path: Path) -> None:
     assert votes(dataset)["Overall"] == (2.0, 2.0, 2.0)
 
 
-def test_fed(tmp_path: Path) -> None:
+def test_both_levels_of_fed_share_a_file(tmp_path: Path) -> None:
     """Both levels share a file; answers in words are not votes."""
     whole = {"context": "User: Hi!\nSystem: a: b", "system": "Meena",
              "annotations": {"Error recovery": ["N/A", "N/A (none)"], "Overall": [4]}}
@@ -98,7 +96,7 @@ def test_fed(tmp_path: Path) -> None:
     assert votes(dataset) == {"Error recovery": (), "Overall": (4.0,)}
 
 
-def test_zhao(tmp_path: Path) -> None:
+def test_ratings_of_zhao_are_read_for_both_corpora(tmp_path: Path) -> None:
     """Speakers are told apart by A and B; a response without scores is left out; overall is appropriateness."""
     scores = {"1": {"worker_id": 7, "overall": 5, "content": 4, "fact": "na"}, "2": {"worker_id": 8, "overall": 3}}
     dialogue = {"context": [["B", "x"], ["A", "y"], ["A", "z"]], "reference": ["B", "r"],
@@ -113,7 +111,7 @@ def test_zhao(tmp_path: Path) -> None:
     assert references(persona) == ["q"]
 
 
-def test_gupta(tmp_path: Path) -> None:
+def test_gupta_has_mean_ratings_and_several_references(tmp_path: Path) -> None:
     table = ("model,context_id,human_average_rating,response,prevgt,all_references,context\n"
              'human,1_1,4.333333333333333,"a , b",p,r\ts,c||||d\n')
     dataset = convert(dump(tmp_path / "mturk_rating_processed_output.csv", table), "dailydialog-gupta")
@@ -139,7 +137,7 @@ S_21: [4] any time !
 """
 
 
-def test_dstc6(tmp_path: Path) -> None:
+def test_the_last_reply_of_dstc6_is_a_reference(tmp_path: Path) -> None:
     """The company's reply is a reference, not a system's; ten more references are matched to the dialogue by line."""
     dump(tmp_path / "dstc6_t2_evaluation" / "human_rating_scores.txt", DSTC6)
     dataset = convert(tmp_path, "dstc6")
@@ -168,8 +166,7 @@ def test_only_line_feeds_separate_lines(tmp_path: Path) -> None:
         assert references(dataset) == [text]
 
 
-def test_see(tmp_path: Path) -> None:
-    """Dialogues between two people are left out."""
+def test_dialogues_between_people_are_left_out_of_see(tmp_path: Path) -> None:
     scores = {quality.name: 3 for quality in registry.card("persona-see").qualities} | {"persona_guess": True}
     dialog = [{"speaker": "model", "text": "Hi ."}, {"speaker": "human_evaluator", "text": "hello"}]
     line = json.dumps({"dialog": dialog, "evaluation_results": scores, "model_name": "greedy_model"}) + "\n"
@@ -182,7 +179,7 @@ def test_see(tmp_path: Path) -> None:
     assert (votes(dataset)["persona_guess"], votes(dataset)["enjoy"]) == ((1.0,), (3.0,))
 
 
-def test_humod(tmp_path: Path) -> None:
+def test_replies_of_raters_are_the_references_of_humod(tmp_path: Path) -> None:
     """Three lines are three raters of one reply; the replies they wrote are the references."""
     names = "Dialogue_ID Dialogue_Context Reply Label User_ID User_Age User_Language_Usage_Score User_Relevance_Score"
     lines = ["\t".join([*names.split(), "User_Reply", "User_Time"])]

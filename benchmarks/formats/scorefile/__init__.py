@@ -129,7 +129,6 @@ def _by_target(values: Mapping[str, float], wanted: Expected) -> Scores:
 
 
 def _unknown(foreign: Sequence[tuple[str, int]], wanted: Expected, everything: bool) -> Iterator[Problem]:
-    """Yield a problem per unexpected id, except ids of items that are known elsewhere."""
     others = {name: where for name, _ in foreign for item in (name, name.rpartition(SEPARATOR)[0])
               if (where := wanted.elsewhere.get(item))}
     if others and everything:

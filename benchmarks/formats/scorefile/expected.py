@@ -26,8 +26,8 @@ MIN_SIMILARITY = 0.6  # minimum similarity, from 0 to 1, of a suggested id
 class Expected:
     """The item ids of each dataset, in its order, and its qualities.
 
-    `unrated` lists, by dataset and quality, the items without votes if other items have some; they need no score.
-    Scores of items in `elsewhere`, which maps an id to a description of where it belongs, are ignored.
+    Items in `unrated` (by dataset and quality: those without votes if others have some) need no score. Scores of items
+    in `elsewhere`, which maps an id to a description of where it belongs, are ignored.
     """
 
     items: Mapping[str, tuple[str, ...]]

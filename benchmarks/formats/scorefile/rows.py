@@ -36,17 +36,14 @@ Rejection = tuple[Kind, str]  # the reason why a value is not a score
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """A problem of a score file: its line (0 for the file), the printable id, and the reason.
-
-    A fatal problem makes the file invalid. `count` is the number of scores affected.
-    """
+    """A problem of a score file, with a printable id."""
 
     kind: Kind
-    line: int
+    line: int  # 0 for the whole file
     id: str
     text: str
-    fatal: bool = True
-    count: int = 1
+    fatal: bool = True  # makes the file invalid
+    count: int = 1  # affected scores
 
     @property
     def is_remark(self) -> bool:

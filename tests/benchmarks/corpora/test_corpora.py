@@ -227,7 +227,7 @@ def daily(files: dict[str, bytes]) -> None:
             f"{part}/dialogues_act_{part}.txt": "2 4 \n1 1 \n", f"{part}/dialogues_emotion_{part}.txt": "0 4 \n0 0 \n"})
 
 
-def test_dailydialog(files: dict[str, bytes], home: Path) -> None:
+def test_acts_and_emotions_label_the_utterances_of_dailydialog(files: dict[str, bytes], home: Path) -> None:
     """Acts and emotions label the utterances, unless their counts differ."""
     daily(files)
     rows = fetched("dailydialog", home)
@@ -239,7 +239,7 @@ def test_dailydialog(files: dict[str, bytes], home: Path) -> None:
     assert rows[1]["utterances"] == [{"speaker": "A", "text": "Hm \x85 ."}]
 
 
-def test_dailydialog_pp(files: dict[str, bytes], home: Path) -> None:
+def test_dailydialog_pp_has_replies_of_each_kind(files: dict[str, bytes], home: Path) -> None:
     whole = {"id": 0, "context": ["Who ate it?", "Not me."], "positive_responses": ["Oh."],
              "adversarial_negative_responses": ["I ate."], "random_negative_responses": ["Rain."]}
     for name in ("train", "dev", "test"):
@@ -253,7 +253,7 @@ def test_dailydialog_pp(files: dict[str, bytes], home: Path) -> None:
         f"dailydialog++-{split}-0" for split in ("train", "train_positive_only", "dev")]
 
 
-def test_empatheticdialogues(files: dict[str, bytes], home: Path) -> None:
+def test_commas_of_empatheticdialogues_are_restored(files: dict[str, bytes], home: Path) -> None:
     lines = ["conv_id,utterance_idx,context,prompt,speaker_idx,utterance,selfeval,tags",
              "hit:0_conv:1,1,proud,I won_comma_ at last. ,7,I won_comma_ you know!,5|5|5_2|2|5,",
              "hit:0_conv:1,2,proud,I won_comma_ at last. ,3,You did \"it\"!,5|5|5_2|2|5,<p>",
@@ -267,7 +267,7 @@ def test_empatheticdialogues(files: dict[str, bytes], home: Path) -> None:
         "empatheticdialogues-hit:0_conv:1", "proud", "I won, at last.")
 
 
-def test_personachat(files: dict[str, bytes], home: Path) -> None:
+def test_an_episode_of_personachat_starts_at_line_one(files: dict[str, bytes], home: Path) -> None:
     """An episode starts at line 1; after a silence the other speaker begins and becomes A."""
     text = ("1 your persona: i paint .\n2 partner's persona: i ski .\n3 hello !\thi . what is your persona: or job ?\n"
             "4 i ski .\tnice .\n1 your persona: i ski .\n2 __SILENCE__\thello !\n3 hi .\ti ski .\n")
@@ -286,7 +286,7 @@ def test_personachat(files: dict[str, bytes], home: Path) -> None:
 TOPICAL = ("train", "valid_freq", "valid_rare", "test_freq", "test_rare")
 
 
-def test_topical_chat(files: dict[str, bytes], home: Path) -> None:
+def test_turns_of_topical_chat_without_text_are_dropped(files: dict[str, bytes], home: Path) -> None:
     record = {"content": [{"agent": "agent_1", "message": "Do you ski? ", "sentiment": "Happy", "turn_rating": "Good"},
                           {"agent": "agent_2", "message": "\u0007 ", "sentiment": "Sad"},
                           {"agent": "agent_2", "message": "No."}], "conversation_rating": {"agent_1": "Good"}}
@@ -297,7 +297,7 @@ def test_topical_chat(files: dict[str, bytes], home: Path) -> None:
     assert rows[0]["utterances"][0]["emotion"] == "Happy"
 
 
-def test_wizard_of_wikipedia(files: dict[str, bytes], home: Path) -> None:
+def test_wizard_of_wikipedia_has_seen_and_unseen_splits(files: dict[str, bytes], home: Path) -> None:
     wizard = [{"chosen_topic": "Skiing", "dialog": [{"speaker": "1_Apprentice", "text": "Tell me of skis."},
                                                    {"speaker": "0_Wizard", "text": "They are long."}]}]
     stems = ("train", "valid_random_split", "valid_topic_split", "test_random_split", "test_topic_split")
