@@ -95,6 +95,11 @@ def did_you_mean(name: str, known: Iterable[str], cutoff: float = 0.5) -> str:
     return f"did you mean {names[close[0]]!r}?" if close else ""
 
 
+def reason(error: BaseException) -> str:
+    """Return the message of an error on one line, or the name of its type if it has none."""
+    return " ".join(str(error).split()) or type(error).__name__
+
+
 def plural(count: float, noun: str, nouns: str = "") -> str:
     """Format a number with its noun: 1 dataset, 2 datasets."""
     return f"1 {noun}" if count == 1 else f"{count} {nouns or noun + 's'}"

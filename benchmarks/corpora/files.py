@@ -93,7 +93,10 @@ def read_ids(path: Path) -> Iterator[str]:
 
 
 def find_corpora(path: Path) -> tuple[list[ImportedCorpus], list[str]]:
-    """Return the corpora below a path, and why other files were ignored; raise for a bad corpus with a known name."""
+    """Return the corpora in a folder or file, and why other files were ignored.
+
+    A bad file raises BenchmarkError if it has a known name or is `path` itself.
+    """
     corpora: dict[str, ImportedCorpus] = {}
     ignored = []
     for file in [path] if path.is_file() else walk(path, "*.jsonl*"):

@@ -19,7 +19,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from benchmarks.dataset import Dataset, DatasetCard, Source
-from benchmarks.errors import BadArchive, BenchmarkError, FetchError, Offline, nearest
+from benchmarks.errors import BadArchive, BenchmarkError, FetchError, Offline, nearest, reason
 from benchmarks.formats import official
 from benchmarks.sources import recent, until_2021
 from benchmarks.sources.rows import Rows, assemble, file_name
@@ -121,8 +121,7 @@ def mirrored(name: str, folder: Path) -> Path:
     except BenchmarkError:
         raise
     except Exception as error:  # the errors of the library depend on its version and transport
-        reason = " ".join(str(error).split()) or type(error).__name__
-        raise FetchError(f"{MIRROR}: {reason:.160}") from error
+        raise FetchError(f"{MIRROR}: {reason(error):.160}") from error
     raise FetchError(f"{MIRROR}: {name}_eval.json is missing from its archive, or too large")
 
 

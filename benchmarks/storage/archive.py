@@ -23,7 +23,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
 
-from benchmarks.errors import BadArchive
+from benchmarks.errors import BadArchive, reason
 
 LIMIT = 4 << 30  # bytes of all members
 MEMBERS = 100_000  # number of members
@@ -89,8 +89,7 @@ def _refused_as_bad(archive: Path) -> Iterator[None]:
     except _Refused as error:
         raise BadArchive(f"{archive}: {error}") from error
     except UNREADABLE as error:
-        reason = " ".join(str(error).split()) or type(error).__name__
-        raise BadArchive(f"{archive}: cannot be read completely ({reason:.120})") from error
+        raise BadArchive(f"{archive}: cannot be read completely ({reason(error):.120})") from error
 
 
 def _zip_members(archive: Path, limit: int) -> Iterator[Member]:

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from benchmarks.errors import ChecksumDiffers, FetchError, Offline
+from benchmarks.errors import ChecksumDiffers, FetchError, Offline, reason
 
 if TYPE_CHECKING:
     import httpx2
@@ -139,12 +139,12 @@ def _opened(url: str, headers: Mapping[str, str]) -> Iterator[httpx2.Response]:
             yield response
     except (httpx2.ConnectError, httpx2.ConnectTimeout) as error:
         if "SSL" in str(error):
-            raise FetchError(f"{url}: no secure connection: {_reason(error)}") from error
+            raise FetchError(f"{url}: no secure connection: {reason(error)}") from error
         target = error.request.url
         kind = Offline if target == httpx2.URL(url) else FetchError  # a server that redirects has answered
-        raise kind(f"{target.host} cannot be reached: {_reason(error)}") from error
+        raise kind(f"{target.host} cannot be reached: {reason(error)}") from error
     except (httpx2.TransportError, httpx2.TooManyRedirects) as error:
-        raise RetryableError(f"the connection failed ({_reason(error)})") from error
+        raise RetryableError(f"the connection failed ({reason(error)})") from error
 
 
 def _check_redirect(response: httpx2.Response) -> None:
@@ -173,7 +173,3 @@ def _copy(response: httpx2.Response, part: Path, start: int, total: int) -> None
         for chunk in response.iter_raw():
             stream.write(chunk)
             bar.update(len(chunk))
-
-
-def _reason(error: Exception) -> str:
-    return " ".join(str(error).split()) or type(error).__name__

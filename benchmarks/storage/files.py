@@ -27,7 +27,7 @@ _PASSWORD = re.compile(r"(?<=://)[^/@]*@")
 
 
 def write_atomically(path: Path, content: bytes, *, durable: bool = True) -> None:
-    """Write `content` to a temporary file, then rename it to `path`, in a folder that is made if necessary.
+    """Write `content` to a temporary file, then rename it to `path`, whose folder is made if it is missing.
 
     Without `durable` the file may be empty after a power cut; use that for files that can be verified or recreated.
     """
@@ -140,10 +140,12 @@ class Files:
                       if name.startswith(start) and name.endswith(end))
 
     def remove(self, name: str) -> None:
+        """Remove a file if it exists."""
         with self._errors(), contextlib.suppress(FileNotFoundError):
             self._system.rm_file(self._at(name))
 
     def rename(self, name: str, other: str) -> None:
+        """Rename a file if it exists."""
         with self._errors(), contextlib.suppress(FileNotFoundError):
             self._system.mv(self._at(name), self._at(other))
 

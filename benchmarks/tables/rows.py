@@ -133,7 +133,7 @@ def _dialect(head: Sequence[str], separators: str) -> tuple[str, Literal[0, 3]]:
 
 
 def workbook(path: Path) -> Iterator[Row]:
-    """Yield the rows of the first sheet with more than one."""
+    """Yield the rows of the first sheet that has more than one row."""
     import openpyxl
 
     with path.open("rb") as stream:

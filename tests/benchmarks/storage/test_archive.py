@@ -100,28 +100,23 @@ def test_limits_of_bytes_and_members_hold(tmp_path: Path, monkeypatch: pytest.Mo
 
 
 def test_truncated_damaged_and_encrypted_archives_are_refused(tmp_path: Path) -> None:
-    path = tmp_path / "x"
-
-    def check(content: bytes, *words: str) -> None:
-        path.write_bytes(content)
-        refused(path, *words)
-
+    bad = [b"", b"<html>Not found</html>", b"\x1f\x8b", b"BZh", b"PK\3\4", bytes(2048)]
     for mode in MODES:
         data = archive(MEMBERS if mode == "zip" else {"a": NOISE}, mode, zipfile.ZIP_DEFLATED)
-        for share in (0.0, 0.3, 0.9):
-            check(data[: int(share * (len(NOISE) if mode == "w" else len(data)))])
+        bad += [data[: int(share * (len(NOISE) if mode == "w" else len(data)))] for share in (0.0, 0.3, 0.9)]
     data = archive({"a": NOISE}, "zip", zipfile.ZIP_DEFLATED)
-    check(data.replace(len(NOISE).to_bytes(4, "little"), (5).to_bytes(4, "little")))  # a wrong size
+    bad.append(data.replace(len(NOISE).to_bytes(4, "little"), (5).to_bytes(4, "little")))  # a wrong size
     for mode, position in (("zip", 1000), ("w:gz", -6)):  # a wrong checksum, also in the last bytes of a gzip
         damaged = bytearray(archive({"a": NOISE}, mode))
         damaged[position] ^= 1
-        check(bytes(damaged))
-    for content in (b"", b"<html>Not found</html>", b"\x1f\x8b", b"BZh", b"PK\3\4", bytes(2048)):
-        check(content)
+        bad.append(bytes(damaged))
     encrypted = bytearray(archive({"a": b"secret"}, "zip"))
     encrypted[6] |= 1
     encrypted[encrypted.index(b"PK\1\2") + 8] |= 1
-    check(bytes(encrypted), "encrypted")
+    path = tmp_path / "x"
+    for content, *words in (*((content,) for content in bad), (bytes(encrypted), "encrypted")):
+        path.write_bytes(content)
+        refused(path, *words)
 
 
 def test_only_a_new_folder_is_filled(tmp_path: Path) -> None:

@@ -22,14 +22,14 @@ from tests.conftest import Invoke
 
 
 @pytest.fixture(params=["folder", "file://", "memory://"])
-def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str | Path]:
+def address(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str | Path]:
     MemoryFileSystem.store.clear()
     yield {"folder": tmp_path / "a", "file://": f"file://{tmp_path}/a", "memory://": "memory://a/b"}[request.param]
     MemoryFileSystem.store.clear()
 
 
-def test_files_are_written_listed_renamed_and_removed(place: str | Path) -> None:
-    files = Files(place)
+def test_files_are_written_listed_renamed_and_removed(address: str | Path) -> None:
+    files = Files(address)
     assert files.names("x") == []
     for name in ("x/b.shard", "x/a.shard", "x/c.parquet", "one"):
         files.write(name, b"1")
@@ -42,32 +42,32 @@ def test_files_are_written_listed_renamed_and_removed(place: str | Path) -> None
     for _ in range(2):
         files.remove("two")
         files.rename("two", "three")
-    for look in (files.read, files.age):
+    for access in (files.read, files.age):
         with pytest.raises(FileNotFoundError):
-            look("two")
+            access("two")
 
 
-def test_a_store_keeps_the_last_content_of_a_key(place: str | Path) -> None:
-    store = Store(place)
+def test_a_store_keeps_the_last_content_of_a_key(address: str | Path) -> None:
+    store = Store(address)
     assert store.get("x/a.json", json.loads) is None
     names = [store.put("x/a.json", content) for content in (b"1", b"2", b"3")]
     store.put("x/a-b.json", b"no JSON")
     assert Store(store.files.address).get("x/a.json", json.loads) == 3
     assert store.read(names[0], json.loads) is None, "it was replaced"
     assert store.set_aside == []
-    assert store.get("x/a-b.json", json.loads) is None, "intact, but of another form"
+    assert store.get("x/a-b.json", json.loads) is None, "intact, but in another format"
     assert len(store.set_aside) == 1
 
 
 @settings(max_examples=25, deadline=None)
-@given(place=st.integers(0, 10), bit=st.integers(0, 7), cut=st.booleans())
-def test_damage_is_set_aside(tmp_path_factory: pytest.TempPathFactory, place: int, bit: int, cut: bool) -> None:
+@given(position=st.integers(0, 10), bit=st.integers(0, 7), cut=st.booleans())
+def test_damage_is_set_aside(tmp_path_factory: pytest.TempPathFactory, position: int, bit: int, cut: bool) -> None:
     store = Store(tmp_path_factory.mktemp("store"))
     assert store.files.path is not None
     path = store.files.path / store.put("a.json", b'"0123456789"')
     content = bytearray(path.read_bytes())
-    content[place] ^= 1 << bit
-    path.write_bytes(content[:place] if cut else content)
+    content[position] ^= 1 << bit
+    path.write_bytes(content[:position] if cut else content)
     assert store.get("a.json", json.loads) is None
     assert not store.verify(path.name)
     assert store.set_aside[0] == str(path)
