@@ -18,12 +18,10 @@ Column: TypeAlias = npt.NDArray[np.float64]
 Columns: TypeAlias = Mapping[str, Column]
 """Columns of a metric by name."""
 
-_AT = "@"
-
 
 def of_quality(column: str, quality: str) -> str:
     """Return COLUMN@QUALITY, or `column` itself if `quality` is empty."""
-    return f"{column}{_AT}{quality}" if quality else column
+    return f"{column}@{quality}" if quality else column
 
 
 def split_quality(name: str, columns: Collection[str]) -> tuple[str, str]:
@@ -31,7 +29,7 @@ def split_quality(name: str, columns: Collection[str]) -> tuple[str, str]:
 
     The name of another library's column (`evaluate:PATH`) may itself contain an @.
     """
-    column, _, quality = name.rpartition(_AT)
+    column, _, quality = name.rpartition("@")
     return (column, quality) if column in columns else (name, "")
 
 
@@ -47,7 +45,7 @@ def split_aggregate(name: str, columns: Collection[str]) -> tuple[str, str]:
 
 
 def checked(metric: str, declared: Sequence[str], items: Sequence[Item], columns: object) -> dict[str, Column]:
-    """Return the declared columns and those of one quality; raise BadScores if one is missing, unknown or invalid."""
+    """Return the declared columns and their NAME@QUALITY; raise BadScores if one is missing, unknown or invalid."""
     if not isinstance(columns, Mapping):
         raise BadScores(f"{metric}: expected the columns {', '.join(declared)}, got {type(columns).__name__}")
     keys = list(map(str, columns))

@@ -8,7 +8,7 @@ A composite with the columns `NAME` and `NAME-single` has weights per quality: i
 quality of the dataset, and their mean as `NAME-single`, for a test phase that takes one score per item. A composite
 whose weights do not depend on the quality has only the first column, and `NAME@QUALITY` where an input has one.
 
-In a run, the harness mixes scores that it already has (harness/scoring/composites.py); on a development dataset it uses
+In a run, the harness mixes scores that it already has (harness/scoring/composites.py), on a development dataset with
 weights learned on the others. `Composite.score` is for callers who have only items.
 """
 
@@ -53,12 +53,12 @@ class Input:
 
     @property
     def by_quality(self) -> bool:
-        """True if the metric has columns of its own for some qualities."""
+        """True if the metric has separate columns for some qualities."""
         metric = self.chosen.metric
         return isinstance(metric, Narrowing) and metric.about(()) is not metric
 
     def of(self, columns: Columns, aggregation: str = "", dimension: str = "") -> Column:
-        """Return its scores from its metric's columns, for the aggregation of turns and the quality if they exist."""
+        """Return the scores for an aggregation of turns and a quality, or without these if they have no column."""
         name = self.column + aggregation if self.column + aggregation in columns else self.column
         scores = columns.get(of_quality(name, dimension), columns[name])
         return np.sign(scores) * np.log1p(np.abs(scores)) if self.logged else scores
@@ -131,10 +131,10 @@ class Composite:
     def score(self, items: Sequence[Item], models: Models) -> Columns:
         """Return a score per item, higher is better; NaN where an input of non-zero weight has none."""
         inputs = self.made_of()
-        signatures = {name: line(of_input) for name, of_input in signed(self, models).items()}
-        metrics = {signatures[part.name]: part.chosen.metric for part in inputs}
+        keys = {name: line(of_input) for name, of_input in signed(self, models).items()}  # of equal metrics, score one
+        metrics = {keys[part.name]: part.chosen.metric for part in inputs}
         columns = {key: metric.score(items, models) for key, metric in metrics.items()}
-        table = np.array([part.of(columns[signatures[part.name]]) for part in inputs]).reshape(len(inputs), len(items))
+        table = np.array([part.of(columns[keys[part.name]]) for part in inputs]).reshape(len(inputs), len(items))
         return compose(self, table, learned(self, models), ())
 
 
@@ -164,7 +164,7 @@ def compose(metric: Composite, table: InputScores, evidence: Evidence, dimension
 
 
 def mixed(scaled: InputScores, weights: Vector) -> Column:
-    """Return the weighted sum; inputs of weight 0 may be NaN."""
+    """Return the weighted sum, ignoring inputs of weight 0, which may be NaN."""
     total = np.zeros(scaled.shape[1])
     for row, weight in zip(scaled, weights.tolist(), strict=True):
         if weight:
@@ -173,7 +173,6 @@ def mixed(scaled: InputScores, weights: Vector) -> Column:
 
 
 def signed(metric: Composite, models: Models) -> dict[str, Signature]:
-    """Return the signatures of the inputs by name."""
     return {part.name: models.once(("signature", part.chosen.metric),
                                    functools.partial(signature, part.chosen.metric, models))
             for part in metric.made_of()}
@@ -207,7 +206,6 @@ def named(text: str, **defaults: Any) -> tuple[Input, ...]:
 
 
 def check_not_negative(name: str, **options: float) -> None:
-    """Raise BadOption for an option of a composite that is below 0 or NaN."""
     for option, value in options.items():
         if not value >= 0:
             raise BadOption(f"{name}: {option} must be 0 or more, not {value}")
@@ -219,7 +217,7 @@ def terms(text: str) -> list[str]:
 
 
 def _in_file(name: str) -> bool:
-    """Return True for an input that is read from a file of the user, which may change."""
+    """Return True for an input in a file, which may change."""
     head = name.partition("[")[0]
     return ":" in head or ".py" in head or registry.is_path(head)
 
@@ -238,7 +236,7 @@ def _input(name: str, **defaults: Any) -> Input:
 
 
 def _split(name: str) -> tuple[str, str]:
-    """Split a name into metric and column; an empty column stands for the metric's first."""
+    """Split a name into metric and column, empty for the metric's first."""
     metric, slash, column = name.rpartition("/")
     in_folder = registry.is_path(metric) and Path(metric, "pyproject.toml").expanduser().is_file()
     if metric.endswith("]") or (in_folder and not Path(name).expanduser().exists()):

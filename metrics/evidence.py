@@ -2,7 +2,7 @@
 
 `harness calibrate` writes it, and the weights of composites are computed from it. Its numbers are per dataset, so that
 weights can be learned without a given dataset. The user's files are HOME/calibrations/NAME-DIGEST.json, the shipped
-files metrics/checkpoints/NAME/evidence.json, in a subfolder for encoders other than the embedded one.
+ones metrics/checkpoints/NAME/evidence.json, in a subfolder for encoders other than the embedded one.
 """
 
 from __future__ import annotations
@@ -29,7 +29,6 @@ Vector: TypeAlias = npt.NDArray[np.float64]
 FILE = "evidence.json"
 SHOWN = 4
 """Maximum number of inputs named in a message."""
-
 KIN = (
     frozenset({"relevance", "maintains context", "semantic appropriateness", "correctness", "appropriateness",
                "content", "coherence", "making sense", "consistency", "listening", "understanding", "error recovery"}),
@@ -41,7 +40,7 @@ KIN = (
 
 
 def kin(dimension: str) -> frozenset[str]:
-    """Return the group of related qualities that a quality belongs to; empty if there is none."""
+    """Return the related qualities, including the quality itself; empty if there are none."""
     return next((group for group in KIN if dimension in group), frozenset())
 
 
@@ -98,17 +97,14 @@ class Evidence:
 
     @property
     def dimensions(self) -> tuple[str, ...]:
-        """Sorted dimensions of all datasets."""
         return tuple(sorted({quality.dimension for quality in self.qualities}))
 
     def without(self, *datasets: str) -> Evidence:
-        """Return the evidence of the other datasets."""
         return replace(self, parts=tuple(part for part in self.parts if part.dataset not in datasets))
 
     def at(self, level: Level) -> Evidence:
         """Return the evidence from datasets of a level, or all of it if there are none."""
-        parts = tuple(part for part in self.parts if part.level == level)
-        return replace(self, parts=parts or self.parts)
+        return replace(self, parts=tuple(part for part in self.parts if part.level == level) or self.parts)
 
     def of(self, inputs: Sequence[str]) -> Evidence:
         """Return the evidence for these inputs, in this order."""
@@ -144,9 +140,8 @@ class Evidence:
         Turn-level datasets are preferred, since means over the turns of a dialogue vary less.
         """
         parts = [part for part in self.parts if part.level == "turn"] or self.parts
-        means = np.mean([part.means for part in parts], axis=0)
         spreads = np.mean([part.spreads for part in parts], axis=0)
-        return means, np.where(spreads > 0, spreads, 1.0)
+        return np.mean([part.means for part in parts], axis=0), np.where(spreads > 0, spreads, 1.0)
 
 
 def find(name: str, inputs: Mapping[str, Signature], home: Path) -> Evidence:
@@ -159,16 +154,15 @@ def find(name: str, inputs: Mapping[str, Signature], home: Path) -> Evidence:
         not path.name.startswith(f"{name}-"), -path.stat().st_mtime, path))
     shipped = sorted(SHIPPED.rglob(FILE), key=lambda path: (path.relative_to(SHIPPED).parts[0] != name, path))
     complete = [evidence for path in (*user, *shipped) if set(inputs) <= set((evidence := read(path)).inputs)]
-    best = min(complete, key=lambda evidence: len(changed_inputs(evidence, inputs)), default=None)
-    if best is None:
+    if not complete:
         more = f" and {len(inputs) - SHOWN} more" if len(inputs) > SHOWN else ""
         raise MissingResource(f"no weights for a composite of {', '.join([*inputs][:SHOWN])}{more}; learn them with "
                               f"`harness calibrate {name}` and the same inputs")
-    return best.of(tuple(inputs))
+    return min(complete, key=lambda evidence: len(changed_inputs(evidence, inputs))).of(tuple(inputs))
 
 
 def changed_inputs(evidence: Evidence, inputs: Mapping[str, Signature]) -> tuple[str, ...]:
-    """Return the inputs whose weights, options or models differ from those behind the evidence."""
+    """Return the inputs whose weights, options or models differ from those of the evidence."""
     return tuple(name for name, signature in inputs.items()
                  if _without_precision(evidence.signatures.get(name, {})) != _without_precision(signature))
 
@@ -198,9 +192,8 @@ def read(path: Path) -> Evidence:
 @functools.lru_cache(32)
 def _evidence(content: bytes) -> Evidence:
     table = json.loads(content)
-    identity = f"{table['name']}@{hashlib.sha256(content).hexdigest()[:12]}"
-    return Evidence(tuple(table["inputs"]), tuple(map(_part, table["datasets"])), table["signatures"], identity,
-                    table["card"])
+    return Evidence(tuple(table["inputs"]), tuple(map(_part, table["datasets"])), table["signatures"],
+                    f"{table['name']}@{hashlib.sha256(content).hexdigest()[:12]}", table["card"])
 
 
 def _part(row: Mapping[str, Any]) -> DatasetEvidence:
@@ -214,11 +207,10 @@ def _part(row: Mapping[str, Any]) -> DatasetEvidence:
 
 
 def _vector(values: Sequence[float | None]) -> Vector:
-    return np.array([np.nan if value is None else value for value in values], dtype=np.float64)
+    return np.array(values, dtype=np.float64)  # None becomes NaN
 
 
 def text(name: str, evidence: Evidence) -> bytes:
-    """Return the content of an evidence file."""
     head = {"name": name, "card": evidence.card, "inputs": evidence.inputs, "signatures": evidence.signatures}
     lines = json.dumps(head, indent=1, ensure_ascii=False)[:-2]
     rows = ",\n".join(json.dumps(part, ensure_ascii=False, default=_plain) for part in evidence.parts)

@@ -4,8 +4,8 @@ A built-in metric is a file in a family's folder, or a package there with a `met
 with hyphens. Installed packages add metrics through entry points in the group `harness.metrics`.
 
 A metric is requested as `NAME` or `NAME[option=value,...]`, or as `TITLE=NAME[...]` with a title for people. Two
-further kinds of name are not listed: `PREFIX:NAME` (`judge:PROMPT`, see metrics/external/libraries) and the path of a
-file or folder (metrics/external/files.py).
+further kinds of name are not listed: `PREFIX:NAME` (`judge:PROMPT`, see metrics/external) and the path of a file or
+folder (metrics/external/files.py).
 """
 
 from __future__ import annotations
@@ -45,13 +45,13 @@ class Chosen:
 
     @property
     def label(self) -> str:
-        """Name of the metric with these options, as in reports."""
+        """The metric's name and options in reports."""
         return self.metric.card.name + self.suffix
 
 
 @functools.cache
 def _built_in() -> dict[str, str]:
-    """Return the module of each built-in metric."""
+    """Return the modules of the built-in metrics by name."""
     modules = {}
     for family in FAMILIES:
         for path in (Path(__file__).parent / family).iterdir():
@@ -69,7 +69,6 @@ def _plugged_in() -> dict[str, EntryPoint]:
 
 
 def names() -> tuple[str, ...]:
-    """Return the names of the built-in metrics, then of the plug-ins."""
     return (*_built_in(), *_plugged_in())
 
 
@@ -95,12 +94,12 @@ def is_path(name: str) -> bool:
 
 
 def metric_of_column(column: str) -> str:
-    """Return the built-in metric with a column of this name; "" if there is none or a metric has the name."""
+    """Return the built-in metric that has this column; "" if there is none or a metric has the name."""
     return "" if column in names() else next((metric for metric in _built_in() if column in card(metric).columns), "")
 
 
 def plugin_package(name: str) -> str:
-    """Return the package of a plug-in; empty for a built-in metric."""
+    """Return package and version of a plug-in; empty for a built-in metric."""
     return _package(_plugged_in()[name]).strip(" ,") if name in _plugged_in() else ""
 
 
@@ -142,9 +141,8 @@ def choose(requested: str, **defaults: Any) -> Chosen:
     values = option_values(kind, name, requested, text)
     if issubclass(kind, Adaptive):
         kind = kind.for_options(values)
-    implied = kind.implied(values) if issubclass(kind, Trained) else {}
     default_values: dict[str, Any] = {field.name: field.default for field in dataclasses.fields(kind)}  # type: ignore[arg-type]
-    default_values |= implied
+    default_values |= kind.implied(values) if issubclass(kind, Trained) else {}
     changed = [f"{key}={value}" for key, value in sorted(values.items())
                if value != default_values[key] and key not in kind.card.unsigned]
     suffix = f"[{paths.bare(','.join(changed))}]" if changed else ""
@@ -206,7 +204,7 @@ def _value(hint: Any, text: str) -> Any:
 
 
 def _kind(name: str) -> type[Metric]:
-    """Return the class behind a name; the class of a path or prefix is rebuilt, since its file may have changed."""
+    """Return the class of a name; that of a path or prefix is not cached, since its file may have changed."""
     if is_path(name):
         from metrics.external import files
 
@@ -215,15 +213,15 @@ def _kind(name: str) -> type[Metric]:
             raise BrokenPlugin(f"{name}: a built-in metric is named {kind.card.name!r}; give the card another name")
         return kind
     if ":" in name:
-        from metrics.external import libraries
+        from metrics import external
 
-        return libraries.metric_class(name)
+        return external.metric_class(name)
     return metric_class(name)
 
 
 @functools.cache
 def metric_class(name: str) -> type[Metric]:
-    """Return the class of a built-in metric or plug-in; the error for an unknown name suggests the nearest."""
+    """Return the class of a built-in metric or plug-in."""
     if name in _built_in():
         return class_in(importlib.import_module(_built_in()[name]), name)
     if name in _plugged_in():
@@ -237,7 +235,6 @@ def metric_class(name: str) -> type[Metric]:
 
 
 def _load(point: EntryPoint) -> type[Metric]:
-    """Return the class of a plug-in; raise BrokenPlugin if its import fails."""
     where = f"{point.name} ({point.value}{_package(point)})"
     try:
         loaded = point.load()

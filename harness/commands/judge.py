@@ -29,9 +29,8 @@ from harness.studies import StudyRequest
 from leaderboard.render.templates import templates
 from metrics import registry
 from metrics.errors import MetricError, MissingResource, Unreadable
-from metrics.external.libraries.judge import Judge
+from metrics.external.judge import Judge, LocalJudge
 from metrics.judges import prompt
-from metrics.judges.local import LocalJudge
 from metrics.judges.prompt import Prompt, Question
 from metrics.models.service import Models
 

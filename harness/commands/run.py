@@ -41,7 +41,7 @@ from leaderboard import site
 from leaderboard.render.text import summary
 from metrics.composition import Composite
 from metrics.errors import MissingResource
-from metrics.external.libraries.judge import Judge
+from metrics.external.judge import Judge
 from metrics.judges.spending import Estimate
 from metrics.metric import checkpoints
 from metrics.registry import Chosen

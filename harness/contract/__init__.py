@@ -3,7 +3,7 @@
     run_check(name, Trial(metric, models))  returns a Finding: ok, BROKEN or note
     demand(metric)                          for tests: raises BrokenContract with every failed check
 
-`harness check` runs the checks in a separate process (process.py), so that a metric may crash or hang.
+`harness check` runs the checks in a separate process (process.py), which a metric may crash or hang.
 """
 
 from __future__ import annotations

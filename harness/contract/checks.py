@@ -18,8 +18,7 @@ from unittest import mock
 import numpy as np
 
 from benchmarks.dataset import Item, Level
-from harness.contract import hard
-from harness.contract.trial import Broken, Note, Trial
+from harness.contract.trial import Broken, Note, Trial, dataset_of, hard_cases, hard_dataset, hard_dialogues
 from harness.run.correlate import judged
 from harness.scoring import score
 from harness.statistics.coefficients import spearmans
@@ -133,7 +132,7 @@ def speed(trial: Trial) -> str:
 
 def case(items: Sequence[Item], level: Level, trial: Trial) -> str:
     """Odd items get a score or NaN, alone or as dialogues of 1 to 500 utterances."""
-    dataset = hard.dataset(items, level)
+    dataset = dataset_of(items, level)
     if lacking := score.unmet(trial.metric, dataset):
         kind = "item" if level == "turn" else "dialogue"
         raise Note(f"not scored: no {kind} has {lacking}, which the card needs")
@@ -164,7 +163,7 @@ def permuted(trial: Trial) -> str:
     order = np.random.default_rng(SEED).permutation(len(dataset.items))
     items = [dataset.items[index] for index in order]
     return trial.compare(items, {name: column[order] for name, column in scores.items()},
-                         trial.scored(hard.dataset(items)), "in another order")
+                         trial.scored(dataset_of(items)), "in another order")
 
 
 def _advice(trial: Trial) -> str:
@@ -183,8 +182,7 @@ def standalone(trial: Trial) -> str:
     if trial.metric.card.scope == "dataset":
         raise Note(OTHER_ITEMS)
     dataset, scores = trial.hard
-    return trial.compare(dataset.items, scores, trial.scored_in_batches(dataset, 1), "alone",
-                         _advice(trial))
+    return trial.compare(dataset.items, scores, trial.scored_in_batches(dataset, 1), "alone", _advice(trial))
 
 
 def batched(trial: Trial) -> str:
@@ -200,7 +198,7 @@ def batched(trial: Trial) -> str:
 def repeated(trial: Trial) -> str:
     """The same items score the same again, after other items."""
     dataset, first = trial.first
-    trial.scored(hard.full_dataset())
+    trial.scored(hard_dataset())
     return trial.compare(dataset.items, first, trial.scored(dataset), "the second time")
 
 
@@ -232,22 +230,20 @@ def without_network(compared: Callable[[], str]) -> str:
 def _no_network() -> Iterator[set[str]]:
     """Refuse every connection of this process, and record the addresses."""
     requested: set[str] = set()
-    original, original_sendto = socket.socket.connect, socket.socket.sendto
 
     def refuse(host: Any, port: Any = "", *_: Any, **__: Any) -> None:
         requested.add(f"{host}:{port}")
         raise OSError("the network is off while the contract is checked")
 
-    def connect(connection: socket.socket, address: Any) -> None:
-        if connection.family in (socket.AF_INET, socket.AF_INET6):
-            refuse(*address)
-        original(connection, address)
+    def guarded(call: Callable[..., Any]) -> Callable[..., Any]:
+        def guard(connection: socket.socket, *arguments: Any) -> Any:
+            if connection.family in (socket.AF_INET, socket.AF_INET6):
+                refuse(*arguments[-1])  # the address
+            return call(connection, *arguments)
 
-    def sendto(connection: socket.socket, *arguments: Any) -> int:
-        if connection.family in (socket.AF_INET, socket.AF_INET6):
-            refuse(*arguments[-1])
-        return original_sendto(connection, *arguments)
+        return guard
 
+    connect, sendto = guarded(socket.socket.connect), guarded(socket.socket.sendto)
     with (mock.patch.multiple(socket.socket, connect=connect, connect_ex=connect, sendto=sendto),
           mock.patch.object(socket, "getaddrinfo", refuse)):
         yield requested
@@ -260,8 +256,8 @@ CHECKS: dict[str, Callable[[Trial], str]] = {
     "output": output,
     "direction": direction,
     "speed": speed,
-    **{name: functools.partial(case, items, "turn") for name, items in hard.cases().items()},
-    "whole dialogues": functools.partial(case, hard.dialogues(), "dialogue"),
+    **{name: functools.partial(case, items, "turn") for name, items in hard_cases().items()},
+    "whole dialogues": functools.partial(case, hard_dialogues(), "dialogue"),
     "what is missing": missing,
     "permuted items": permuted,
     "an item alone": standalone,

@@ -1,4 +1,4 @@
-"""Remarks on a dataset of your own, to be checked before trusting its correlations."""
+"""Remarks on a dataset of your own, to check before trusting its correlations."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SHOWN = 5
 
 
 def check(dataset: Dataset, more: Sequence[str], home: Path) -> Iterator[str]:
-    """Describe a dataset line by line, with its overlap with the corpora in the home."""
+    """Describe a dataset and its overlap with the corpora in the home, line by line."""
     yield from about(dataset, more)
     corpora = dict(overlaps_by_corpus(dataset, home))
     for name, count in corpora.items():
@@ -37,8 +37,7 @@ def about(dataset: Dataset, more: Sequence[str] = ()) -> Iterator[str]:
     boards = {known.dimension for built_in in registry.built_in().values() for known in built_in.qualities}
     for quality in card.qualities:
         votes = sum(len(rating.votes) for rating in dataset.ratings if rating.quality == quality.name)
-        yield (f"{quality.name}: {plural(votes, 'vote')}, {quality.scale}, on the board "
-               f"{quality.dimension!r}")
+        yield f"{quality.name}: {plural(votes, 'vote')}, {quality.scale}, on the board {quality.dimension!r}"
         if quality.dimension not in boards and quality.dimension != f"{quality.name} of {card.name}":
             known = nearest(quality.dimension, sorted(boards))
             yield f"look at this: no other dataset has the board {quality.dimension!r}; {known}"

@@ -6,6 +6,7 @@ As a script, `python -m harness.contract.process METRIC HOME`, it runs one check
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import functools
 import os
 import sys
@@ -41,14 +42,14 @@ def findings(metric: str, home: Path, timeout: float) -> Iterator[Finding]:
 
 
 def _check(process: Process, question: Mapping[str, Any], timeout: float) -> tuple[Finding, Any]:
-    """Return the finding, and the columns to be compared with another process."""
+    """Return the finding, and columns to compare with another process."""
     if not process.alive and (refusal := process.ask({"ask": "load"}, timeout, dict)["refusal"]):
         raise BrokenPlugin(refusal)
     try:
         answer = process.ask(question, timeout, dict)
     except WorkerFailed as error:
         return Finding(question["ask"], "BROKEN", str(error).removeprefix(f"{process.name}: ")), None
-    return Finding(question["ask"], answer["state"], answer["text"]), answer["columns"]
+    return Finding(answer["check"], answer["state"], answer["text"]), answer["columns"]
 
 
 def main() -> None:
@@ -58,27 +59,24 @@ def main() -> None:
     trial = functools.cache(lambda: Trial(registry.choose(metric).metric, uncached(Models(Path(home)))))
 
     def answer(question: Mapping[str, Any]) -> dict[str, Any]:
-        if question["ask"] == "load":
+        name = question["ask"]
+        if name == "load":
             try:
                 trial()
             except MetricError as error:
                 return {"refusal": str(error)}
             return {"refusal": ""}
-        name, before = question["ask"], question.get("columns")
-        finding = run_check(name, trial(), CHECKS.get(name) or functools.partial(_elsewhere, before=before))
+        check = CHECKS.get(name) or functools.partial(_elsewhere, before=question.get("columns"))
+        finding = run_check(name, trial(), check)
         compared = name == ELSEWHERE and finding.state == "ok"
-        return {"state": finding.state, "text": finding.text,
-                "columns": columns_record(trial().first[1]) if compared else None}
+        return {**dataclasses.asdict(finding), "columns": columns_record(trial().first[1]) if compared else None}
 
     serve(answer)
 
 
 def _elsewhere(trial: Trial, before: Any) -> str:
-    """Score the first dataset of the sample; without a network, if the scores of another process are given.
-
-    A process of its own has not cached what an earlier one has downloaded.
-    """
-    if before:
+    """Score the first dataset of the sample, and compare with the scores of another process if `before` has them."""
+    if before:  # a new process has not cached any downloads, so it is also tested without the network
         return without_network(lambda: trial.compare(
             trial.first[0].items, columns_of(before), trial.first[1], "in another process, without the network"))
     dataset, scores = trial.first

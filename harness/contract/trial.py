@@ -1,18 +1,18 @@
-"""The scores and exceptions of a metric under test, and the comparison of two ways of scoring."""
+"""A metric under test, scored on the bundled sample and on items that tend to break metrics."""
 
 from __future__ import annotations
 
 import contextlib
 import dataclasses
 import functools
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from benchmarks import registry as datasets
-from benchmarks.dataset import Dataset, Item
-from harness.contract import hard
+from benchmarks.dataset import SYSTEM, USER, Dataset, DatasetCard, Item, Level, Reference, Source, Utterance
 from harness.scoring import score
 from metrics.errors import BadScores, CannotScore, MetricError, MissingResource, in_one_line, line_of
 from metrics.metric import Column, Metric
@@ -25,6 +25,21 @@ Rounding of networks in single precision depends on the rest of the batch; nothi
 """
 
 ScoredColumns = Mapping[str, Column]
+ODD_TEXTS: dict[str, tuple[str, ...]] = {
+    "empty response": ("",),
+    "whitespace only": (" ", "\t\n", "\u3000"),
+    "punctuation and single letters": (".", "?!", "a", "-\nx", "3.5 % of $1,000-2,000", "don't can't won't"),
+    "repeated words": ("na na na na na", "ok " * 2000),
+    "Arabic and Hebrew": ("مرحبا ، كيف حالك اليوم ؟", "ירושלים مرحبا"),
+    "Chinese and Japanese": ("你好，你今天怎么样？", "日本語のテキスト です"),
+    "emoji": ("🙂🙃 🙂", "👩‍👩‍👧‍👦 🏳️‍🌈 ❤️"),
+    "combining marks": ("émigré naïve café", "e\u0301 n\u0303 Z\u0351\u036b\u0343", "İstanbul ǅ ß"),
+    "control characters": ("a\u202eb\u0000c", "\x00\x07\x1b[31m", "cut \ud800 short"),
+    "markup": ("<b>&amp;</b> <skipped>",),
+    "very long texts": ("x" * 100_000, "word " * 20_000),
+}
+HARD_CARD = DatasetCard("hard-cases", "Hard cases", "dev", "turn", (), 0, (Source("made here"),), "Apache-2.0", "none")
+FACTS = ("I like tea.",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +74,7 @@ class Trial:
 
     @functools.cached_property
     def sampled(self) -> tuple[list[tuple[Dataset, ScoredColumns]], list[CannotScore]]:
-        """Datasets of the sample with their scores, and why others have none; raises CannotScore if none has."""
+        """Datasets of the sample with their scores, and why others have none; raises CannotScore if none can have."""
         scored: list[tuple[Dataset, ScoredColumns]] = []
         reasons: list[CannotScore] = []
         scorable = [dataset for dataset in self.sample if not score.unmet(self.metric, dataset)]
@@ -83,11 +98,11 @@ class Trial:
     @functools.cached_property
     def hard(self) -> tuple[Dataset, ScoredColumns]:
         """All hard items with their scores."""
-        dataset = hard.full_dataset()
+        dataset = hard_dataset()
         return dataset, self.scored(dataset)
 
     def scored(self, dataset: Dataset) -> ScoredColumns:
-        """Return checked columns; raise Broken for a failure, but let CannotScore and MissingResource pass through."""
+        """Return checked columns; raise CannotScore, MissingResource, or Broken for any other failure."""
         try:
             return score.score(self.metric, dataset, self.models).columns
         except (CannotScore, MissingResource, KeyboardInterrupt):
@@ -99,7 +114,7 @@ class Trial:
             raise Broken(f"raises {in_one_line(error, 200)}{where}") from error
 
     def scored_in_batches(self, dataset: Dataset, size: int) -> ScoredColumns:
-        """Score a dataset in batches of a size; NaN where a batch is refused."""
+        """Score a dataset in batches; NaN where a batch is refused."""
         columns: dict[str, Column] = {}
         for start in range(0, len(dataset.items), size):
             part = Dataset(dataset.card, dataset.items[start : start + size], (), dataset.origin)
@@ -139,3 +154,53 @@ class Trial:
                 if not isinstance(error, MetricError):
                     return f" for item {item.id!r}"
         return ""
+
+
+def _items_with(text: str, name: str) -> tuple[Item, ...]:
+    """Return items with an odd text as response, reference or context, and plain texts in the other fields."""
+    reply, greeting = "a good reply to you", "hello there"
+    parts = {"response": (text, reply, greeting), "reference": (reply, text, greeting), "context": (reply, reply, text)}
+    return tuple(_item(f"{name}{part}", response, (reference,), (context,))
+                 for part, (response, reference, context) in parts.items())
+
+
+def _item(name: str, response: str, references: Sequence[str] = ("a good reply to you",),
+          context: Sequence[str] = ("hello there",)) -> Item:
+    """Return an item whose context alternates between the speakers and ends with the user."""
+    turns = [Utterance(USER if back % 2 == 0 else SYSTEM, text) for back, text in enumerate(reversed(context))]
+    return Item(name, tuple(turns[::-1]), Utterance(SYSTEM, response), tuple(map(Reference, references)), FACTS, "bot")
+
+
+def hard_cases() -> dict[str, tuple[Item, ...]]:
+    """Return the items by kind of difficulty."""
+    odd = {name: tuple(case for number, text in enumerate(texts, 1)
+                       for case in _items_with(text, f"{name} {number} as "))
+           for name, texts in ODD_TEXTS.items()}
+    response, context = Utterance(SYSTEM, "hello there"), (Utterance(USER, "what now ?"),)
+    return odd | {
+        "no references": (Item("without references", context, response, (), FACTS),
+                          _item("blank reference", "well", (" ",)),
+                          _item("several references", "well", ("a good reply", "", "another reply"))),
+        "no context": (Item("without context", (), response, (Reference("hello"),), FACTS),
+                       _item("blank context", "well", context=(" ",))),
+        "nothing but a response": (Item("bare", (), response),),
+        "one utterance": (_item("one utterance before", "well", context=("hi",)),),
+        "500 utterances": (_item("500 utterances", "well", context=("what now ?", "not much .") * 249 + ("and ?",)),),
+    }
+
+
+def hard_dataset() -> Dataset:
+    """Return a dataset of all these items and a plain one."""
+    return dataset_of((_item("plain", "yes , i like tea"), *itertools.chain.from_iterable(hard_cases().values())))
+
+
+def hard_dialogues() -> tuple[Item, ...]:
+    """Return dialogues of one, two and 500 utterances, and one between named people."""
+    turns = tuple(Utterance((USER, SYSTEM)[index % 2], f"line {index} is here") for index in range(500))
+    return (Item("one", turns[:1], None), Item("two", turns[:2], None), Item("all", turns, None),
+            Item("people", (Utterance("Ann", "hi"), Utterance("Bob", "hello you there")), None))
+
+
+def dataset_of(items: Sequence[Item], level: Level = "turn") -> Dataset:
+    """Make a dataset of items without ratings."""
+    return Dataset(dataclasses.replace(HARD_CARD, level=level, size=len(items)), tuple(items), (), "sample")

@@ -20,8 +20,8 @@ from harness.run.plan import Plan
 from harness.run.settings import Settings, additional_statistics, command_line, home_folder
 from harness.run.workspace import Workspace, bytes_of, open_workspace
 from metrics import registry
-from metrics.external.libraries.evaluate import EvaluateModule
-from metrics.external.libraries.scores import ScoresOfFile
+from metrics.external.evaluate import EvaluateModule
+from metrics.external.scores import ScoresOfFile
 
 OMITTED = {"home", "out", "dry_run", "json", "rescore", "executor", "address", "gpus", "store", "timeout",
           "memory", "price", "max_cost", "max_requests"}

@@ -3,9 +3,8 @@
 A file holds one metric. A folder is a package: its pyproject.toml names the metric as an entry point, as for an
 installed package. A metric with its own environment runs there (metrics/external/isolation), any other is imported.
 
-Files are always compiled from source, never loaded from cached bytecode, and their digest is in the signature.
-Unchanged files are not imported again. An exception during import becomes a BrokenPlugin with file and line, and
-printed output goes to stderr.
+Files are compiled from source, never loaded from cached bytecode, and their digest is in the signature. Unchanged files
+are not imported again. An exception during import becomes a BrokenPlugin with file and line; prints go to stderr.
 """
 
 from __future__ import annotations
@@ -16,23 +15,29 @@ import dataclasses
 import hashlib
 import importlib
 import inspect
+import os
 import re
 import sys
 import tempfile
 import traceback
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 from unittest import mock
 
 from benchmarks.errors import nearest
+from benchmarks.formats import records
 from metrics.errors import BrokenPlugin, MetricError
 from metrics.external import isolation
-from metrics.metric import Metric, MetricCard, as_metric, made_from
+from metrics.metric import GROUP, Metric, MetricCard, as_metric, made_from
+from metrics.models.resources import digest_of
 
 PACKAGES = ("benchmarks", "metrics", "harness", "leaderboard")
 """This project's packages, which no plug-in may replace."""
+SKIPPED = frozenset({"__pycache__", "build", "dist", "node_modules", "tests", "results", "report", "scores", "site",
+                     "statistics"})
+"""Folders that do not affect scores, besides hidden ones and *.egg-info."""
 
 _IMPORTED: dict[tuple[Path, str], type[Metric]] = {}
 _MODULES: dict[Path, set[str]] = {}
@@ -40,7 +45,7 @@ _MODULES: dict[Path, set[str]] = {}
 
 
 def metric_class(name: str) -> type[Metric]:
-    """Return the metric's class in a file, or in the package of a folder; raise BrokenPlugin if there is none."""
+    """Return the class of the metric in a file or folder; raise BrokenPlugin if there is none."""
     path = Path(name).expanduser()
     if path.is_dir():
         return _in_folder(name, path.resolve())
@@ -72,7 +77,6 @@ def _in_file(shown: str, path: Path) -> type[Metric]:
 
 
 def _only(shown: str, module: ModuleType, content: bytes) -> type[Metric]:
-    """Return the only metric that a file defines."""
     defined = [kind for kind in dict.fromkeys(filter(inspect.isclass, vars(module).values()))
                if kind.__module__ == module.__name__]
     kinds = [kind for kind in defined if isinstance(vars(kind).get("card"), MetricCard)]
@@ -87,14 +91,17 @@ def _only(shown: str, module: ModuleType, content: bytes) -> type[Metric]:
 
 
 def _in_folder(shown: str, folder: Path) -> type[Metric]:
-    if isolation.read_settings(folder).isolated:
-        return _checked(shown, isolation.metric_class(folder))
+    settings = read_settings(folder)
+    if settings.isolated:
+        name, target = _entry_point(folder) if settings.python else (folder.name, "")
+        code = digest_of(folder, _files_below(folder))[:12]
+        return _checked(shown, isolation.metric_class(folder, settings, name, target, code))
     if not (folder / "pyproject.toml").is_file():
         raise BrokenPlugin(f"{shown}: has no pyproject.toml; `harness new metric NAME` creates a folder with one")
-    name, target = isolation.entry_point(folder)
+    name, target = _entry_point(folder)
     module_name, _, attribute = target.partition(":")
     top, root = module_name.partition(".")[0], folder / "src" if (folder / "src").is_dir() else folder
-    paths = {*_files(root, top), *(path for path in isolation.files_of(root)
+    paths = {*_files(root, top), *(path for path in _files_below(root)
                                    if root != folder or path.suffix == ".py")}  # a project may contain results
     digest = _digest(root, paths)
     if (folder, digest) not in _IMPORTED:
@@ -119,6 +126,40 @@ def _in_folder(shown: str, folder: Path) -> type[Metric]:
     return _IMPORTED[folder, digest]
 
 
+def read_settings(folder: Path) -> isolation.Settings:
+    """Return the settings in the pyproject.toml of a folder; raise BrokenPlugin if they are invalid."""
+    where = f"{folder / 'pyproject.toml'}: [tool.harness]"
+    with records.refused_as(BrokenPlugin):
+        settings: isolation.Settings = records.value_of(
+            isolation.Settings, _project(folder).get("tool", {}).get("harness", {}), where)
+    if settings.python and settings.command:
+        raise BrokenPlugin(f"{where} has both python and command; remove one")
+    if not settings.python:
+        return settings
+    python = folder / Path(settings.python).expanduser()
+    if not python.is_file():
+        raise BrokenPlugin(f"{where} python: {python} does not exist; create it as described in docs/protocol.md")
+    return dataclasses.replace(settings, python=str(python))  # unresolved: an environment is found by its symlink
+
+
+def _entry_point(folder: Path) -> tuple[str, str]:
+    """Return name and `module:Class` of the metric in a folder, from the only entry point in its pyproject.toml."""
+    points = _project(folder).get("project", {}).get("entry-points", {}).get(GROUP, {})
+    if len(points) != 1 or ":" not in str(next(iter(points.values()))):
+        raise BrokenPlugin(f'{folder / "pyproject.toml"}: [project.entry-points."{GROUP}"]: expected one line '
+                           f'NAME = "MODULE:CLASS", found {", ".join(points) or "none"}')
+    [(name, target)] = points.items()
+    return name, str(target).strip()
+
+
+def _project(folder: Path) -> dict[str, Any]:
+    path = folder / "pyproject.toml"
+    if not path.is_file():
+        return {}
+    with records.refused_as(BrokenPlugin):
+        return records.toml(str(path), path.read_bytes())
+
+
 def sign(kind: type[Metric], module: str) -> None:
     """Sign an installed package's metric with the digest of its module or package, without modules beside it."""
     top = module.partition(".")[0]
@@ -130,7 +171,19 @@ def sign(kind: type[Metric], module: str) -> None:
 
 def _files(root: Path, top: str) -> list[Path]:
     """Return the file of a module, or all files of a package."""
-    return list(isolation.files_of(root / top, {"__pycache__"})) or [root / f"{top}.py"]
+    return list(_files_below(root / top, {"__pycache__"})) or [root / f"{top}.py"]
+
+
+def _files_below(folder: Path, skipped: Collection[str] = SKIPPED) -> Iterator[Path]:
+    """Yield the files below a folder, also through links, except hidden and `skipped` folders and environments."""
+    read = set[str]()
+    for root, folders, names in os.walk(folder, followlinks=True):
+        environment = "pyvenv.cfg" in names or "conda-meta" in folders
+        new = (real := os.path.realpath(root)) not in read and not environment  # a link may lead back
+        read.add(real)
+        folders[:] = sorted(name for name in folders if new and not (
+            name in skipped or name.startswith(".") or name.endswith(".egg-info")))
+        yield from (Path(root, name) for name in names if new)
 
 
 def _digest(root: Path, paths: Iterable[Path]) -> str:

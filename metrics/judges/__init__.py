@@ -1,10 +1,8 @@
-"""Language models as judges that rate responses (metrics/external/libraries/judge.py).
+"""Language models as judges that rate responses (metrics/external/judge.py).
 
     prompt.py      the questions, read from a file
     sampling.py    many questions at once, with retries
     endpoint.py    the server: one request, one answer
     spending.py    requests and money of a run
-    answer.py      scores read from answers
-    archive.py     stored answers
-    local.py       a judge on this machine, without endpoint or answers
+    answer.py      answers: received, stored, and read as scores
 """

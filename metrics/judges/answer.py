@@ -1,4 +1,7 @@
-"""A judge's answer, and the scores read from it.
+"""A judge's answers: received, stored, and read as scores.
+
+They are stored as HOME/judge/answers/PROMPT-MODEL-SERVER/KEY-DIGEST.json. SERVER is a digest of the model's name and
+the server's address, KEY a digest of the request, the sample and the attempt; neither contains an API key.
 
 A number outside its quality's scale, or several numbers for one quality, give no score: nothing is guessed or clipped.
 If the server returns token probabilities, the score is not the number in the answer but the mean of the integers on the
@@ -8,13 +11,20 @@ which requires probabilities.
 
 from __future__ import annotations
 
+import contextlib
+import dataclasses
+import hashlib
 import json
 import math
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, TypeAlias
 
+from benchmarks.formats.records import load, value_of
+from benchmarks.storage.files import Store
+from metrics.errors import MissingResource
 from metrics.judges.prompt import JudgedQuality, Question
 
 Token: TypeAlias = tuple[int, str, tuple[tuple[str, float], ...]]
@@ -22,9 +32,8 @@ Token: TypeAlias = tuple[int, str, tuple[tuple[str, float], ...]]
 Written: TypeAlias = tuple[JudgedQuality, str, int]
 """A quality, its number as written, and the number's offset in the text."""
 
-LONGEST = 65_536
-"""Maximum characters of an answer."""
-MOST_TOKENS = 10**9
+MAX_CHARACTERS = 65_536
+MAX_TOKENS = 10**9
 """Largest plausible token count."""
 LEAST = -100.0
 """Lowest log-probability of Yes or No; OpenAI reports -9999 for very unlikely tokens."""
@@ -49,12 +58,41 @@ class Answer:
     tokens: tuple[Token, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class ReadScore:
-    """A score, and whether it is weighted by probabilities."""
+class AnswerArchive:
+    """The answers of a model on a server to a prompt; threads and runs may add to them concurrently."""
 
-    value: float
-    weighted: bool = False
+    def __init__(self, home: Path, prompt: str, model: str, url: str) -> None:
+        name = re.sub(r"[^A-Za-z0-9.-]+", "-", model)[-60:]
+        digest = hashlib.sha256(f"{model} {url}".encode()).hexdigest()[:8]
+        self.folder = home / "judge" / "answers" / f"{prompt}-{name}-{digest}"
+        self._store = Store(self.folder)
+
+    def get(self, key: str) -> Answer | None:
+        with self._errors():
+            answer: Answer | None = self._store.get(
+                key, lambda content: value_of(Answer, load("an answer", content), "an answer"))
+            return answer
+
+    def has(self, key: str) -> bool:
+        with self._errors():
+            return bool(self._store.names(key))
+
+    def put(self, key: str, answer: Answer) -> None:
+        with self._errors():
+            self._store.put(key, json.dumps(dataclasses.asdict(answer), separators=(",", ":")).encode())
+
+    @contextlib.contextmanager
+    def _errors(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise MissingResource(f"{self.folder}: cannot read or store answers: {error.strerror}") from error
+
+
+def answer_key(body: Mapping[str, Any], sample: int, attempt: int) -> str:
+    """Return the key of an answer; its first two digits are a folder, which keeps listings short."""
+    digest = hashlib.sha256(json.dumps([body, sample, attempt], sort_keys=True).encode()).hexdigest()
+    return f"{digest[:2]}/{digest[2:]}.json"
 
 
 def received(envelope: Any) -> Answer:
@@ -66,10 +104,10 @@ def received(envelope: Any) -> Answer:
     except (KeyError, IndexError, TypeError, AttributeError) as error:
         raise ValueError("not a chat completion") from error
     text = "" if content is None else content
-    if not isinstance(text, str) or len(text) > LONGEST:
+    if not isinstance(text, str) or len(text) > MAX_CHARACTERS:
         raise ValueError("the content is not a string, or too long")
     counts = (_entry(usage, name, int) for name in ("prompt_tokens", "completion_tokens"))
-    prompt, completion = (count if count and 0 <= count <= MOST_TOKENS else 0 for count in counts)
+    prompt, completion = (count if count and 0 <= count <= MAX_TOKENS else 0 for count in counts)
     return Answer(text, (_entry({"": finish}, "", str) or "")[:40], (_entry({"": served}, "", str) or "")[:120],
                   prompt, completion, tuple(_tokens(text, choice.get("logprobs"))))
 
@@ -95,6 +133,14 @@ def _tokens(text: str, logprobs: Any) -> Iterator[Token]:
         start += len(token)
 
 
+@dataclass(frozen=True, slots=True)
+class ReadScore:
+    """A score, and whether it is weighted by probabilities."""
+
+    value: float
+    weighted: bool = False
+
+
 def scores(question: Question, answer: Answer) -> dict[str, ReadScore]:
     """Return the readable scores of an answer by quality."""
     text = _THOUGHT.sub(lambda thought: " " * len(thought[0]), answer.text)  # keeps later offsets
@@ -102,7 +148,13 @@ def scores(question: Question, answer: Answer) -> dict[str, ReadScore]:
         odds = _log_odds(text, answer)
         return {} if odds is None else {question.qualities[0].name: ReadScore(odds, weighted=True)}
     reading: dict[str, ReadScore] = {}
-    for quality, written, start in (_of_object if question.form == "json" else _of_number)(question, text):
+    if question.form == "json":
+        numbers = list(_of_object(question, text))
+    else:
+        (quality,) = question.qualities
+        number = _number(text, quality)
+        numbers = [(quality, number[1], number.start(1))] if number else []
+    for quality, written, start in numbers:
         if quality.takes(float(written)):
             mean = _weighted(quality, written, start, answer)
             reading[quality.name] = ReadScore(float(written) if mean is None else mean, weighted=mean is not None)
@@ -127,12 +179,6 @@ def _log_odds(text: str, answer: Answer) -> float | None:
 
 def _word(token: str) -> str:
     return token.strip().casefold()
-
-
-def _of_number(question: Question, text: str) -> Iterator[Written]:
-    (quality,) = question.qualities
-    if number := _number(text, quality):
-        yield quality, number[1], number.start(1)
 
 
 def _number(text: str, quality: JudgedQuality) -> re.Match[str] | None:
@@ -183,15 +229,10 @@ def _value(value: Any, quality: JudgedQuality) -> str | None:
 
 def _weighted(quality: JudgedQuality, written: str, start: int, answer: Answer) -> float | None:
     """Return Σ p·score / Σ p over the alternatives of the number's token; None if these are unknown or ambiguous."""
-    for offset, token, alternatives in answer.tokens:
-        if token.strip() == written and offset <= start < offset + len(token):
-            return _mean(quality, dict(alternatives))
-    return None
-
-
-def _mean(quality: JudgedQuality, alternatives: Mapping[str, float]) -> float | None:
+    alternatives = next((alternatives for offset, token, alternatives in answer.tokens
+                         if token.strip() == written and offset <= start < offset + len(token)), ())
     weights: dict[int, float] = {}
-    for token, logprob in alternatives.items():  # " 4" and "4" are both a four
+    for token, logprob in dict(alternatives).items():  # " 4" and "4" are both a four
         if re.fullmatch(r"\s*-?\d{1,4}\s*", token, re.ASCII) and quality.takes(int(token)):
             weights[int(token)] = weights.get(int(token), 0.0) + math.exp(logprob)
     total = sum(weights.values())

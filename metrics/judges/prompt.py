@@ -10,8 +10,8 @@
     [[qualities]]              name, low, high, description, steps, rates
 
 `rates` lists the dataset qualities that a question is about. Each of them then has a column NAME@QUALITY, and only the
-questions about a dataset's own qualities are asked. The first question is always asked and gives the plain column: the
-score for every quality that no question rates.
+questions about a dataset's own qualities are asked. The first question is always asked; it gives the plain column, the
+score for qualities that no question rates.
 
 A template can use {context}, {response}, {dialogue}, {references} and {facts} of the item, and {qualities} and {form}
 for all qualities, or {quality}, {description}, {steps}, {low} and {high} for one. Fields are replaced in one pass, so
@@ -41,8 +41,9 @@ from metrics.errors import BadOption, CannotScore, MissingResource, UnknownMetri
 from metrics.metric import NEEDS, Columns, Metric, is_name, options, variant
 
 SHIPPED = Path(__file__).parent / "prompts"
-OF_ITEMS = ("context", "response", "dialogue", "references", "facts")
-OF_ALL, OF_ONE = ("qualities", "form"), ("quality", "description", "steps", "low", "high")
+ITEM_FIELDS = ("context", "response", "dialogue", "references", "facts")
+ALL_FIELDS, ONE_FIELDS = ("qualities", "form"), ("quality", "description", "steps", "low", "high")
+"""Fields of templates: of the item, and of all qualities or of one."""
 RESERVED = {"system", "user", "model", "messages", "temperature", "max_tokens", "seed", "logprobs", "top_logprobs", "n"}
 """Fields of a request that a prompt cannot set."""
 
@@ -102,7 +103,6 @@ class Prompt:
 
     @property
     def rates(self) -> tuple[str, ...]:
-        """The dataset qualities that a question is about."""
         return tuple(dimension for quality in self.qualities for dimension in quality.rates)
 
     def about(self, dimensions: Iterable[str]) -> Prompt:
@@ -114,14 +114,9 @@ class Prompt:
         asked = replace(self, qualities=chosen, digest="", file_digest="", title="", paper="")
         return replace(self, qualities=chosen, digest=hashlib.sha256(repr(asked).encode()).hexdigest()[:12])
 
-    @property
-    def rounds(self) -> tuple[tuple[JudgedQuality, ...], ...]:
-        """The qualities of each call: all in one, or one each."""
-        return (self.qualities,) if self.answer == "json" else tuple((quality,) for quality in self.qualities)
-
 
 class Prompted:
-    """Base class of judges, which are frozen dataclasses; each class has one prompt."""
+    """Base class of judges; each class has one prompt."""
 
     __slots__ = ()
     prompt: ClassVar[Prompt]
@@ -131,9 +126,9 @@ class Prompted:
 
     def about(self, qualities: Sequence[Quality]) -> Any:
         """Return the judge with only the questions about these qualities, if its questions rate dataset qualities."""
-        if not self.prompt.rates:
-            return self
         judge: Any = self
+        if not self.prompt.rates:
+            return judge
         prompt = self.prompt.about(quality.dimension for quality in qualities)
         return _narrowed(judge.__class__, prompt)(**options(judge))
 
@@ -163,10 +158,11 @@ def names() -> tuple[str, ...]:
 
 
 def find(requested: str) -> Prompt:
+    """Return a shipped prompt by name, or one in a file."""
     if not (requested.endswith(".toml") or "/" in requested or "\\" in requested):
         if requested not in names():
             raise UnknownMetric(f"no prompt {requested:.80}; {nearest(requested[:80], names())}; a file ends in .toml")
-        return _shipped(requested)
+        return read(requested, (SHIPPED / f"{requested}.toml").read_bytes(), f"{requested}.toml")
     path = Path(requested).expanduser()
     try:
         content = path.read_bytes()
@@ -180,11 +176,6 @@ def find(requested: str) -> Prompt:
 
 
 @functools.cache
-def _shipped(name: str) -> Prompt:
-    path = SHIPPED / f"{name}.toml"
-    return read(name, path.read_bytes(), path.name)
-
-
 def read(name: str, content: bytes, where: str) -> Prompt:
     """Parse a prompt file; raise BadOption for the first problem."""
     if not is_name(name):
@@ -215,7 +206,7 @@ def _check(prompt: Prompt, where: str) -> None:
         raise BadOption(f"{where}: answer = \"yes\" requires logprobs = true")
     if not prompt.levels:
         raise BadOption(f"{where}: has neither a template for a turn nor one for a dialogue")
-    known = (*OF_ITEMS, *(OF_ALL if prompt.answer == "json" else OF_ONE))
+    known = (*ITEM_FIELDS, *(ALL_FIELDS if prompt.answer == "json" else ONE_FIELDS))
     for field in _FIELD.findall("\n".join((prompt.system, prompt.turn, prompt.dialogue))):
         if field not in known:
             raise BadOption(f"{where}: unknown field {{{field:.80}}} in a template; {nearest(field, known)}")
@@ -232,13 +223,13 @@ def questions(prompt: Prompt, item: Item) -> tuple[Question, ...]:
         "references": "\n".join(f"- {text}" for reference in item.references if (text := _plain(reference.text))),
         "facts": "\n".join(f"- {text}" for fact in item.facts if (text := _plain(fact))),
     }
-    values = [(qualities, about | _values(prompt, qualities)) for qualities in prompt.rounds]
+    calls = [prompt.qualities] if prompt.answer == "json" else [(quality,) for quality in prompt.qualities]
+    values = [(qualities, about | _values(prompt, qualities)) for qualities in calls]
     return tuple(Question(_filled(prompt.system, fields), _filled(template, fields), qualities, prompt.answer)
                  for qualities, fields in values)
 
 
 def _values(prompt: Prompt, qualities: tuple[JudgedQuality, ...]) -> dict[str, str]:
-    """Return the template fields that describe qualities."""
     if prompt.answer == "json":
         listed = (f"- {quality.name} ({quality.low:g} to {quality.high:g}): {quality.description}"
                   for quality in qualities)

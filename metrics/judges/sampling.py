@@ -24,8 +24,7 @@ from typing import Any, NoReturn
 
 from benchmarks.errors import plural
 from metrics.errors import MetricError, NoAnswer, Unreadable
-from metrics.judges.answer import Answer, ReadScore, scores
-from metrics.judges.archive import AnswerArchive, answer_key
+from metrics.judges.answer import Answer, AnswerArchive, ReadScore, answer_key, scores
 from metrics.judges.endpoint import Endpoint, FieldRefused, Refused, RetryableError
 from metrics.judges.prompt import Question
 from metrics.judges.spending import Estimate, LimitReached, Spending, cost, estimate

@@ -1,4 +1,4 @@
-"""Requests, tokens and money of a run's judges, counted before they are spent.
+"""Requests, tokens and money of a run's judges, limited before they are spent.
 
 Tokens are estimated at four bytes each until the server reports them. The cost of a request is reserved at an upper
 bound (two bytes per token of the prompt, an answer of `max_tokens`), so that a limit on money is not exceeded.
@@ -14,7 +14,6 @@ from typing import Any
 from metrics.errors import BadOption, NoAnswer
 from metrics.models.service import Choice, Models
 
-MILLION = 1e6
 ENVELOPE = 10
 """Tokens that a chat template adds to a request."""
 
@@ -47,6 +46,7 @@ class Estimate:
 
 
 def estimate(body: Mapping[str, Any]) -> Estimate:
+    """Estimate the tokens of a request."""
     return Estimate(1, round(_bytes(body) / 4) + ENVELOPE, body.get("max_tokens", 0))
 
 
@@ -55,7 +55,7 @@ def _bytes(body: Mapping[str, Any]) -> int:
 
 
 def cost(choice: Choice, prompt: float, completion: float) -> float:
-    return (choice.price[0] * prompt + choice.price[1] * completion) / MILLION
+    return (choice.price[0] * prompt + choice.price[1] * completion) / 1e6
 
 
 class Spending:
@@ -111,7 +111,6 @@ class Spending:
 
 
 def of_run(models: Models) -> Spending:
-    """Return the spending of the run that `models` belongs to."""
     return models.once(("spending",), lambda: Spending(models.choice))
 
 

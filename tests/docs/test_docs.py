@@ -17,8 +17,9 @@ from benchmarks import registry as datasets
 from harness import cli, own
 from harness.scoring.parts import LARGEST, WITH_LM
 from metrics import registry as metrics
-from metrics.external import isolation
-from metrics.external.isolation import SKIPPED, Settings, serving
+from metrics.external import files, isolation
+from metrics.external.files import SKIPPED
+from metrics.external.isolation import Settings, serving
 from metrics.models.service import Models
 from metrics.registry import choose
 from metrics.training import trainables
@@ -144,7 +145,7 @@ def test_protocol_example_works(tmp_path: Path) -> None:
         assert np.isnan(column[1])
         assert np.isnan(choose(f"{tmp_path}/[least=5]").metric.score(items, Models(tmp_path))["capitals"]).all()
     finally:
-        isolation.metric_class(tmp_path).process.close()
+        files.metric_class(str(tmp_path)).process.close()
 
 
 def test_protocol_page_names_every_setting_and_type() -> None:

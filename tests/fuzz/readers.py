@@ -37,8 +37,7 @@ from harness.run.settings import home_folder, settings
 from harness.scoring.score import Scores
 from harness.scoring.store import ScoreStore, _stem, _to_parquet
 from metrics.errors import MetricError
-from metrics.judges import archive as answers
-from metrics.judges.answer import Answer
+from metrics.judges.answer import Answer, AnswerArchive
 from tests.conftest import make_card
 
 
@@ -257,7 +256,7 @@ def _read_memo(folder: Path, content: bytes) -> None:
 
 
 def _read_answers(folder: Path, content: bytes) -> None:
-    archive = answers.AnswerArchive(folder, "prompt", "model", "")
+    archive = AnswerArchive(folder, "prompt", "model", "")
     (archive.folder / "k").mkdir(parents=True)
     (archive.folder / "k" / f"k-{digest(content)}.json").write_bytes(content)
     answer = archive.get("k/k.json")

@@ -28,10 +28,9 @@ from harness.statistics.panel import Codes, Vector
 from harness.studies import Findings, StudyRequest
 from metrics.column import of_quality
 from metrics.errors import CannotScore, MetricError
-from metrics.external.libraries.judge import Judge
+from metrics.external.judge import Judge, LocalJudge
 from metrics.judges import prompt as prompts
 from metrics.judges import spending
-from metrics.judges.local import LocalJudge
 from metrics.judges.prompt import Prompt, Question
 from metrics.judges.sampling import SampleScores
 from metrics.judges.spending import Estimate

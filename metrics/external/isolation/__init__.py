@@ -1,8 +1,7 @@
 """A metric in its own process, with its own interpreter or in another language (docs/protocol.md).
 
-`metric_class` makes a class like that of any metric: a frozen dataclass with the card and options that the process
-describes. Its `score` sends the items over a pipe and reads the columns. An exception fails only the dataset being
-scored.
+`metric_class` makes a metric's class with the card and options that the process describes; its `score` sends the items
+over a pipe and reads the columns.
 """
 
 from __future__ import annotations
@@ -10,28 +9,23 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import os
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 
 from benchmarks.dataset import Item
-from benchmarks.formats import records
 from benchmarks.formats.records import Rule
 from benchmarks.redaction import is_secret
 from metrics.errors import BrokenPlugin, MetricError, WorkerFailed
 from metrics.external.isolation.process import Process
 from metrics.external.isolation.serving import PROTOCOL, Description, description, scores
-from metrics.metric import GROUP, Columns, File, Metric, MetricCard, as_metric, options, variant
-from metrics.models.resources import digest_of
+from metrics.metric import Columns, File, Metric, MetricCard, as_metric, options, variant
 from metrics.models.service import Models
 
 STARTING = 300.0
 """Seconds that a process may take to start and describe itself."""
 MISLEADING = {"PYTHONPATH", "PYTHONHOME", "PYTHONSTARTUP", "PYTHONSAFEPATH"}
-SKIPPED = frozenset({"__pycache__", "build", "dist", "node_modules", "tests", "results", "report", "scores", "site",
-                     "statistics"})
-"""Folders that do not affect scores, besides hidden ones and *.egg-info."""
 _made: dict[Path, tuple[str, type[Metric], Process]] = {}
 
 
@@ -60,7 +54,6 @@ class Isolated:
     identity: ClassVar[Mapping[str, str]]
 
     def score(self, items: Sequence[Item], models: Models) -> Columns:
-        """Return the process's columns, and record the models that it requests."""
         values = {name: str(value.path.absolute()) if isinstance(value, File) and value else value
                   for name, value in options(self).items()}
         if not self.process.alive and _describe(self.process) != self.described:
@@ -77,22 +70,14 @@ class Isolated:
         return self.identity
 
 
-RESERVED = {*dir(Isolated), *Isolated.__annotations__}
-"""Names that no option can have."""
-
-
-def metric_class(folder: Path) -> type[Metric]:
-    """Return the class of the metric in a folder, cached until a file of the folder changes."""
-    folder = folder.absolute()
-    settings, code = read_settings(folder), digest_of(folder, files_of(folder))[:12]
+def metric_class(folder: Path, settings: Settings, name: str, target: str, code: str) -> type[Metric]:
+    """Return the class of the metric in a folder, cached until `code`, the digest of its files, changes."""
     if cached := _made.get(folder):
         if cached[0] == code:
             return cached[1]
         cached[2].close()
-    name, command = folder.name, settings.command
-    if settings.python:
-        name, target = entry_point(folder)
-        command = (settings.python, "-P", str(Path(__file__).with_name("worker.py")), str(folder), target)
+    worker = str(Path(__file__).with_name("worker.py"))
+    command = (settings.python, "-P", worker, str(folder), target) if settings.python else settings.command
     process = Process(name, command, folder, environment(os.environ, settings.env))
     try:
         kind = _class(process, settings, code)
@@ -118,7 +103,7 @@ def _class(process: Process, settings: Settings, code: str) -> type[Metric]:
     card, fields, packages = described
     if settings.python and card.name != process.name:
         raise BrokenPlugin(f"its card is named {card.name!r}, but its entry point {process.name!r}")
-    if reserved := [name for name, _, _ in fields if name in RESERVED]:
+    if reserved := [name for name, _, _ in fields if name in {*dir(Isolated), *Isolated.__annotations__}]:
         raise BrokenPlugin(f"option {reserved[0]}: the name is reserved; choose another")
     process.name = card.name
     installed = hashlib.sha256("\n".join(packages).encode()).hexdigest()
@@ -127,48 +112,3 @@ def _class(process: Process, settings: Settings, code: str) -> type[Metric]:
                                  timeout=settings.timeout, identity={"code": code, "environment": installed[:12]}))
     except TypeError as error:  # not a valid name of a dataclass field
         raise BrokenPlugin(f"its options: {error}") from error
-
-
-def read_settings(folder: Path) -> Settings:
-    """Read the settings of a folder; raise BrokenPlugin if they are invalid."""
-    where = f"{folder / 'pyproject.toml'}: [tool.harness]"
-    with records.refused_as(BrokenPlugin):
-        settings: Settings = records.value_of(Settings, _project(folder).get("tool", {}).get("harness", {}), where)
-    if settings.python and settings.command:
-        raise BrokenPlugin(f"{where} has both python and command; remove one")
-    if not settings.python:
-        return settings
-    python = folder / Path(settings.python).expanduser()
-    if not python.is_file():
-        raise BrokenPlugin(f"{where} python: {python} does not exist; create it as described in docs/protocol.md")
-    return dataclasses.replace(settings, python=str(python))  # unresolved: an environment is found by its symlink
-
-
-def entry_point(folder: Path) -> tuple[str, str]:
-    """Return name and `module:Class` of the metric in a folder, from the only entry point in its pyproject.toml."""
-    points = _project(folder).get("project", {}).get("entry-points", {}).get(GROUP, {})
-    if len(points) != 1 or ":" not in str(next(iter(points.values()))):
-        raise BrokenPlugin(f'{folder / "pyproject.toml"}: [project.entry-points."{GROUP}"]: expected one line '
-                           f'NAME = "MODULE:CLASS", found {", ".join(points) or "none"}')
-    [(name, target)] = points.items()
-    return name, str(target).strip()
-
-
-def files_of(folder: Path, skipped: Collection[str] = SKIPPED) -> Iterator[Path]:
-    """Yield the files below a folder, also through links, except hidden and `skipped` folders and environments."""
-    read = set[str]()
-    for root, folders, names in os.walk(folder, followlinks=True):
-        environment = "pyvenv.cfg" in names or "conda-meta" in folders
-        new = (real := os.path.realpath(root)) not in read and not environment  # a link may lead back
-        read.add(real)
-        folders[:] = sorted(name for name in folders if new and not (
-            name in skipped or name.startswith(".") or name.endswith(".egg-info")))
-        yield from (Path(root, name) for name in names if new)
-
-
-def _project(folder: Path) -> dict[str, Any]:
-    path = folder / "pyproject.toml"
-    if not path.is_file():
-        return {}
-    with records.refused_as(BrokenPlugin):
-        return records.toml(str(path), path.read_bytes())

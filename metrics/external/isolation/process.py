@@ -1,8 +1,8 @@
 """A process that answers requests, one line of JSON each.
 
 It leads its own session, so that Ctrl-C in a terminal reaches only the harness, and its descendants can be killed with
-it. A process that dies, hangs or sends an invalid answer is killed, and the request raises WorkerFailed with the end
-of its standard error. The next request starts a new process.
+it. If it dies, hangs or sends an invalid answer, the request raises WorkerFailed with the end of its standard error,
+and the next request starts a new process.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ Answer = TypeVar("Answer")
 
 
 class Process:
-    """A command in a folder, started by the first request; its errors start with `name`."""
+    """A command in a folder, started by the first request; messages of errors start with `name`."""
 
     def __init__(self, name: str, command: Sequence[str], folder: Path, env: Mapping[str, str]) -> None:
         self.name, self._command, self._folder, self._env = name, command, folder, env
@@ -52,7 +52,7 @@ class Process:
             self._start()
         self._requests += 1
         try:
-            answer = decoded(self._exchange(encoded({**request, "id": self._requests}), seconds), self._requests)
+            answer = self._exchange(encoded({**request, "id": self._requests}), seconds)
             if not answer.get("error"):
                 return read(answer)
         except BaseException as error:  # including Ctrl-C
@@ -73,7 +73,7 @@ class Process:
         self.kill()
 
     def kill(self) -> None:
-        """Kill the process and everything it started."""
+        """Kill the process and everything that it started."""
         child, self._child = self._child, None
         if child is not None:
             with self._errors, contextlib.suppress(OSError), child:  # an unread request is still in the buffer
@@ -91,11 +91,11 @@ class Process:
                                f"{error.strerror}") from error
         self._stdin, self._stdout = cast("tuple[IO[bytes], IO[bytes]]", (self._child.stdin, self._child.stdout))
 
-    def _exchange(self, request: bytes, seconds: float) -> bytes:
+    def _exchange(self, request: bytes, seconds: float) -> dict[str, Any]:
         """Write a request while reading, since a process may answer before it has read everything."""
-        child, end, lines = cast("subprocess.Popen[bytes]", self._child), time.monotonic() + seconds, list[bytes]()
+        child, end = cast("subprocess.Popen[bytes]", self._child), time.monotonic() + seconds
         threading.Thread(target=self._write, args=(request,), daemon=True).start()
-        limit = MAX_MESSAGE_BYTES + 1
+        lines, limit = list[bytes](), MAX_MESSAGE_BYTES + 1
         reader = threading.Thread(target=lambda: lines.append(self._stdout.readline(limit)), daemon=True)
         reader.start()
         while reader.is_alive():
@@ -106,7 +106,10 @@ class Process:
         if len(line) > MAX_MESSAGE_BYTES:
             raise Refused(f"a line of more than {MAX_MESSAGE_BYTES >> 30} GiB")
         if line.endswith(b"\n"):
-            return line
+            answer = decoded(line)
+            if answer.get("id") != self._requests:
+                raise Refused(f"the answer has the id {answer.get('id')!r:.40}; expected {self._requests}")
+            return answer
         if time.monotonic() >= end:
             raise EOFError(f"gave no answer in {seconds:g} s")
         try:
@@ -123,8 +126,7 @@ class Process:
 
     def _last_words(self) -> str:
         """Quote the end of standard error, or the start of Python's crash report."""
-        size = self._errors.seek(0, os.SEEK_END)
-        self._errors.seek(max(0, size - (1 << 16)))
+        self._errors.seek(max(0, self._errors.seek(0, os.SEEK_END) - (1 << 16)))
         text = " ".join(self._errors.read().decode(errors="replace").split())
         text = "".join(character if character.isprintable() else "?" for character in text)
         crash = text.rfind("Fatal Python error")
@@ -133,7 +135,6 @@ class Process:
 
 
 def _kill_family(leader: int) -> None:
-    """Kill the session of a process and its descendants."""
     import psutil  # not available in the environments of metrics
 
     with contextlib.suppress(psutil.NoSuchProcess):

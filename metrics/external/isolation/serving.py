@@ -1,7 +1,7 @@
-"""The messages between the harness and a metric in its own process, and the Python implementation of the metric's side.
+"""The messages between the harness and a metric's process (docs/protocol.md), and the metric's side in Python.
 
-A message is a line of JSON in UTF-8 (docs/protocol.md); if it breaks the protocol, records.Refused is raised. This
-module runs in the metric's environment, which lacks our dependencies: numpy is the only third-party import.
+A message that breaks the protocol raises records.Refused. This module runs in the metric's environment, which lacks our
+dependencies: numpy is the only third-party import.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ from metrics.models.service import Choice, Models
 
 PROTOCOL = 2
 MAX_MESSAGE_BYTES = 1 << 30
-"""Maximum bytes of a message."""
 TYPES: dict[str, type] = {"int": int, "float": float, "str": str, "bool": bool, "file": File}
 """Types of options without `choices`."""
+_models = functools.cache(Models)
 
 Description = tuple[MetricCard, tuple[tuple[str, Any, Any], ...], tuple[str, ...]]
 """A card, options (name, type, default), and the environment."""
@@ -44,28 +44,22 @@ def encoded(message: Mapping[str, Any]) -> bytes:
     return SURROGATE.sub("\ufffd", json.dumps(message, ensure_ascii=False, allow_nan=False)).encode() + b"\n"
 
 
-def decoded(line: bytes, number: int | None = None) -> dict[str, Any]:
-    """Decode a message; with `number`, check that it answers that request."""
+def decoded(line: bytes) -> dict[str, Any]:
     where = repr(line[:40])
-    message = records.mapping(where, records.load(where, line))
-    if number is not None and message.get("id") != number:
-        raise Refused(f"the answer has the id {message.get('id')!r:.40}; expected {number}")
-    return message
+    return records.mapping(where, records.load(where, line))
 
 
 def columns_record(columns: Mapping[str, Column]) -> dict[str, list[float | None]]:
-    """Return columns for a message, with None for missing scores."""
     return {name: [None if value != value else value for value in column.tolist()] for name, column in columns.items()}
 
 
 def columns_of(columns: Any) -> dict[str, Column]:
-    """Parse the columns of an answer; their names and lengths are checked elsewhere."""
     numbers = value_of(Mapping[str, tuple[float, ...]], columns, "columns")
     return {name: np.array(values, dtype=np.float64) for name, values in numbers.items()}
 
 
 def scores(answer: Mapping[str, Any]) -> tuple[dict[str, Column], set[tuple[str, str]]]:
-    """Parse the answer to `score`: columns, and the kinds and names of the models that were used."""
+    """Return columns, and the kinds and names of the models that were used."""
     used = value_of(tuple[tuple[str, str], ...], answer.get("asked", []), "asked")
     return columns_of(answer.get("columns")), set(used)
 
@@ -91,8 +85,8 @@ def _option_of(entry: Mapping[str, Any]) -> tuple[str, Any, Any]:
 
 
 def serve_metric(target: str) -> None:
-    """Describe the metric at `module:Class` and score with it; it is loaded when first needed."""
-    kind = functools.cache(lambda: _loaded(target))
+    """Describe the metric at `module:Class` and score with it."""
+    kind = functools.cache(lambda: _loaded(target))  # once, by the first request, which gets its errors
     serve(lambda request: _described(kind()) if request["ask"] == "describe" else _scored(kind(), request))
 
 
@@ -102,8 +96,7 @@ def serve(answer: Callable[[Mapping[str, Any]], dict[str, Any]]) -> None:
     Messages keep the original stdin and stdout; anything the metric prints, even from C code, goes to stderr.
     """
     source, sink = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
-    with open(os.devnull, "rb") as empty:  # noqa: PTH123
-        os.dup2(empty.fileno(), 0)
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(2, 1)
     sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]
     for request in map(decoded, source):
@@ -135,27 +128,21 @@ def _option(field: dataclasses.Field[Any], hint: Any) -> dict[str, Any]:
     option = {"name": field.name, "default": field.default}
     if get_origin(hint) is Literal:
         return {**option, "choices": list(get_args(hint))}
-    for name, kind in TYPES.items():
-        if hint is kind:
-            return {**option, "type": name}
-    raise BrokenPlugin(f"option {field.name}: the type must be {', '.join(TYPES)} or Literal, for a metric in its own "
-                       "environment")
+    if hint not in TYPES.values():
+        raise BrokenPlugin(f"option {field.name}: the type must be {', '.join(TYPES)} or Literal, for a metric in its "
+                           "own environment")
+    return {**option, "type": "file" if hint is File else hint.__name__}
 
 
 def _scored(kind: type[Metric], request: Mapping[str, Any]) -> dict[str, Any]:
     hints = typing.get_type_hints(kind)
     options = {name: File(value) if hints[name] is File else value for name, value in request["options"].items()}
     choice = request["models"]["choice"]
-    models = _models(request["models"]["home"], Choice(**{**choice, "price": tuple(choice["price"])}))
+    models = _models(Path(request["models"]["home"]), Choice(**{**choice, "price": tuple(choice["price"])}))
     models.requested.clear()
     items = tuple(map(Item.of, request["items"]))
     columns = checked(kind.card.name, kind.card.columns, items, kind(**options).score(items, models))
     return {"asked": sorted(models.requested), "columns": columns_record(columns)}
-
-
-@functools.cache
-def _models(home: str, choice: Choice) -> Models:
-    return Models(Path(home), choice)
 
 
 def _message(error: BaseException) -> str:

@@ -1,7 +1,6 @@
 """The script that a metric's own interpreter runs: PYTHON -P worker.py FOLDER MODULE:CLASS
 
-The interpreter sees this project's packages but nothing installed next to them: everything else that the metric
-imports, including numpy, comes from its own environment.
+The interpreter sees this project's packages; everything else, including numpy, comes from its own environment.
 """
 
 import faulthandler
@@ -14,7 +13,6 @@ from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
 from typing import Any
 
-PACKAGES = ("benchmarks", "metrics", "harness")
 ROOT = str(Path(__file__).absolute().parents[3])
 
 
@@ -23,7 +21,7 @@ class ProjectFinder:
 
     @staticmethod
     def find_spec(name: str, _path: Any = None, _target: Any = None) -> ModuleSpec | None:
-        return PathFinder.find_spec(name, [ROOT]) if name in PACKAGES else None
+        return PathFinder.find_spec(name, [ROOT]) if name in ("benchmarks", "metrics", "harness") else None
 
 
 def end_with(parent: int) -> None:

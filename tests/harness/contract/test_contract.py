@@ -13,8 +13,9 @@ import numpy as np
 import pytest
 
 from benchmarks.dataset import Item
-from harness.contract import BrokenContract, Finding, Trial, demand, hard, run_check, uncached
+from harness.contract import BrokenContract, Finding, Trial, demand, run_check, uncached
 from harness.contract.checks import CHECKS
+from harness.contract.trial import hard_cases
 from metrics import registry
 from metrics.errors import CannotScore, MissingResource
 from metrics.metric import Metric, MetricCard
@@ -60,9 +61,9 @@ def crashes_on(trouble: Callable[[Item], bool]) -> Metric:
     return of_each(score)
 
 
-@pytest.mark.parametrize("name", hard.cases())
+@pytest.mark.parametrize("name", hard_cases())
 def test_a_crash_on_hard_items_is_found(name: str, home: Path) -> None:
-    odd = hard.cases()[name][0].id
+    odd = hard_cases()[name][0].id
     finding = check(name, crashes_on(lambda item: item.id == odd), home)
     assert finding.state == "BROKEN"
     assert f"raises ValueError: no {odd}" in finding.text
@@ -131,7 +132,7 @@ def test_promises_are_found_broken_or_kept(home: Path) -> None:
         finding = check(name, metric, home)
         assert (finding.check, finding.state) == (name, state)
         assert part in finding.text
-    assert {*hard.cases(), *(name for name, *_ in OUTCOMES)} == set(CHECKS), "every check has a metric"
+    assert {*hard_cases(), *(name for name, *_ in OUTCOMES)} == set(CHECKS), "every check has a metric"
 
 
 def test_a_changed_default_type_or_environment_is_found(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,7 +11,7 @@ import pytest
 from benchmarks.dataset import Item
 from metrics import registry
 from metrics.errors import BadOption, BrokenPlugin, MetricError, MissingResource, UnknownMetric
-from metrics.external import libraries
+from metrics.external import PREFIXES
 from metrics.metric import options, signature
 from metrics.models.service import Models
 from tests.conftest import make_item, refused
@@ -193,7 +193,7 @@ def test_an_unknown_name_is_refused_in_one_line(home: Path) -> None:
                             ("x" * 900 + ":y", "known:")):
         with refused(UnknownMetric, part):
             registry.choose(requested)
-    for prefix in libraries.PREFIXES:
+    for prefix in PREFIXES:
         for name in ("no such thing", "../../nothing", "x" * 5_000, "~nobody/x", "a/b/c:d", "x\ny", "x\x00y", "\udce9",
                      "[", "a[]"):
             with refused(MetricError):

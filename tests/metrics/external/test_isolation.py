@@ -25,7 +25,8 @@ from metrics.column import checked
 from metrics.errors import BadScores, BrokenPlugin, CannotScore, MissingResource, WorkerFailed, line_of
 from metrics.external import files as plugin_files
 from metrics.external import isolation
-from metrics.external.isolation import Settings, environment, process, read_settings, serving
+from metrics.external.files import read_settings
+from metrics.external.isolation import Settings, environment, process, serving
 from metrics.external.isolation.serving import columns_of, description
 from metrics.metric import Metric, signature
 from metrics.models.service import Models
@@ -56,7 +57,7 @@ def misbehaving(folder: Path, how: str, table: str = "") -> Metric:
     shutil.copy(Path(__file__).with_name("misbehaving.py"), folder)
     (folder / "pyproject.toml").write_text(
         f"[tool.harness]\ncommand = ['{sys.executable}', '-S', '-E', 'misbehaving.py', '{how}']\n{table}\n")
-    return isolation.metric_class(folder)()
+    return plugin_files.metric_class(str(folder))()
 
 
 def python_metric(folder: Path, score: str, head: str = "", fields: str = "",
@@ -81,7 +82,7 @@ class Words:
 """)
     (folder / "pyproject.toml").write_text(
         f"[project.entry-points.'harness.metrics']\nwords = 'words:Words'\n[tool.harness]\npython = '{python}'\n")
-    return isolation.metric_class(folder)
+    return plugin_files.metric_class(str(folder))
 
 
 def score(metric: Metric) -> list[float]:
@@ -145,7 +146,7 @@ def test_a_metric_without_a_description_is_refused(tmp_path: Path, monkeypatch: 
                              ("['echo', 'hello world']", "sent an invalid answer.*hello world")):
         (tmp_path / "pyproject.toml").write_text(f"[tool.harness]\ncommand = {command}")
         with pytest.raises(BrokenPlugin, match=message):
-            isolation.metric_class(tmp_path)
+            plugin_files.metric_class(str(tmp_path))
     for head, fields, message in (
         ("import no_such_package", "", "ModuleNotFoundError: No module named 'no_such_package'"),
         ("", "texts: tuple[str, ...] = ()", "option texts: the type must be int, float"),
@@ -233,7 +234,7 @@ def test_an_environment_with_other_versions(tmp_path: Path, monkeypatch: pytest.
 
 def test_the_signature_follows_folder_and_environment(tmp_path: Path) -> None:
     def parts() -> list[str]:
-        return [*signature(isolation.metric_class(tmp_path)(), Models(tmp_path)).values()][-2:]
+        return [*signature(plugin_files.metric_class(str(tmp_path))(), Models(tmp_path)).values()][-2:]
 
     misbehaving(tmp_path, "nothing")
     code, installed = parts()
@@ -272,9 +273,9 @@ def test_a_process_with_another_description_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize("killed", [False, True])
 def test_processes_of_metrics_end_with_the_harness(killed: bool, tmp_path: Path) -> None:
     python_metric(tmp_path, "import time; time.sleep(60)")
-    code = ("import os, signal, threading; from pathlib import Path; from metrics.external import isolation; "
+    code = ("import os, signal, threading; from pathlib import Path; from metrics.external import files; "
             "from metrics.models.service import Models; "
-            f"kind = isolation.metric_class(Path({str(tmp_path)!r})); "
+            f"kind = files.metric_class({str(tmp_path)!r}); "
             "print(kind.process._child.pid, flush=True); ")
     if killed:
         code += ("threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGKILL)).start(); "

@@ -1,12 +1,20 @@
 """`judge:PROMPT[model=NAME]`: a language model behind an OpenAI-compatible endpoint, asked with a prompt;
-`judge:PROMPT[lm=NAME]`: a language model on this machine (metrics/judges/local.py).
+`judge:PROMPT[lm=NAME]`: a language model on this machine.
 
 PROMPT is shipped (`llm-eval`, `g-eval`, `quality`, `relevance`) or a file (`./my_judge.toml`, see
 metrics/judges/prompt.py). Each quality of the prompt is a column on its own scale; the plain column is their mean, with
-each scale mapped to 0..1. A score is the mean over the samples. Items with the same texts are asked about once.
+each scale mapped to 0..1.
 
-The scores depend on the prompt, the model, its sampling and the server, which are all in the signature, the server as a
-digest of its address. Options that do not affect them, such as the number of concurrent requests, are `unsigned`.
+An endpoint's score is the mean over the samples; items with the same texts are asked about once. The prompt, the model,
+its sampling and the server (as a digest of its address) are in the signature; options that do not affect scores, such
+as the number of concurrent requests, are `unsigned`.
+
+A local judge samples and parses nothing: its score is computed from the probabilities of the chat model's next token,
+at the position of the score.
+
+    answer = "number"    the mean of the integers on the scale, weighted by their probabilities
+    answer = "json"      likewise for each quality, after the start of a JSON object with the quality as its first key
+    answer = "yes"       log p(Yes) − log p(No)
 """
 
 from __future__ import annotations
@@ -22,17 +30,17 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, cast
 
 import numpy as np
+import numpy.typing as npt
 
 from benchmarks.dataset import Item
-from metrics.errors import BadOption, MissingResource
+from metrics.errors import BadOption, CannotScore, MissingResource
 from metrics.judges import endpoint, prompt, spending
-from metrics.judges.answer import Answer, ReadScore
-from metrics.judges.archive import AnswerArchive
-from metrics.judges.local import LocalJudge
+from metrics.judges.answer import Answer, AnswerArchive, ReadScore
 from metrics.judges.prompt import JudgedQuality, Prompted, Question
 from metrics.judges.sampling import Sampler, SampleScores, SamplingOptions
 from metrics.judges.spending import Estimate
 from metrics.metric import Columns, Metric, MetricCard, variant
+from metrics.models.causal import LanguageModel
 from metrics.models.service import Models
 from metrics.paths import label
 
@@ -40,6 +48,22 @@ ALTERNATIVES = 20
 """Alternatives requested per token; the maximum that endpoints allow."""
 BOUNDS = {"samples": (1, 1000), "tries": (1, 100), "concurrency": (1, 256), "max_tokens": (0, 1e6), "seed": (0, 1e12),
           "temperature": (0, 10), "timeout": (0.01, 3600)}
+YES, NO = ("Yes", " Yes", "yes", " yes"), ("No", " No", "no", " no")
+
+
+def metric_class(name: str) -> type[Metric]:
+    """Return the metric of a prompt, with the prompt's defaults for its options."""
+    chosen = prompt.find(name)
+    card = MetricCard(
+        name=label("judge", name), title=f"{chosen.title}, a language model as judge", columns=chosen.columns,
+        family="judge", levels=chosen.levels, needs=chosen.needs, revision=2, paper=chosen.paper,
+        notes="Asks over the network: the dialogues are sent to the given endpoint.",
+        unsigned=("lm", "url", "key_from", "concurrency", "timeout"))
+    defaults = (("samples", int), ("temperature", float), ("max_tokens", int), ("logprobs", bool))
+    options = [(name, type_, getattr(chosen, name)) for name, type_ in defaults]
+    if chosen.answer == "json":
+        options.append(("structured", bool, True))
+    return variant(Judge, options, card=card, prompt=chosen)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +85,6 @@ class Judge(Prompted):
     timeout: float = 60.0
 
     def __post_init__(self) -> None:
-        """Reject invalid values before anything is sent."""
         for name, (low, high) in BOUNDS.items():
             if not low <= getattr(self, name) <= high:
                 raise BadOption(f"{self.card.name}: {name} must be {low:g} to {high:g}, not {getattr(self, name)}")
@@ -115,14 +138,12 @@ class Judge(Prompted):
     def _sampler(self, models: Models) -> Sampler:
         self.depends(models)
         folder = f"{self.prompt.name}-{self.prompt.file_digest}"  # the same for every choice of the prompt's questions
-        archive = AnswerArchive(models.home, folder, self.model, endpoint.url_of(self.url))
-        options = SamplingOptions(
-            self.card.name, self._body(), self.samples, self.tries, self.concurrency, self.seed)
-        return Sampler(options, archive, lambda: endpoint.find(self.url, self.key_from, self.timeout),
-                       spending.of_run(models))
+        return Sampler(
+            SamplingOptions(self.card.name, self._body(), self.samples, self.tries, self.concurrency, self.seed),
+            AnswerArchive(models.home, folder, self.model, endpoint.url_of(self.url)),
+            lambda: endpoint.find(self.url, self.key_from, self.timeout), spending.of_run(models))
 
     def depends(self, models: Models) -> Mapping[str, str]:
-        """Return the prompt with its digest, and the digest of the server's address."""
         if not self.model:
             raise MissingResource(f"{self.card.name}: no model: use {self.card.name}[lm=NAME] for one on this machine, "
                                   "or [model=NAME] for one behind an endpoint")
@@ -141,26 +162,10 @@ class Judge(Prompted):
         return body
 
     def _schema(self) -> dict[str, Any]:
-        """Return the JSON schema of an answer: an object with a number per quality."""
         names = [quality.name for quality in self.prompt.qualities]
         schema = {"type": "object", "properties": {name: {"type": "number"} for name in names}, "required": names,
                   "additionalProperties": False}
         return {"type": "json_schema", "json_schema": {"name": self.prompt.name, "strict": True, "schema": schema}}
-
-
-def metric_class(name: str) -> type[Metric]:
-    """Return the metric of a prompt, with the prompt's defaults for its options."""
-    chosen = prompt.find(name)
-    card = MetricCard(
-        name=label("judge", name), title=f"{chosen.title}, a language model as judge", columns=chosen.columns,
-        family="judge", levels=chosen.levels, needs=chosen.needs, revision=2, paper=chosen.paper,
-        notes="Asks over the network: the dialogues are sent to the given endpoint.",
-        unsigned=("lm", "url", "key_from", "concurrency", "timeout"))
-    defaults = (("samples", int), ("temperature", float), ("max_tokens", int), ("logprobs", bool))
-    options = [(name, type_, getattr(chosen, name)) for name, type_ in defaults]
-    if chosen.answer == "json":
-        options.append(("structured", bool, True))
-    return variant(Judge, options, card=card, prompt=chosen)
 
 
 def _distinct(questions: Mapping[int, tuple[Question, ...]]) -> list[Question]:
@@ -170,3 +175,64 @@ def _distinct(questions: Mapping[int, tuple[Question, ...]]) -> list[Question]:
 def _mean(quality: JudgedQuality, samples: Sequence[Mapping[str, ReadScore]]) -> float:
     values = [sample[quality.name].value for sample in samples if quality.name in sample]
     return math.fsum(values) / len(values) if values else math.nan
+
+
+@dataclass(frozen=True, slots=True)
+class LocalJudge(Prompted):
+    """Ratings computed from the probabilities of a language model's answers."""
+
+    card: ClassVar[MetricCard]
+    lm: str = ""
+
+    def score(self, items: Sequence[Item], models: Models) -> Columns:
+        """Return a score per quality and their mean; NaN for items that lack what the prompt needs or are too long."""
+        model = models.lm(self.lm)
+        if self.prompt.answer == "yes":
+            answers = [*model.tokens_among(YES), *model.tokens_among(NO)]
+        else:
+            answers = sorted({str(value) for quality in self.prompt.qualities for value in _digits(quality)})
+        questions = {row: texts for row, item in enumerate(items)
+                     if self.takes(item) and (texts := self._questions(item, model))}
+        if not questions and any(map(self.takes, items)):
+            raise CannotScore(f"the questions about all items are too long for {model.name}, even without context")
+        table = np.full((len(self.prompt.qualities), len(items)), np.nan)
+        for row, logits in zip(questions, model.answers([*questions.values()], answers), strict=True):
+            for number, quality in enumerate(self.prompt.qualities):
+                table[number, row] = self._value(quality, logits[number].astype(np.float64), answers)
+        return prompt.columns(self.prompt, table)
+
+    def depends(self, models: Models) -> Mapping[str, str]:
+        return {"prompt": f"{self.prompt.name}@{self.prompt.digest}"}
+
+    def _questions(self, item: Item, model: LanguageModel) -> tuple[str, ...]:
+        """Return a prompt per quality, without the oldest turns if necessary; none if even the last is too long."""
+        for start in range(len(item.utterances)):
+            texts = self._texts(dataclasses.replace(item, context=item.context[start:]), model)
+            if all(map(model.fits, texts)):
+                return texts
+        return ()
+
+    def _texts(self, item: Item, model: LanguageModel) -> tuple[str, ...]:
+        texts: list[str] = []
+        for question in prompt.questions(self.prompt, item):
+            text = model.conversation(question.messages)
+            is_json = question.form == "json"
+            texts += [text + '{"' + quality.name + '": ' for quality in question.qualities] if is_json else [text]
+        return tuple(texts)
+
+    def _value(self, quality: JudgedQuality, logits: npt.NDArray[np.float64], answers: Sequence[str]) -> float:
+        if self.prompt.answer == "yes":
+            yes, no = (logits[[answer in side for answer in answers]] for side in (YES, NO))
+            return float(np.logaddexp.reduce(yes) - np.logaddexp.reduce(no))
+        values = np.array([float(answer) for answer in answers])
+        on_scale = (values >= quality.low) & (values <= quality.high)
+        weights = np.exp(logits[on_scale] - logits[on_scale].max())
+        return float((values[on_scale] * weights).sum() / weights.sum())
+
+
+def _digits(quality: JudgedQuality) -> range:
+    """Return the integers on a scale; raise BadOption if one of them has several digits or a sign."""
+    if quality.low < 0 or quality.high > 9:
+        raise BadOption(f"the scale of {quality.name} is {quality.low:g} to {quality.high:g}, but with `lm=` it must "
+                        "lie within 0 to 9, since the answer is a single digit")
+    return range(math.ceil(quality.low), math.floor(quality.high) + 1)
