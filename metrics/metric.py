@@ -1,7 +1,7 @@
 """The interface of a metric: a frozen dataclass whose fields are its options, with a card and a method `score`.
 
-`signature` names everything its scores depend on besides the items: name, revision, options, the digests of models and
-resources and, for a plug-in, of its file. It serves as cache key and as provenance.
+`signature` names everything that its scores depend on besides the items: name, revision, options, the digests of models
+and resources and, for a plug-in, of its file. It serves as cache key and as provenance.
 """
 
 from __future__ import annotations
@@ -30,7 +30,6 @@ NEEDS = ("references", "context", "facts")
 KINDS = ("encoder", "lm", "vectors")
 """Kinds of model that a metric can use."""
 Signature: TypeAlias = Mapping[str, str]
-"""Everything the scores of a metric depend on besides the items, by name: see `signature`."""
 RESERVED = frozenset({"metric", "revision", "code"})
 """Parts of every signature, whose names no option can have."""
 GROUP = "harness.metrics"
@@ -123,7 +122,6 @@ class Trained:
 
     @property
     def weights_name(self) -> str:
-        """Name of the checkpoint trained with these options."""
         return self.card.checkpoints[0]
 
     @classmethod
@@ -147,7 +145,7 @@ class File(str):
         return f"{self.path.name}@{hashlib.sha256(self.content()).hexdigest()[:12]}" if self else ""
 
     def content(self) -> bytes:
-        """Return the bytes of the file; raise MissingResource if it cannot be read."""
+        """Return the content; raise MissingResource if the file cannot be read."""
         try:
             return self.path.read_bytes()
         except OSError as error:
@@ -162,17 +160,7 @@ def is_name(text: str) -> bool:
     return re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", text) is not None
 
 
-def _takes_items(score: Any) -> bool:
-    """Return True if `score` can be called with items and models."""
-    try:
-        inspect.signature(score).bind(None, None, None)
-    except (TypeError, ValueError):
-        return False
-    return True
-
-
 def _check_card(card: MetricCard) -> None:
-    """Raise MetricError for an invalid name, columns, needs or levels, or a string instead of a tuple."""
     if not is_name(card.name):
         raise MetricError(f"the card's name {card.name!r} must be lower-case letters and digits, with hyphens "
                           "between them, such as green-tea")
@@ -201,8 +189,10 @@ def as_metric(kind: Any) -> type[Metric]:
         raise no_card
     if not dataclasses.is_dataclass(kind):
         raise MetricError(f"{name} is not a dataclass: add @dataclass(frozen=True, slots=True) above `class {name}`")
-    if not _takes_items(getattr(kind, "score", None)):
-        raise MetricError(f"{name} needs a method `score(self, items, models)`")
+    try:
+        inspect.signature(getattr(kind, "score", None)).bind(None, None, None)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        raise MetricError(f"{name} needs a method `score(self, items, models)`") from None
     _check_card(card)
     fields = dataclasses.fields(kind)
     models = {field.name for field in fields} & set(KINDS)
@@ -246,7 +236,7 @@ def checkpoints(metric: Metric) -> tuple[str, ...]:
 
 
 def signature(metric: Metric, models: Models) -> Signature:
-    """Return everything the scores depend on besides the items, by name.
+    """Return everything that the scores depend on besides the items, by name.
 
         {"metric": "deb", "revision": "1", "encoder": "all-MiniLM-L6-v2@53aa51172d14.a9d2b0", "negatives": "random",
          "weights deb": "deb@ac5ec123f754"}
@@ -274,19 +264,19 @@ def line(signature: Signature) -> str:
     return "|".join(value if name == "metric" else f"{name}={value}" for name, value in signature.items())
 
 
-_READ: WeakKeyDictionary[type, str] = WeakKeyDictionary()
+_digests: WeakKeyDictionary[type, str] = WeakKeyDictionary()
 
 
 def made_from(kind: type, digest: str) -> None:
-    """Record the digest of the files that a plug-in was loaded from."""
-    _READ[kind] = digest
+    """Record the digest of a plug-in's files."""
+    _digests[kind] = digest
 
 
 @functools.cache
 def _code(kind: type) -> dict[str, str]:
     """Return the digest of a plug-in's code, since authors edit it without raising the revision."""
-    if kind in _READ:  # the file may have changed since
-        return {"code": _READ[kind][:12]}
+    if kind in _digests:  # the file may have changed since
+        return {"code": _digests[kind][:12]}
     if kind.__module__.partition(".")[0] == __package__:
         return {}
     try:

@@ -45,13 +45,11 @@ class Chosen:
 
     @property
     def label(self) -> str:
-        """The metric's name and options in reports."""
         return self.metric.card.name + self.suffix
 
 
 @functools.cache
 def _built_in() -> dict[str, str]:
-    """Return the modules of the built-in metrics by name."""
     modules = {}
     for family in FAMILIES:
         for path in (Path(__file__).parent / family).iterdir():
@@ -221,7 +219,6 @@ def _kind(name: str) -> type[Metric]:
 
 @functools.cache
 def metric_class(name: str) -> type[Metric]:
-    """Return the class of a built-in metric or plug-in."""
     if name in _built_in():
         return class_in(importlib.import_module(_built_in()[name]), name)
     if name in _plugged_in():

@@ -53,7 +53,6 @@ def _check(process: Process, question: Mapping[str, Any], timeout: float) -> tup
 
 
 def main() -> None:
-    """Answer questions until the input is closed."""
     metric, home = sys.argv[1:]
     datasets.register_home(Path(home))
     trial = functools.cache(lambda: Trial(registry.choose(metric).metric, uncached(Models(Path(home)))))

@@ -97,7 +97,6 @@ class Trial:
 
     @functools.cached_property
     def hard(self) -> tuple[Dataset, ScoredColumns]:
-        """All hard items with their scores."""
         dataset = hard_dataset()
         return dataset, self.scored(dataset)
 
@@ -172,7 +171,6 @@ def _item(name: str, response: str, references: Sequence[str] = ("a good reply t
 
 
 def hard_cases() -> dict[str, tuple[Item, ...]]:
-    """Return the items by kind of difficulty."""
     odd = {name: tuple(case for number, text in enumerate(texts, 1)
                        for case in _items_with(text, f"{name} {number} as "))
            for name, texts in ODD_TEXTS.items()}
@@ -202,5 +200,4 @@ def hard_dialogues() -> tuple[Item, ...]:
 
 
 def dataset_of(items: Sequence[Item], level: Level = "turn") -> Dataset:
-    """Make a dataset of items without ratings."""
     return Dataset(dataclasses.replace(HARD_CARD, level=level, size=len(items)), tuple(items), (), "sample")

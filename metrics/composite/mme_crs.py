@@ -10,7 +10,7 @@ A dataset on which no sub-metric agrees with a quality is left out of the mean.
 The groups are fluency (mme-fm), relevance (mme-rm), topic coherence (mme-tcm), engagement (mme-em) and specificity (the
 three of sm). Submissions 1 to 3 are `power=1`, `2` (the winner and the default) and `3`; 4 is `power=auto`, 5 the same
 with a BERT as `encoder`. `recipe=paper` uses sub-metrics trained as in the paper. The test phase took one score per
-item. The paper does not say how it was computed; here it is the mean over the dataset's qualities, `mme-crs-single`.
+item. The paper does not say how; here it is the mean over the dataset's qualities, `mme-crs-single`.
 
 Departures: the paper sums raw scores, although one is a perplexity and others are probabilities. Here each sub-metric
 is first standardised over the development datasets, since the perplexity would dominate; `scale=none` sums raw scores.
@@ -58,7 +58,6 @@ class SubMetrics(Composite):
 
     @classmethod
     def for_options(cls, values: Mapping[str, Any]) -> Any:
-        """Return the class with a card that describes the sub-metrics of the recipe."""
         if values.get("recipe") != "paper":
             return cls
         departures = ("Specificity uses adapters on the encoder, not a SimCSE trained as a masked language model.",
@@ -67,7 +66,6 @@ class SubMetrics(Composite):
                                                      departures=departures))
 
     def made_of(self) -> tuple[Input, ...]:
-        """Return the columns of the groups that are not ablated."""
         columns = [column for group, columns in GROUPS.items() if group not in self.without.split("+")
                    for column in columns]
         return named("+".join(map(self._sub_metric, columns)), encoder=self.encoder)
@@ -110,7 +108,6 @@ class MmeCrs(SubMetrics):
         check_not_negative("mme-crs", strength=self.strength)
 
     def weights(self, evidence: Evidence, dimension: str) -> Vector:
-        """Return weights by Correlation Re-Scaling; they sum to 1."""
         return crs_weights(evidence, dimension, self.power, self.strength)
 
 
@@ -129,9 +126,7 @@ def crs_weights(evidence: Evidence, dimension: str, power: Power, strength: floa
 def rescaled(correlations: Vector, power: Power) -> Vector | None:
     """Return a quality's weights on one dataset, summing to 1; None if no sub-metric agrees."""
     useful = np.maximum(np.nan_to_num(correlations), 0)
-    if not useful.any():
-        return None
-    return _powered(useful, best_power(useful) if power == "auto" else int(power))
+    return _powered(useful, best_power(useful) if power == "auto" else int(power)) if useful.any() else None
 
 
 def best_power(useful: Vector) -> int:

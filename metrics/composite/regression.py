@@ -43,7 +43,6 @@ class Regression(Composite):
         return default_or_more(self)
 
     def weights(self, evidence: Evidence, dimension: str) -> Vector:
-        """Return ridge regression weights, which can be negative."""
         return ridge_weights(evidence, dimension, self.ridge, self.strength)
 
 

@@ -59,8 +59,7 @@ class Weighted(Composite):
 
 def _fixed(text: str) -> list[tuple[str, float]]:
     """Return the inputs of `0.7*A+0.3*B` with their weights."""
-    parts = [part.partition("*") for part in terms(text)]
     try:
-        return [(name.strip(), float(weight)) for weight, _, name in parts]
+        return [(name.strip(), float(weight)) for weight, _, name in (part.partition("*") for part in terms(text))]
     except ValueError:
         raise BadOption(f"{text!r}: weights must be written as 0.7*A+0.3*B, for all inputs or none") from None

@@ -1,9 +1,8 @@
 """`evaluate:PATH-or-ID[:FIELD]`: a module of Hugging Face evaluate as a metric, item by item.
 
-The library loads a script, its folder, or an id of the hub. An id is loaded only from the library's cache, since a
-module is code: fetch it once with `evaluate.load`. The library runs a copy of the script and of the files that it
-imports, and the digest is that of the copy. The module gets one response and its references, as its features describe
-them; its arguments are options.
+The library loads a script, its folder, or an id of the hub, but ids only from its cache, since a module is code: fetch
+it once with `evaluate.load`. It runs a copy of the script and of the files that it imports; the digest is that of the
+copy. The module gets one response and its references, as its features describe them; its arguments are options.
 
 If a module raises an error, the item has no score if the response is blank or the error is a ValueError or an
 ArithmeticError. Any other error, or an error for every item, fails the metric.
@@ -37,12 +36,9 @@ from metrics.text.words import Aggregation, over_references, reply, sharing, uns
 
 EXCUSED = (ValueError, ArithmeticError)
 """Errors of a module that leave an item without a score."""
-
 RESPONSES = ("predictions", "data")
 """Names of the scored text; measurements call it data."""
-
 TRIAL = "Green tea, please.", ("Green tea, please.",)
-
 PLAIN = (bool, int, float, str, type(None))
 
 
@@ -97,17 +93,14 @@ class EvaluateModule:
             return
 
     def depends(self, models: Models) -> Mapping[str, str]:
-        """Return the version of the library and the digest of the module's code."""
-        version = importlib.metadata.version("evaluate")
-        return {"asked": self.card.name, "evaluate": version, "code": self.digest[:12]}
+        return {"asked": self.card.name, "evaluate": importlib.metadata.version("evaluate"), "code": self.digest[:12]}
 
     def _texts(self, items: Sequence[Item]) -> Iterator[tuple[int, str, tuple[str, ...]]]:
         if self.takes_lists is None:
             yield from ((row, reply(item), ()) for row, item in enumerate(items))
             return
         for references, replies in sharing(items, "first" if self.references == "first" else "max"):
-            for row, response in replies:
-                yield row, response, tuple(reference.text for reference in references)
+            yield from ((row, response, tuple(reference.text for reference in references)) for row, response in replies)
 
     def _number(self, response: str, references: tuple[str, ...]) -> float:
         """Score a response with all its references if the module takes lists, else with each of them."""
@@ -150,14 +143,13 @@ def metric_class(name: str) -> type[Metric]:
         needs=() if takes_lists is None else ("references",),
         notes="Called item by item; data that its code loads by itself are not in the signature.")
     fixed = {*dir(EvaluateModule), *EvaluateModule.__annotations__, *RESPONSES}
-    parameters = [
-        (parameter.name, None if parameter.default is parameter.empty else parameter.default)
-        for parameter in inspect.signature(module._compute).parameters.values()
-        if parameter.kind in {parameter.KEYWORD_ONLY, parameter.POSITIONAL_OR_KEYWORD} and parameter.name not in fixed]
-    arguments = {name: default for name, default in parameters if isinstance(default, PLAIN)}
+    arguments = {
+        name: default for name, parameter in inspect.signature(module._compute).parameters.items()
+        if parameter.kind in {parameter.KEYWORD_ONLY, parameter.POSITIONAL_OR_KEYWORD} and name not in fixed
+        and isinstance(default := None if parameter.default is parameter.empty else parameter.default, PLAIN)}
     return variant(
-        EvaluateModule, [(name, Any if default is None else type(default), default)
-                         for name, default in arguments.items()],
+        EvaluateModule,
+        [(name, Any if default is None else type(default), default) for name, default in arguments.items()],
         card=card, module=staticmethod(functools.cache(lambda: _ready(module))), response=response, field=field,
         digest=digest_of(folder, folder.rglob("*.py")), takes_lists=takes_lists, arguments=arguments,
         names=(stem, str(module.name)))
@@ -239,9 +231,9 @@ def _offline() -> Iterator[None]:
 
 
 def _inputs(requested: str, features: Any) -> tuple[str, bool | None]:
-    """Return the name of the response, and whether references are passed as lists, None if there are none."""
+    """Return the name of the response, and whether references are passed as lists; None if there are none."""
     offered = features if isinstance(features, list) else [features]
-    formats = [inputs for described in offered if (inputs := _inputs_of(described))]
+    formats = list(filter(None, map(_inputs_of, offered)))
     if not formats:
         wanted = "; or ".join(" ".join(str(described).split()) for described in offered)
         raise BrokenPlugin(f"evaluate:{requested:.80}: takes {wanted:.300}; expected a response and references, as "

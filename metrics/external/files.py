@@ -170,7 +170,6 @@ def sign(kind: type[Metric], module: str) -> None:
 
 
 def _files(root: Path, top: str) -> list[Path]:
-    """Return the file of a module, or all files of a package."""
     return list(_files_below(root / top, {"__pycache__"})) or [root / f"{top}.py"]
 
 

@@ -37,7 +37,7 @@ from metrics.errors import BadOption, CannotScore, MissingResource
 from metrics.judges import endpoint, prompt, spending
 from metrics.judges.answer import Answer, AnswerArchive, ReadScore
 from metrics.judges.prompt import JudgedQuality, Prompted, Question
-from metrics.judges.sampling import Sampler, SampleScores, SamplingOptions
+from metrics.judges.sampling import Sampler, SampleScores
 from metrics.judges.spending import Estimate
 from metrics.metric import Columns, Metric, MetricCard, variant
 from metrics.models.causal import LanguageModel
@@ -139,9 +139,9 @@ class Judge(Prompted):
         self.depends(models)
         folder = f"{self.prompt.name}-{self.prompt.file_digest}"  # the same for every choice of the prompt's questions
         return Sampler(
-            SamplingOptions(self.card.name, self._body(), self.samples, self.tries, self.concurrency, self.seed),
-            AnswerArchive(models.home, folder, self.model, endpoint.url_of(self.url)),
-            lambda: endpoint.find(self.url, self.key_from, self.timeout), spending.of_run(models))
+            self.card.name, self._body(), AnswerArchive(models.home, folder, self.model, endpoint.url_of(self.url)),
+            lambda: endpoint.find(self.url, self.key_from, self.timeout), spending.of_run(models),
+            self.samples, self.tries, self.concurrency, self.seed)
 
     def depends(self, models: Models) -> Mapping[str, str]:
         if not self.model:
@@ -207,18 +207,12 @@ class LocalJudge(Prompted):
     def _questions(self, item: Item, model: LanguageModel) -> tuple[str, ...]:
         """Return a prompt per quality, without the oldest turns if necessary; none if even the last is too long."""
         for start in range(len(item.utterances)):
-            texts = self._texts(dataclasses.replace(item, context=item.context[start:]), model)
+            questions = prompt.questions(self.prompt, dataclasses.replace(item, context=item.context[start:]))
+            texts = tuple(model.conversation(question.messages) + answer
+                          for question in questions for answer in _beginnings(question))
             if all(map(model.fits, texts)):
                 return texts
         return ()
-
-    def _texts(self, item: Item, model: LanguageModel) -> tuple[str, ...]:
-        texts: list[str] = []
-        for question in prompt.questions(self.prompt, item):
-            text = model.conversation(question.messages)
-            is_json = question.form == "json"
-            texts += [text + '{"' + quality.name + '": ' for quality in question.qualities] if is_json else [text]
-        return tuple(texts)
 
     def _value(self, quality: JudgedQuality, logits: npt.NDArray[np.float64], answers: Sequence[str]) -> float:
         if self.prompt.answer == "yes":
@@ -228,6 +222,11 @@ class LocalJudge(Prompted):
         on_scale = (values >= quality.low) & (values <= quality.high)
         weights = np.exp(logits[on_scale] - logits[on_scale].max())
         return float((values[on_scale] * weights).sum() / weights.sum())
+
+
+def _beginnings(question: Question) -> list[str]:
+    """Return the beginnings of an answer up to each score."""
+    return [f'{{"{quality.name}": ' for quality in question.qualities] if question.form == "json" else [""]
 
 
 def _digits(quality: JudgedQuality) -> range:

@@ -2,9 +2,9 @@
 
 `scores:DATASET.NAME` are scores that a dataset's source publishes with its items (`scores:mtrag.rl_f`).
 
-The row on the board has the file's name without its folder. The file is read once, when the metric is chosen, and its
-digest is in the signature. A file with a repeated id or a score that is not a finite number is rejected; an item
-without a row has no score. For its quality, `ID|quality` takes precedence over `ID`.
+The file is read once, when the metric is chosen, and its digest is in the signature. A file with a repeated id or a
+score that is not a finite number is rejected; an item without a row has no score. For its quality, `ID|quality` takes
+precedence over `ID`.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class ScoresOfFile:
     qualities: ClassVar[Sequence[Quality]] = ()
 
     def about(self, qualities: Sequence[Quality]) -> Metric:
-        """Return a variant of the metric for those of `qualities` for which the file has scores."""
+        """Return the metric for those of `qualities` that have scores in the file."""
         scored = {name.rpartition(scorefile.SEPARATOR)[2] for name in self.scores if scorefile.SEPARATOR in name}
         chosen = tuple(quality for quality in qualities if quality.name in scored)
         return variant(self.__class__, qualities=chosen)() if scored else self
@@ -64,9 +64,8 @@ class ScoresOfFile:
 
 def metric_class(name: str) -> type[Metric]:
     """Return the metric of one file; raise MetricError if the file is invalid."""
-    published = registry.published_scores()
+    published, metric = registry.published_scores(), label("scores", name)
     path = published.get(name) or Path(name).expanduser()
-    metric = label("scores", name)
     try:
         suffix, content = scorefile.read_content(path)
         rows = scorefile.rows(content, suffix, ROWS)
@@ -82,7 +81,6 @@ def metric_class(name: str) -> type[Metric]:
 
 
 def _check(metric: str, rows: scorefile.ScoreRows) -> None:
-    """Raise MetricError for an unreadable row, a score that is not a number, or a repeated id."""
     if problem := next((problem for problem in rows.problems if problem.fatal), None):
         name = f"{problem.id}: " if problem.id else ""
         raise MetricError(f"{metric}: line {problem.line}: {name}{problem.text}; `harness validate` lists all errors")

@@ -100,15 +100,14 @@ def received(envelope: Any) -> Answer:
     try:
         choice = envelope["choices"][0]
         content = choice["message"].get("content")
-        finish, served, usage = choice.get("finish_reason"), envelope.get("model"), envelope.get("usage")
     except (KeyError, IndexError, TypeError, AttributeError) as error:
         raise ValueError("not a chat completion") from error
     text = "" if content is None else content
     if not isinstance(text, str) or len(text) > MAX_CHARACTERS:
         raise ValueError("the content is not a string, or too long")
-    counts = (_entry(usage, name, int) for name in ("prompt_tokens", "completion_tokens"))
+    counts = (_entry(envelope.get("usage"), name, int) for name in ("prompt_tokens", "completion_tokens"))
     prompt, completion = (count if count and 0 <= count <= MAX_TOKENS else 0 for count in counts)
-    return Answer(text, (_entry({"": finish}, "", str) or "")[:40], (_entry({"": served}, "", str) or "")[:120],
+    return Answer(text, (_entry(choice, "finish_reason", str) or "")[:40], (_entry(envelope, "model", str) or "")[:120],
                   prompt, completion, tuple(_tokens(text, choice.get("logprobs"))))
 
 

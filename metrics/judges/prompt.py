@@ -158,7 +158,6 @@ def names() -> tuple[str, ...]:
 
 
 def find(requested: str) -> Prompt:
-    """Return a shipped prompt by name, or one in a file."""
     if not (requested.endswith(".toml") or "/" in requested or "\\" in requested):
         if requested not in names():
             raise UnknownMetric(f"no prompt {requested:.80}; {nearest(requested[:80], names())}; a file ends in .toml")
@@ -194,7 +193,6 @@ def read(name: str, content: bytes, where: str) -> Prompt:
 
 
 def _check(prompt: Prompt, where: str) -> None:
-    """Raise BadOption for an inconsistent prompt."""
     for quality in prompt.qualities:
         if not quality.low < quality.high:
             raise BadOption(f"{where}: {quality.name}: low must be below high, since higher is better")

@@ -41,39 +41,36 @@ REPORT = 30.0
 CONTINUE = "answers so far are stored; run the same command to continue"
 
 
-@dataclass(frozen=True, slots=True)
-class SamplingOptions:
-    """Request fields and retry limits; `judge` is its name in messages."""
+class Stopped(Exception):
+    """Another thread has given up."""
+
+
+@dataclass
+class Sampler:
+    """Sends the questions of `judge`; `connect` is called for the first answer that is not stored.
+
+    `body` has the fields of every request. `counts` are requests `sent`, attempts `failed`, requests `refused`, answers
+    `stored` before or `unreadable`, questions `unread`, answers `read` and how many of these are `weighted` by
+    probabilities, and tokens of `prompt` and `completion`.
+    """
 
     judge: str
     body: Mapping[str, Any]
+    archive: AnswerArchive
+    connect: Callable[[], Endpoint]
+    spending: Spending
     samples: int = 1
     tries: int = 6
     concurrency: int = 8
     seed: int = 0
 
-
-class Stopped(Exception):
-    """Another thread has given up."""
-
-
-class Sampler:
-    """Sends one judge's questions; `connect` is called for the first answer that is not stored.
-
-    `counts` are requests `sent`, attempts `failed`, requests `refused`, answers `stored` before or `unreadable`,
-    questions `unread`, answers `read` and how many of these are `weighted` by probabilities, and tokens of `prompt` and
-    `completion`.
-    """
-
-    def __init__(self, options: SamplingOptions, archive: AnswerArchive, connect: Callable[[], Endpoint],
-                 spending: Spending) -> None:
-        self.options, self.archive, self.spending = options, archive, spending
+    def __post_init__(self) -> None:
         self.counts: Counter[str] = Counter()
-        self._connect, self._start = connect, time.monotonic()
+        self._start = time.monotonic()
         self._endpoint: Endpoint | None = None
         self._lock, self._stop = threading.Lock(), threading.Event()
         self._wait_until = 0.0
-        self._jitter = random.Random(options.seed)  # noqa: S311  (not a secret)
+        self._jitter = random.Random(self.seed)  # noqa: S311  (not a secret)
         self._cause: MetricError | None = None
         self._failed_in_a_row = 0
         self._unreadable_at_last_success = 0
@@ -82,8 +79,8 @@ class Sampler:
 
     def sample_scores(self, questions: Sequence[Question]) -> list[list[SampleScores]]:
         """Return the scores of every sample of every question, in order."""
-        samples = range(self.options.samples)
-        with ThreadPoolExecutor(self.options.concurrency, "judge") as pool:
+        samples = range(self.samples)
+        with ThreadPoolExecutor(self.concurrency, "judge") as pool:
             futures = [pool.submit(self._score_sample, question, sample)
                        for question in questions for sample in samples]
             try:
@@ -104,14 +101,13 @@ class Sampler:
 
     def estimate(self, questions: Sequence[Question]) -> Estimate:
         """Estimate the requests without a stored answer, assuming that every first attempt succeeds."""
-        bodies = ((self._body(question, sample, 0), sample) for question in questions
-                  for sample in range(self.options.samples))
+        bodies = ((self._body(question, sample, 0), sample) for question in questions for sample in range(self.samples))
         return sum((estimate(body) for body, sample in bodies if not self.archive.has(answer_key(body, sample, 0))),
                    Estimate())
 
     def stored(self, question: Question) -> list[Answer]:
         keys = (answer_key(self._body(question, sample, attempt), sample, attempt)
-                for sample in range(self.options.samples) for attempt in range(self.options.tries))
+                for sample in range(self.samples) for attempt in range(self.tries))
         return [answer for key in keys if (answer := self.archive.get(key)) is not None]
 
     def usage(self) -> str:
@@ -121,7 +117,7 @@ class Sampler:
                  f"{plural(counts['refused'], 'request')} refused", f"{plural(counts['unread'], 'question')} given up",
                  f"{counts['weighted']} of {counts['read']} weighted by probabilities",
                  f"{counts['prompt']} + {counts['completion']} tokens", f"{time.monotonic() - self._start:.1f} s"]
-        return f"{self.options.judge} ({self.options.body['model']}): {', '.join(parts)}"
+        return f"{self.judge} ({self.body['model']}): {', '.join(parts)}"
 
     def _wait(self, futures: Sequence[Future[SampleScores]]) -> None:
         """Wait for all threads, printing progress; raise the first exception."""
@@ -131,12 +127,12 @@ class Sampler:
             for future in done:
                 future.result()
             if waiting:
-                sys.stderr.write(f"{self.options.judge}: {len(futures) - len(waiting)} of {len(futures)} done\n")
+                sys.stderr.write(f"{self.judge}: {len(futures) - len(waiting)} of {len(futures)} done\n")
 
     def _score_sample(self, question: Question, sample: int) -> SampleScores:
-        """Return the scores of one sample; qualities that an answer lacks are taken from the next."""
+        """Return the scores of one sample; qualities that an answer lacks are taken from the next attempt."""
         by_quality: SampleScores = {}
-        for attempt in range(self.options.tries):
+        for attempt in range(self.tries):
             try:
                 answer = self._answer(question, sample, attempt)
             except Refused as error:
@@ -175,8 +171,7 @@ class Sampler:
     def _answer(self, question: Question, sample: int, attempt: int) -> Answer:
         body = self._body(question, sample, attempt)
         key = answer_key(body, sample, attempt)
-        answer = self.archive.get(key)
-        if answer is not None:
+        if (answer := self.archive.get(key)) is not None:
             self._count(stored=1)
             return answer
         answer = self._send(body)
@@ -185,19 +180,19 @@ class Sampler:
         return answer
 
     def _body(self, question: Question, sample: int, attempt: int) -> dict[str, Any]:
-        body = {**self.options.body, "messages": question.messages}
+        body = {**self.body, "messages": question.messages}
         if body.get("temperature"):  # at 0, every sample is the likeliest answer
-            body["seed"] = self.options.seed * 1_000_000 + sample * 1000 + attempt
+            body["seed"] = self.seed * 1_000_000 + sample * 1000 + attempt
         return body
 
     def _send(self, body: Mapping[str, Any]) -> Answer:
         """Send a request with retries; raise RetryableError if none succeeds."""
         failures: list[RetryableError] = []
-        while len(failures) < self.options.tries:
+        while len(failures) < self.tries:
             if failures:
                 self._sleep(self.back_off(len(failures), failures[-1].after))
             with self._lock:
-                self._endpoint = self._endpoint or self._connect()
+                self._endpoint = self._endpoint or self.connect()
             self._sleep(self._wait_until - time.monotonic())
             try:
                 reserved = self.spending.reserve(body)
@@ -239,7 +234,7 @@ class Sampler:
             self._wait_until = max(self._wait_until, time.monotonic() + min(error.after, LONGEST_WAIT))
         with self._lock:
             self._failed_in_a_row += 1
-            server_lost = self._failed_in_a_row >= self.options.tries * (self.options.concurrency + 1)
+            server_lost = self._failed_in_a_row >= self.tries * (self.concurrency + 1)
         if server_lost:
             self._give_up(NoAnswer(f"{self._failed_in_a_row} requests in a row failed ({error}); {CONTINUE}"))
 

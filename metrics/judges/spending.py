@@ -46,7 +46,6 @@ class Estimate:
 
 
 def estimate(body: Mapping[str, Any]) -> Estimate:
-    """Estimate the tokens of a request."""
     return Estimate(1, round(_bytes(body) / 4) + ENVELOPE, body.get("max_tokens", 0))
 
 

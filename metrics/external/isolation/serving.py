@@ -1,7 +1,6 @@
 """The messages between the harness and a metric's process (docs/protocol.md), and the metric's side in Python.
 
-A message that breaks the protocol raises records.Refused. This module runs in the metric's environment, which lacks our
-dependencies: numpy is the only third-party import.
+Invalid messages raise records.Refused. In the metric's environment, numpy is the only third-party package.
 """
 
 from __future__ import annotations
@@ -60,8 +59,8 @@ def columns_of(columns: Any) -> dict[str, Column]:
 
 def scores(answer: Mapping[str, Any]) -> tuple[dict[str, Column], set[tuple[str, str]]]:
     """Return columns, and the kinds and names of the models that were used."""
-    used = value_of(tuple[tuple[str, str], ...], answer.get("asked", []), "asked")
-    return columns_of(answer.get("columns")), set(used)
+    return (columns_of(answer.get("columns")),
+            set(value_of(tuple[tuple[str, str], ...], answer.get("asked", []), "asked")))
 
 
 def description(answer: Mapping[str, Any]) -> Description:
@@ -86,7 +85,13 @@ def _option_of(entry: Mapping[str, Any]) -> tuple[str, Any, Any]:
 
 def serve_metric(target: str) -> None:
     """Describe the metric at `module:Class` and score with it."""
-    kind = functools.cache(lambda: _loaded(target))  # once, by the first request, which gets its errors
+    @functools.cache
+    def kind() -> type[Metric]:  # called by the first request, which gets its errors
+        metric = as_metric(EntryPoint("", target, GROUP).load())
+        if hasattr(metric, "made_of"):
+            raise BrokenPlugin(f"{target} is a composite; set `python` in [tool.harness] for its inputs, not for it")
+        return metric
+
     serve(lambda request: _described(kind()) if request["ask"] == "describe" else _scored(kind(), request))
 
 
@@ -107,13 +112,6 @@ def serve(answer: Callable[[Mapping[str, Any]], dict[str, Any]]) -> None:
             line = encoded({"error": type(error).__name__, "message": _message(error), "id": request["id"]})
         sink.write(line)
         sink.flush()
-
-
-def _loaded(target: str) -> type[Metric]:
-    metric = as_metric(EntryPoint("", target, GROUP).load())
-    if hasattr(metric, "made_of"):
-        raise BrokenPlugin(f"{target} is a composite; set `python` in [tool.harness] for its inputs, not for it")
-    return metric
 
 
 def _described(kind: type[Metric]) -> dict[str, Any]:
@@ -147,7 +145,6 @@ def _scored(kind: type[Metric], request: Mapping[str, Any]) -> dict[str, Any]:
 
 def _message(error: BaseException) -> str:
     """Return the error message with the last traceback line in the metric's own code."""
-    root = str(Path(__file__).parent)
     lines = [f"{Path(frame.filename).name} line {frame.lineno}" for frame in traceback.extract_tb(error.__traceback__)
-             if not frame.filename.startswith((root, "<", sys.base_prefix))]
+             if not frame.filename.startswith((str(Path(__file__).parent), "<", sys.base_prefix))]
     return f"{error}" + (f" ({lines[-1]})" if lines and not isinstance(error, BrokenPlugin | BadScores) else "")

@@ -2,6 +2,7 @@
 
 import itertools
 import os
+import re
 import socket
 import sys
 from collections.abc import Callable, Sequence
@@ -44,10 +45,6 @@ def of_each(score: Callable[[Item], float], **card: Any) -> Metric:
     return made(lambda items: {"odd": np.array([score(item) for item in items], dtype=float)}, **card)
 
 
-def text(item: Item) -> str:
-    return item.response.text if item.response else ""
-
-
 def check(name: str, metric: Metric, home: Path, **more: Any) -> Finding:
     return run_check(name, Trial(metric, uncached(Models(home)), **more))
 
@@ -66,27 +63,21 @@ def test_a_crash_on_hard_items_is_found(name: str, home: Path) -> None:
     odd = hard_cases()[name][0].id
     finding = check(name, crashes_on(lambda item: item.id == odd), home)
     assert finding.state == "BROKEN"
-    assert f"raises ValueError: no {odd}" in finding.text
-    assert f" for item {odd!r}" in finding.text
+    assert re.search(f"raises ValueError: no {odd}.* for item '{odd}'", finding.text)
     assert check(name, of_each(lambda item: 1.0), home).state == "ok"
 
 
-def greets(items: Sequence[Item]) -> Any:
-    sys.stdout.write("hello\n")
-    return {"odd": np.ones(len(items))}
+def after(action: Callable[[], object]) -> Metric:
+    """Return a metric that does something else before it scores."""
+    return made(lambda items: (action(), {"odd": np.ones(len(items))})[1])
 
 
-def refuses(items: Sequence[Item]) -> Any:
+def refuses(items: object) -> Any:
     raise CannotScore("no such language")
 
 
-def moves(items: Sequence[Item]) -> Any:
-    os.chdir("/")
-    return {"odd": np.ones(len(items))}
-
-
 def len_of(item: Item) -> float:
-    return float(len(text(item)))
+    return float(len(item.response.text if item.response else ""))
 
 
 CALLS = itertools.count()
@@ -118,9 +109,9 @@ OUTCOMES: list[tuple[str, Metric, str, str]] = [
     ("nothing but a response", of_each(lambda item: 1.0, needs=("references",)), "note",
      "not scored: no item has references, which the card needs"),
     ("network off", of_each(len_of), "ok", "this process opens no connection; exactly equal"),
-    ("output", made(greets), "note", "hello"),
+    ("output", after(lambda: sys.stdout.write("hello\n")), "note", "hello"),
     ("process state", of_each(len_of), "ok", "as before"),
-    ("process state", made(moves), "BROKEN", "changes the working directory, which"),
+    ("process state", after(lambda: os.chdir("/")), "BROKEN", "changes the working directory, which"),
     ("card", made(refuses, columns=("bleu-1",)), "note", "tables show odd/bleu-1"),
     ("direction", of_each(lambda item: -len_of(item)), "note", "higher must be better"),
     ("direction", of_each(len_of), "ok", "odd 0."),
@@ -138,29 +129,23 @@ def test_promises_are_found_broken_or_kept(home: Path) -> None:
 def test_a_changed_default_type_or_environment_is_found(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import torch
 
-    def change(name: str) -> Any:
+    def change() -> None:
         torch.set_default_dtype(torch.float64)
-        os.environ[name] = "changed"
-        return lambda items: {"odd": np.ones(len(items))}
+        os.environ["ODD"] = "changed"
 
     monkeypatch.setenv("ODD", "")
     try:
-        finding = check("process state", made(lambda items: change("ODD")(items)), home)
+        finding = check("process state", after(change), home)
     finally:
         torch.set_default_dtype(torch.float32)
     assert (finding.state, "variable ODD, torch's default type" in finding.text) == ("BROKEN", True)
     monkeypatch.delenv("ODD")  # libraries add variables when they are imported
-    finding = check("process state", made(lambda items: os.environ.setdefault("ODD", "1") and greets(items)), home)
-    assert finding.state == "ok"
-
-
-def cannot(item: Item) -> float:
-    raise CannotScore("the service is gone")
+    assert check("process state", after(lambda: os.environ.setdefault("ODD", "1")), home).state == "ok"
 
 
 def test_scores_without_the_network_are_the_same_or_refused(home: Path) -> None:
     for offline, state, part in ((lambda item: 0.0, "BROKEN", "0 without"), (lambda item: 1.0, "BROKEN", "127.0.0.1:9"),
-                                 (cannot, "note", "gone"), (lambda item: 1 / 0, "BROKEN", "ZeroDivisionError")):
+                                 (refuses, "note", "no such language"), (lambda item: 1 / 0, "BROKEN", "ZeroDivision")):
         def score(item: Item, offline: Callable[[Item], float] = offline) -> float:
             try:
                 socket.create_connection(("127.0.0.1", 9), timeout=0.001).close()
@@ -204,13 +189,15 @@ def file(folder: Path, trouble: str) -> str:
                        f"if any(item.response.text == '\\u3000' for item in items):\n    {trouble}")
 
 
-def only(monkeypatch: pytest.MonkeyPatch, *names: str) -> None:
-    monkeypatch.setattr("harness.contract.process.CHECKS", {name: CHECKS[name] for name in names})
+@pytest.fixture
+def only(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Return a function that leaves out all other checks."""
+    return lambda *names: monkeypatch.setattr("harness.contract.process.CHECKS", {name: CHECKS[name] for name in names})
 
 
-def test_a_score_that_depends_on_hashes_is_found(tmp_path: Path, invoke: Invoke,
+def test_a_score_that_depends_on_hashes_is_found(tmp_path: Path, invoke: Invoke, only: Callable[..., None],
                                                  monkeypatch: pytest.MonkeyPatch) -> None:
-    only(monkeypatch, "repeated runs")
+    only("repeated runs")
     monkeypatch.delenv("PYTHONHASHSEED", raising=False)
     monkeypatch.chdir(tmp_path)
     (tmp_path / "struct.py").write_text("raise SystemExit(3)")  # a module that only the new process imports
@@ -221,9 +208,8 @@ def test_a_score_that_depends_on_hashes_is_found(tmp_path: Path, invoke: Invoke,
     assert last == "the contract is broken: 1 of 2 checks failed"
 
 
-def test_a_metric_that_downloads_only_once_is_found(tmp_path: Path, invoke: Invoke,
-                                                    monkeypatch: pytest.MonkeyPatch) -> None:
-    only(monkeypatch, "repeated runs", "network off")
+def test_a_metric_that_downloads_only_once_is_found(tmp_path: Path, invoke: Invoke, only: Any) -> None:
+    only("repeated runs", "network off")
     with socket.create_server(("127.0.0.1", 0)) as server:
         odd = runs.metric(tmp_path, "odd", "import socket\nif not hasattr(socket, 'fetched'):\n"
                           f"    socket.fetched = socket.create_connection({server.getsockname()}, timeout=5)")
@@ -232,9 +218,8 @@ def test_a_metric_that_downloads_only_once_is_found(tmp_path: Path, invoke: Invo
     assert "connects to 127.0.0.1" in found
 
 
-def test_checks_that_break_for_one_reason_are_shown_once(tmp_path: Path, invoke: Invoke,
-                                                         monkeypatch: pytest.MonkeyPatch) -> None:
-    only(monkeypatch, "whitespace only", "permuted items", "an item alone")
+def test_checks_that_break_for_one_reason_are_shown_once(tmp_path: Path, invoke: Invoke, only: Any) -> None:
+    only("whitespace only", "permuted items", "an item alone")
     first, _, same, last = invoke("check", file(tmp_path, "1 / 0"), status=1).out.splitlines()
     assert first.endswith("division by zero in line 25 of odd.py for item 'whitespace only 3 as response'")
     assert same == "BROKEN  2 more with the same problem as whitespace only: permuted items, an item alone"
@@ -242,9 +227,8 @@ def test_checks_that_break_for_one_reason_are_shown_once(tmp_path: Path, invoke:
 
 
 @pytest.mark.slow
-def test_a_metric_that_hangs_or_dies_fails_only_that_check(tmp_path: Path, invoke: Invoke,
-                                                           monkeypatch: pytest.MonkeyPatch) -> None:
-    only(monkeypatch, "card", "whitespace only", "emoji")
+def test_a_metric_that_hangs_or_dies_fails_only_that_check(tmp_path: Path, invoke: Invoke, only: Any) -> None:
+    only("card", "whitespace only", "emoji")
     for trouble, text in (("time.sleep(600)", "gave no answer in 4 s"), ("os._exit(7)", "exit status 7")):
         *findings, _ = invoke("check", file(tmp_path, trouble), "--timeout", "4", status=1).out.splitlines()
         assert [finding.split()[0] for finding in findings] == ["ok", "BROKEN", "ok", "ok"]
@@ -255,6 +239,4 @@ def test_a_metric_that_cannot_be_loaded_breaks_no_contract(tmp_path: Path, invok
     path = tmp_path / "odd.py"
     for content, part in (("import os\nos._exit(3)", "exit status 3"), ("1 / 0", "ZeroDivisionError")):
         path.write_text(content)
-        error = invoke("check", path, status=2).err
-        assert part in error
-        assert error.count("\n") == 1
+        assert re.fullmatch(f".*{part}.*\n", invoke("check", path, status=2).err)

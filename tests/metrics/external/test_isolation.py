@@ -23,8 +23,7 @@ from benchmarks.dataset import Item, Reference, Utterance
 from benchmarks.formats.records import Refused
 from metrics.column import checked
 from metrics.errors import BadScores, BrokenPlugin, CannotScore, MissingResource, WorkerFailed, line_of
-from metrics.external import files as plugin_files
-from metrics.external import isolation
+from metrics.external import files, isolation
 from metrics.external.files import read_settings
 from metrics.external.isolation import Settings, environment, process, serving
 from metrics.external.isolation.serving import columns_of, description
@@ -57,7 +56,7 @@ def misbehaving(folder: Path, how: str, table: str = "") -> Metric:
     shutil.copy(Path(__file__).with_name("misbehaving.py"), folder)
     (folder / "pyproject.toml").write_text(
         f"[tool.harness]\ncommand = ['{sys.executable}', '-S', '-E', 'misbehaving.py', '{how}']\n{table}\n")
-    return plugin_files.metric_class(str(folder))()
+    return files.metric_class(str(folder))()
 
 
 def python_metric(folder: Path, score: str, head: str = "", fields: str = "",
@@ -82,7 +81,7 @@ class Words:
 """)
     (folder / "pyproject.toml").write_text(
         f"[project.entry-points.'harness.metrics']\nwords = 'words:Words'\n[tool.harness]\npython = '{python}'\n")
-    return plugin_files.metric_class(str(folder))
+    return files.metric_class(str(folder))
 
 
 def score(metric: Metric) -> list[float]:
@@ -111,16 +110,10 @@ def test_a_failure_fails_one_dataset(how: str, message: str, tmp_path: Path, mon
     with pytest.raises(WorkerFailed, match=rf"^words: .*{message}") as caught:
         score(metric)
     assert "\n" not in str(caught.value)
+    assert line_of(caught.value, metric) == "", "a line of the harness"
     assert opened()[1] - descendants == (how == "raises")
     assert time.monotonic() - start < 10
     assert score(metric) == [3, 0, 2]
-
-
-def test_errors_of_a_process_name_no_line_of_the_harness(tmp_path: Path) -> None:
-    metric = misbehaving(tmp_path, "raises")
-    with pytest.raises(WorkerFailed) as caught:
-        score(metric)
-    assert line_of(caught.value, metric) == ""
 
 
 def test_a_process_that_was_killed_between_questions_is_replaced(tmp_path: Path) -> None:
@@ -146,7 +139,7 @@ def test_a_metric_without_a_description_is_refused(tmp_path: Path, monkeypatch: 
                              ("['echo', 'hello world']", "sent an invalid answer.*hello world")):
         (tmp_path / "pyproject.toml").write_text(f"[tool.harness]\ncommand = {command}")
         with pytest.raises(BrokenPlugin, match=message):
-            plugin_files.metric_class(str(tmp_path))
+            files.metric_class(str(tmp_path))
     for head, fields, message in (
         ("import no_such_package", "", "ModuleNotFoundError: No module named 'no_such_package'"),
         ("", "texts: tuple[str, ...] = ()", "option texts: the type must be int, float"),
@@ -229,12 +222,12 @@ def test_an_environment_with_other_versions(tmp_path: Path, monkeypatch: pytest.
 
     assert clashing.VERSION == 1
     assert score(kind()) == [2, 1, 1]
-    assert plugin_files.metric_class(str(folder)) is kind
+    assert files.metric_class(str(folder)) is kind
 
 
 def test_the_signature_follows_folder_and_environment(tmp_path: Path) -> None:
     def parts() -> list[str]:
-        return [*signature(plugin_files.metric_class(str(tmp_path))(), Models(tmp_path)).values()][-2:]
+        return [*signature(files.metric_class(str(tmp_path))(), Models(tmp_path)).values()][-2:]
 
     misbehaving(tmp_path, "nothing")
     code, installed = parts()
@@ -296,15 +289,14 @@ def test_secrets_are_not_passed_on() -> None:
     assert environment(passed | secret, ("PASSED_TOKEN",)) == passed
 
 
-def read(folder: Path, text: str) -> Settings:
-    (folder / "pyproject.toml").write_text(text)
-    return read_settings(folder)
-
-
 def test_settings_are_read_or_refused(tmp_path: Path) -> None:
+    def read(text: str) -> Settings:
+        (tmp_path / "pyproject.toml").write_text(text)
+        return read_settings(tmp_path)
+
     assert not read_settings(tmp_path).isolated
-    assert not read(tmp_path, "[tool.other]\nx = 1\n[tool.harness]\ntimeout = 5").isolated
-    table = read(tmp_path, "[tool.harness]\ncommand = ['perl', 'x.pl']\ntimeout = 1.5\nenv = ['A']")
+    assert not read("[tool.other]\nx = 1\n[tool.harness]\ntimeout = 5").isolated
+    table = read("[tool.harness]\ncommand = ['perl', 'x.pl']\ntimeout = 1.5\nenv = ['A']")
     assert table == Settings(None, ("perl", "x.pl"), 1.5, ("A",))
     assert table.isolated
     for wrong, message in (
@@ -313,7 +305,7 @@ def test_settings_are_read_or_refused(tmp_path: Path) -> None:
         ("env = [1]", "env"), ("timeout = 0", "timeout"), ("timeout = nan", "timeout"),
     ):
         with pytest.raises(BrokenPlugin, match=message):
-            read(tmp_path, f"[tool.harness]\n{wrong}")
+            read(f"[tool.harness]\n{wrong}")
 
 
 CARD = {"name": "words", "title": "Words", "columns": ["words"], "family": "control"}

@@ -89,12 +89,11 @@ def test_a_file_or_a_folder_is_a_metric(tmp_path: Path, home: Path) -> None:
         requested = package(tmp_path / "it", below=below)
         assert scored(requested, home) == scored(requested[:-1], home) == [2, 0]
     assert str(tmp_path / "it" / "src") not in sys.path
-    path = file(tmp_path, source())
+
+
+def test_a_column_of_a_file_or_folder_can_be_an_input(tmp_path: Path, home: Path) -> None:
+    path, folder = file(tmp_path, source()), package(tmp_path / "it").rstrip("/")
     assert scored(f"weighted[inputs=2*{path}+1*{path}/marks]", home)[:1] == [6]
-
-
-def test_a_column_of_a_folder_can_be_an_input(tmp_path: Path, home: Path) -> None:
-    folder = package(tmp_path / "it").rstrip("/")
     assert scored(f"weighted[inputs=2*{folder}/marks]", home)[:1] == [4]
     for missing, message in ((f"{folder}/other", "has the columns marks"), (f"{tmp_path}/gone", "gone: no such file")):
         with pytest.raises(MetricError, match=message):
@@ -111,13 +110,6 @@ def test_options_of_other_types_are_refused(tmp_path: Path) -> None:
     for hint in ("float | None", "tuple[str, ...]", "list", "dict[str, int]"):
         path = file(tmp_path, source().replace('mark: Literal["!", "?"] = "!"', f"mark: {hint} = None"))
         with refused(BrokenPlugin, "the option 'mark' must be of type int, float,", f"Literal, not {hint}"):
-            registry.choose(path)
-
-
-def test_columns_named_like_those_for_a_quality_are_refused(tmp_path: Path) -> None:
-    for name in ("marks@1", "marks:max"):
-        path = file(tmp_path, source().replace('columns=("marks",)', f'columns=("marks", "{name}")'))
-        with refused(BrokenPlugin, f"the column '{name}' is named like one for a quality"):
             registry.choose(path)
 
 
@@ -182,7 +174,7 @@ def test_two_metrics_of_one_name_are_refused(tmp_path: Path, invoke: Invoke) -> 
     assert "two different metrics are named 'marks'" in invoke(*dry, second, status=2).err
 
 
-NO_METRIC = (
+NO_METRIC: tuple[tuple[str, str], ...] = (
     ("1 / 0", "marks.py, line 1: ZeroDivisionError: division by zero"),
     ("import sys\n\nsys.exit(3)", "line 3: SystemExit: 3"),
     ("import no_such_module", "line 1: ModuleNotFoundError"), ("x = (", "line 1: SyntaxError"),
@@ -195,6 +187,8 @@ NO_METRIC = (
     (source().replace("card:", "Card:"), "line 10: Marks has no card: write `card: ClassVar[MetricCard]"),
     (source().replace("ClassVar[MetricCard]", "MetricCard").replace(", slots=True", ""), "Marks has no card: write"),
     ("class Odd(BaseException): pass\nraise Odd", "line 2: Odd"),
+    *((source().replace('("marks",)', f'("marks", "{name}")'), f"the column '{name}' is named like one for a quality")
+      for name in ("marks@1", "marks:max")),
     (source(name="bleu"), "marks.py: a built-in metric is named 'bleu'; give the card another name"),
 )
 NO_FOLDER = (

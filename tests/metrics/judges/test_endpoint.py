@@ -159,7 +159,7 @@ def test_waits_double_or_follow_the_server_up_to_a_bound(monkeypatch: pytest.Mon
         assert low <= endpoint._seconds(value) <= high, value
     monkeypatch.setattr(sampling, "FIRST_WAIT", 1.0)
     none: Any = None
-    sampler, same = (sampling.Sampler(sampling.SamplingOptions("", {}, seed=3), none, none, none) for _ in range(2))
+    sampler, same = (sampling.Sampler("", {}, none, none, none, seed=3) for _ in range(2))
     waits = [sampler.back_off(attempt, 0.0) for attempt in range(1, 12)]
     assert all(0.5 * min(60, 2.0**number) <= wait <= min(60, 2.0**number) for number, wait in enumerate(waits))
     assert waits == [same.back_off(attempt, 0.0) for attempt in range(1, 12)]

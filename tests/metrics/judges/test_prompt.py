@@ -49,7 +49,7 @@ def test_every_quality_of_every_dataset_has_a_question() -> None:
     assert known | {*filter(None, DIMENSIONS.values())} == set(find("quality").rates)
 
 
-def test_a_question_about_another_quality_does_not_change_a_dataset_s_digest() -> None:
+def test_a_question_on_another_quality_does_not_change_the_digest() -> None:
     content = (SHIPPED / "quality.toml").read_bytes()
     changed = read("quality", content.replace(b"free of anything harmful", b"free of harm"), "quality.toml")
     for dimension, same in (("fluency", True), ("safety", False)):
