@@ -152,18 +152,18 @@ def compose(metric: Composite, table: InputScores, evidence: Evidence, dimension
     scaled_by = {dimension: metric.scaled(scores, evidence) for dimension, scores in by_quality.items()}
     if not single:
         weights = metric.weights(evidence, "")
-        return {name: mixed(scaled, weights),
-                **{of_quality(name, dimension): mixed(scores, weights) for dimension, scores in scaled_by.items()}}
+        return {name: mix(scaled, weights),
+                **{of_quality(name, dimension): mix(scores, weights) for dimension, scores in scaled_by.items()}}
     weights_by = {dimension: metric.weights(evidence, dimension)
                   for dimension in dimensions or evidence.dimensions or ("",)}
-    columns = {of_quality(name, dimension): mixed(scaled_by.get(dimension, scaled), weights_by[dimension])
+    columns = {of_quality(name, dimension): mix(scaled_by.get(dimension, scaled), weights_by[dimension])
                for dimension in dimensions}
     mean = (np.mean([*columns.values()], axis=0) if by_quality
-            else mixed(scaled, np.mean([*weights_by.values()], axis=0)))
+            else mix(scaled, np.mean([*weights_by.values()], axis=0)))
     return {name: mean, single[0]: mean, **columns}
 
 
-def mixed(scaled: InputScores, weights: Vector) -> Column:
+def mix(scaled: InputScores, weights: Vector) -> Column:
     """Return the weighted sum, ignoring inputs of weight 0, which may be NaN."""
     total = np.zeros(scaled.shape[1])
     for row, weight in zip(scaled, weights.tolist(), strict=True):

@@ -41,7 +41,7 @@ def choice(settings: Settings) -> Choice:
         encoder=settings.encoder, lm=settings.lm, vectors=settings.vectors, device=settings.device,
         precision=settings.precision, batch_tokens=settings.batch_tokens,
         download=not (settings.offline or settings.dry_run),
-        price=spending.parsed(settings.price) if settings.price else (0.0, 0.0), max_cost=settings.max_cost,
+        price=spending.prices(settings.price) if settings.price else (0.0, 0.0), max_cost=settings.max_cost,
         max_requests=settings.max_requests)
 
 

@@ -86,7 +86,7 @@ class EvaluateModule:
     def check_field(self) -> None:
         """Raise BadOption if the module's result for a trial text lacks the requested field."""
         try:
-            self._computed(*TRIAL)
+            self._compute(*TRIAL)
         except BadOption:
             raise
         except Exception:  # the module may need other texts; a run reports the items
@@ -106,19 +106,19 @@ class EvaluateModule:
         """Score a response with all its references if the module takes lists, else with each of them."""
         at_once = not references or (self.takes_lists and self.references == "standard")
         groups = [references] if at_once else [(reference,) for reference in references]
-        numbers = [self._computed(response, group) for group in groups]
+        numbers = [self._compute(response, group) for group in groups]
         return over_references([-value if self.negated else value for value in numbers], self.references)
 
-    def _computed(self, response: str, references: Iterable[str]) -> float:
+    def _compute(self, response: str, references: Iterable[str]) -> float:
         response, *references = (text.encode("utf-8", "replace").decode() for text in (response, *references))
         inputs: dict[str, Any] = {self.response: [response]}  # without lone surrogates, which Arrow rejects
         if self.takes_lists is not None:
             inputs["references"] = [references if self.takes_lists else references[0]]
         options = {name: value for name, default in self.arguments.items()
                    if (value := getattr(self, name)) != default}
-        return self._picked(self.module().compute(**inputs, **options))
+        return self._pick(self.module().compute(**inputs, **options))
 
-    def _picked(self, result: Any) -> float:
+    def _pick(self, result: Any) -> float:
         """Return the requested field, else the only number or the number with the module's name."""
         fields = result if isinstance(result, Mapping) else {"": result}
         numbers = {str(key): number for key, value in fields.items() if (number := _as_number(value)) is not None}
@@ -216,8 +216,7 @@ def _refusal(requested: str, is_file: bool, error: BaseException) -> MetricError
 @contextlib.contextmanager
 def _offline() -> Iterator[None]:
     """Keep the library from asking the hub, and from warning about it."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with warnings.catch_warnings(action="ignore"):
         import evaluate
         from evaluate import config
 

@@ -95,7 +95,7 @@ def answer_key(body: Mapping[str, Any], sample: int, attempt: int) -> str:
     return f"{digest[:2]}/{digest[2:]}.json"
 
 
-def received(envelope: Any) -> Answer:
+def parse_answer(envelope: Any) -> Answer:
     """Return the answer in a server's JSON; raise ValueError if it is not a chat completion."""
     try:
         choice = envelope["choices"][0]

@@ -32,7 +32,7 @@ import httpx2
 
 from benchmarks.redaction import is_secret
 from metrics.errors import BadOption, MissingResource, NoAnswer
-from metrics.judges.answer import Answer, received
+from metrics.judges.answer import Answer, parse_answer
 
 OPENAI = "https://api.openai.com/v1"
 LARGEST = 4 << 20
@@ -145,24 +145,24 @@ class Endpoint:
             reason = " ".join(str(error.__cause__ or error).split())[:120] or type(error).__name__
             raise RetryableError(f"{self.name}: {reason}") from None
         try:
-            return received(response.json())
+            return parse_answer(response.json())
         except (ValueError, RecursionError):
             raise RetryableError(f"{self.name}: the answer is not a chat completion") from None
 
     def _failure(self, error: Any) -> Exception:
         status, response = error.status_code, error.response
-        words = _words(error.message.partition(" - ")[2] or response.text)
+        detail = _detail(error.message.partition(" - ")[2] or response.text)
         message = f"HTTP {status} from {self.name}"
         if status in TRANSIENT:
             return RetryableError(message, _seconds(response.headers.get("Retry-After")), status)
         if status in REFUSALS:
-            return Refused(message + words)
+            return Refused(message + detail)
         if 300 <= status < 400:
             return NoAnswer(f"{message}: redirects are not followed; give the final address as url")
         if status in {401, 403}:  # the server's message can hold parts of the key
             sent = f"the key in {self.variable}" if self.key else f"no key was sent; it would be in {self.variable}"
             return NoAnswer(f"{message}: not allowed ({sent})")
-        return NoAnswer(f"{message}{words}; check the name of the model and the url, which usually ends in /v1")
+        return NoAnswer(f"{message}{detail}; check the name of the model and the url, which usually ends in /v1")
 
     def _leave_out(self, sent: Mapping[str, Any], message: str) -> bool:
         """From now on, omit the optional fields that a refusal names; return False if it names none that were sent."""
@@ -223,7 +223,7 @@ class _Client(httpx2.Client):
                 self.abort()
 
 
-def _words(message: str) -> str:
+def _detail(message: str) -> str:
     """Return a server's error message as one short line."""
     plain = "".join(character for character in " ".join(message.split()) if character.isprintable())
     return f": {plain:.160}" if plain else ""

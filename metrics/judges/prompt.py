@@ -217,13 +217,13 @@ def questions(prompt: Prompt, item: Item) -> tuple[Question, ...]:
     template = prompt.dialogue if item.response is None or not prompt.turn else prompt.turn
     about = {
         "context": _lines(item.context), "dialogue": _lines(item.utterances),
-        "response": _plain(item.response.text) or "(empty)" if item.response else "",
-        "references": "\n".join(f"- {text}" for reference in item.references if (text := _plain(reference.text))),
-        "facts": "\n".join(f"- {text}" for fact in item.facts if (text := _plain(fact))),
+        "response": _one_line(item.response.text) or "(empty)" if item.response else "",
+        "references": "\n".join(f"- {text}" for reference in item.references if (text := _one_line(reference.text))),
+        "facts": "\n".join(f"- {text}" for fact in item.facts if (text := _one_line(fact))),
     }
     calls = [prompt.qualities] if prompt.answer == "json" else [(quality,) for quality in prompt.qualities]
     values = [(qualities, about | _values(prompt, qualities)) for qualities in calls]
-    return tuple(Question(_filled(prompt.system, fields), _filled(template, fields), qualities, prompt.answer)
+    return tuple(Question(_fill(prompt.system, fields), _fill(template, fields), qualities, prompt.answer)
                  for qualities, fields in values)
 
 
@@ -238,7 +238,7 @@ def _values(prompt: Prompt, qualities: tuple[JudgedQuality, ...]) -> dict[str, s
             "low": f"{quality.low:g}", "high": f"{quality.high:g}"}
 
 
-def _filled(template: str, values: Mapping[str, str]) -> str:
+def _fill(template: str, values: Mapping[str, str]) -> str:
     """Fill a template, dropping paragraphs with fields that the item lacks."""
     paragraphs = [paragraph for paragraph in re.split(r"\n\s*\n", template.strip())
                   if all(values[field] for field in _FIELD.findall(paragraph) if field in NEEDS)]
@@ -246,10 +246,10 @@ def _filled(template: str, values: Mapping[str, str]) -> str:
 
 
 def _lines(utterances: Iterable[Utterance]) -> str:
-    return "\n".join(f"{_plain(utterance.speaker)}: {_plain(utterance.text)}" for utterance in utterances)
+    return "\n".join(f"{_one_line(utterance.speaker)}: {_one_line(utterance.text)}" for utterance in utterances)
 
 
-def _plain(text: str) -> str:
+def _one_line(text: str) -> str:
     """Join a text into one line, so that it cannot pose as another speaker; lone surrogates are replaced."""
     return " ".join(text.encode(errors="replace").decode().split())
 

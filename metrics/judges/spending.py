@@ -113,7 +113,7 @@ def of_run(models: Models) -> Spending:
     return models.once(("spending",), lambda: Spending(models.choice))
 
 
-def parsed(text: str) -> tuple[float, float]:
+def prices(text: str) -> tuple[float, float]:
     """Parse prices such as `0.15,0.6`."""
     try:
         prompt, completion = (float(price) for price in text.split(","))

@@ -1,5 +1,6 @@
 """A judge against a real server on loopback that misbehaves: retries, refusals, waits, and stored answers."""
 
+import os
 import sys
 import threading
 import time
@@ -22,6 +23,8 @@ from tests.conftest import make_item
 from tests.judge_server import Server, expected, serving, well
 
 LLM_EVAL = ("appropriateness", "content", "grammar", "relevance")
+LLAMA = os.environ.get("HARNESS_LLAMA", "")
+"""Address of a server of llama-cpp-python, started as docs/judges.md says."""
 
 
 def items(count: int) -> list[Item]:
@@ -327,3 +330,15 @@ def test_without_the_package_a_message_names_the_extra(monkeypatch: pytest.Monke
     monkeypatch.setitem(sys.modules, "openai", None)
     with pytest.raises(MissingResource, match=r"\[judges\]"):
         endpoint.find("http://localhost:1/v1", "", 1.0)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not LLAMA, reason="HARNESS_LLAMA names no server")
+def test_a_real_server_gives_probabilities_of_digits() -> None:
+    """The server does not support json_schema, so requests do without it."""
+    schema = {"type": "json_schema", "json_schema": {"name": "sum", "schema": {"type": "object"}}}
+    answer = endpoint.find(LLAMA, "", 600.0).ask({
+        "model": "any", "max_tokens": 12, "temperature": 0, "logprobs": True, "top_logprobs": 5,
+        "response_format": schema, "messages": [{"role": "user", "content": "What is 2 + 2?"}]})
+    assert answer.prompt > 0
+    assert any(alternatives for _, _, alternatives in answer.tokens), answer.text

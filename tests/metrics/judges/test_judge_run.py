@@ -27,12 +27,6 @@ def command(server: Server, out: Path, *more: str, options: str = "") -> list[st
             "0", "--metric", f"judge:llm-eval[model=toy,url={server.url}{options}]", "--out", str(out), *more]
 
 
-def scores(out: Path) -> list[float]:
-    (path,) = (out / "scores").rglob("judge-*.parquet")
-    table = pq.ParquetFile(path).read()
-    return [value for name in table.column_names[1:] for value in table.column(name).to_pylist()]
-
-
 def everything(folder: Path) -> bytes:
     return b"".join(path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file())
 
@@ -106,7 +100,7 @@ def test_try_shows_a_turn_of_a_dialogue_if_the_prompt_asks_about_turns(invoke: I
     assert "did you mean 'fed-dial_00000#" in invoke(*asked, "--item", "fed-dial_00000", status=2).err
 
 
-def test_a_run_says_what_it_will_send_and_stops_at_a_limit(tmp_path: Path, home: Path, invoke: Invoke) -> None:
+def test_a_run_says_what_it_will_send_and_stops_at_a_limit(tmp_path: Path, invoke: Invoke) -> None:
     with serving() as server:
         limited = command(server, tmp_path, "--price", "1,10", "--max-requests", "7")
         assert "20 requests, about" in invoke(*limited, "--dry-run").out
@@ -119,14 +113,14 @@ def test_a_run_says_what_it_will_send_and_stops_at_a_limit(tmp_path: Path, home:
         invoke(*command(server, tmp_path, *flags), status=2)
 
 
-def test_another_server_is_asked_again(tmp_path: Path, home: Path) -> None:
+def test_another_server_is_asked_again(tmp_path: Path) -> None:
     for name in ("a", "b"):
         with serving() as server:
             assert main(command(server, tmp_path / "out")) == 0
             assert len(server.answered) == 20, name
 
 
-def test_a_judge_without_answers_has_failed(tmp_path: Path, home: Path) -> None:
+def test_a_judge_without_answers_has_failed(tmp_path: Path) -> None:
     for how in ("status 401", "status 429", "status 500", "prose"):
         with serving(lambda times, how=how: how) as server:
             assert main(command(server, tmp_path / how, "--metric", "length", options=",tries=2")) == 1
@@ -139,14 +133,14 @@ def test_a_judge_without_answers_has_failed(tmp_path: Path, home: Path) -> None:
     assert files.read(tmp_path / "dead" / "report").failures
 
 
-def test_answers_are_shown_escaped_and_on_this_machine_only(tmp_path: Path, home: Path,
-                                                            monkeypatch: pytest.MonkeyPatch) -> None:
+def test_answers_are_shown_escaped_and_on_this_machine_only(tmp_path: Path) -> None:
     assert main(["run", "--metric", "length", "--dataset", "dailydialog-gupta", "--out", str(tmp_path / "none")]) == 0
     assert main(["judge", "view", str(tmp_path / "none")]) == 2
     with serving(lambda times: "chatty") as server:
-        assert main(command(server, tmp_path)) == 0
+        assert main(command(server, tmp_path, "--seed", "5", options=",temperature=0.7")) == 0
         assert main(["judge", "view", str(tmp_path), "--url", server.url]) == 0
     page = (tmp_path / "judge-answers.html").read_text()
+    assert "no answer from this server" not in page, "the seed of the run selects the answers"
     assert page.count("<h3>") == 20
     assert "Tell me if I can help" in page
     assert "&lt;reply&gt;" in page
@@ -155,14 +149,7 @@ def test_answers_are_shown_escaped_and_on_this_machine_only(tmp_path: Path, home
     assert b"Tell me if I can help" not in everything(tmp_path / "public")
 
 
-def test_answers_of_a_run_with_another_seed_are_shown(tmp_path: Path, home: Path) -> None:
-    with serving(lambda times: "chatty") as server:
-        assert main(command(server, tmp_path, "--seed", "5", options=",temperature=0.7")) == 0
-        assert main(["judge", "view", str(tmp_path), "--url", server.url]) == 0
-    assert "no answer from this server" not in (tmp_path / "judge-answers.html").read_text()
-
-
-def test_view_names_a_prompt_file_that_is_not_here(tmp_path: Path, home: Path, invoke: Invoke,
+def test_view_names_a_prompt_file_that_is_not_here(tmp_path: Path, invoke: Invoke,
                                                    monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "mine").mkdir()
     prompt, out = tmp_path / "mine" / "kind.toml", tmp_path / "out"

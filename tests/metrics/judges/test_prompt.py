@@ -12,7 +12,7 @@ from benchmarks import registry
 from benchmarks.dataset import Item, Utterance
 from benchmarks.tables.roles import DIMENSIONS
 from metrics.errors import BadOption, CannotScore, MetricError, MissingResource, UnknownMetric
-from metrics.judges.answer import Answer, received, scores
+from metrics.judges.answer import Answer, parse_answer, scores
 from metrics.judges.prompt import SHIPPED, JudgedQuality, Question, columns, find, names, questions, read
 from metrics.registry import choose
 from tests.conftest import ROOT, make_item, refused
@@ -177,7 +177,7 @@ def tokens(*texts: str, top: dict[str, float] | None = None) -> tuple[Any, ...]:
     listed = [{"token": other, "logprob": log(p)} for other, p in (top or {}).items()]
     choice = {"message": {"content": "".join(texts)},
               "logprobs": {"content": [{"token": text, "logprob": -0.1, "top_logprobs": listed} for text in texts]}}
-    return received({"choices": [choice]}).tokens
+    return parse_answer({"choices": [choice]}).tokens
 
 
 def test_a_score_is_weighted_by_the_probabilities_of_alternatives() -> None:
@@ -233,19 +233,19 @@ def test_malformed_completions_are_refused_or_read_as_far_as_possible() -> None:
     for envelope in (None, [], {}, {"choices": []}, {"choices": [None]}, {"choices": [{"message": None}]},
                      *({"choices": [{"message": {"content": content}}]} for content in (0, 4, [], "4" * 100_000))):
         with pytest.raises(ValueError, match=r"."):
-            received(envelope)
-    answer = received({"model": "m", "choices": [{"message": {"content": None}, "finish_reason": "length"}],
+            parse_answer(envelope)
+    answer = parse_answer({"model": "m", "choices": [{"message": {"content": None}, "finish_reason": "length"}],
                        "usage": {"prompt_tokens": 7, "completion_tokens": None}})
     assert answer == Answer("", "length", "m", 7, 0)
     for count in (10**9 + 1, int("9" * 400), -1, 1.5, float("inf"), float("nan"), True, "7", None, [7], {}):
         usage = {"prompt_tokens": count, "completion_tokens": 3}
-        assert received({"choices": [{"message": {"content": "4"}}], "usage": usage}) == Answer("4", completion=3)
+        assert parse_answer({"choices": [{"message": {"content": "4"}}], "usage": usage}) == Answer("4", completion=3)
     for usage in (7, [7], "7", None, {}):
         choice = {"message": {"content": "4"}, "finish_reason": {}}
-        assert received({"model": ["m"], "choices": [choice], "usage": usage}) == Answer("4")
+        assert parse_answer({"model": ["m"], "choices": [choice], "usage": usage}) == Answer("4")
     for logprobs in (
         7, {"content": 7}, {"content": [7]}, {"content": [{"token": "x"}]}, {"content": [{"token": "4"}]},
         {"content": [{"token": "4", "top_logprobs": [{"token": 4, "logprob": 0}, 7, {"token": "4", "logprob": "x"}]}]},
     ):
-        answer = received({"choices": [{"message": {"content": "4"}, "logprobs": logprobs}]})
+        answer = parse_answer({"choices": [{"message": {"content": "4"}, "logprobs": logprobs}]})
         assert scores(Question("", "", (KIND,), "number"), answer)["kind"].weighted is False
