@@ -130,8 +130,7 @@ class OwnDataset:
         if self.file.suffix.casefold() != ".json" or self.columns:
             return False
         objects = official.load_json(self.file)
-        return isinstance(objects, list) and any(
-            isinstance(row, dict) and "dialogue_id" in row for row in objects[:1])
+        return isinstance(objects, list) and any(isinstance(row, dict) and "dialogue_id" in row for row in objects[:1])
 
     def _official(self) -> tuple[Dataset, tuple[str, ...]]:
         """Return the dataset in the organisers' JSON, and remarks; raise BadRecord for a vote off the scale."""

@@ -64,8 +64,7 @@ def parser(only: str = "") -> argparse.ArgumentParser:
     top.add_argument("--version", action=_Version, nargs=0, help="print version and commit")
     top.add_argument("--print-completion", action=_Completion, choices=("bash", "zsh", "tcsh"),
                      help="print a script for this shell that completes commands and flags")
-    subparsers = top.add_subparsers(dest="command", metavar="COMMAND", required=True,
-                                    parser_class=_CommandParser)
+    subparsers = top.add_subparsers(dest="command", metavar="COMMAND", required=True, parser_class=_CommandParser)
     for name, (text, examples) in helps().items():
         sub = subparsers.add_parser(name, help=text, description=f"{text}\n\n{textwrap.indent(examples, '  ')}",
                                     formatter_class=argparse.RawDescriptionHelpFormatter)

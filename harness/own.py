@@ -19,7 +19,6 @@ from harness.errors import BadConfig
 
 
 def is_path(name: str) -> bool:
-    """Return True if a dataset is named by a path."""
     return name.endswith(".toml") or bool({"/", "\\"} & set(name))
 
 
@@ -33,7 +32,6 @@ def card_of(name: str) -> Path | None:
 
 
 def _cards(folder: Path) -> Iterator[tuple[Path, str]]:
-    """Yield the cards in a folder, and the names of their datasets."""
     for path in sorted(folder.glob("*.toml")):
         with contextlib.suppress(OSError, ValueError):
             table = tomllib.loads(path.read_text(encoding="utf-8"))

@@ -8,7 +8,7 @@ A composite with the columns `NAME` and `NAME-single` has weights per quality: i
 quality of the dataset, and their mean as `NAME-single`, for a test phase that takes one score per item. A composite
 whose weights do not depend on the quality has only the first column, and `NAME@QUALITY` where an input has one.
 
-In a run, the harness mixes scores that it already has (harness/scoring/composites.py), on a development dataset with
+In a run, the harness mixes scores that it already has (harness/scoring/scorer.py), on a development dataset with
 weights learned on the others. `Composite.score` is for callers who have only items.
 """
 

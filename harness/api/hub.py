@@ -34,8 +34,6 @@ HUB_LICENCES = re.compile(r"(cc0|cc-by(-nc)?(-sa)?|mit|apache|bsd|odc-by|odbl|pd
                           r"(-\d(-clause)?)*(-universal)?")
 """Licences with an identifier on the hub."""
 
-SAMPLE = "**The bundled sample: made by a script, with simulated raters.**"
-
 
 def to_datasets(name: str, home: Path | str | None = None) -> hub.DatasetDict:
     """Return items and votes of a dataset with its card; the bundled sample if the real data is not available.
@@ -48,8 +46,7 @@ def to_datasets(name: str, home: Path | str | None = None) -> hub.DatasetDict:
     card = dataset.card
     info = hub.DatasetInfo(description=readme(dataset), citation=card.citation, homepage=card.homepage,
                            license=card.licence)
-    return hub.DatasetDict({part: hub.Dataset(table, info=info.copy())
-                            for part, table in tables(dataset).items()})
+    return hub.DatasetDict({part: hub.Dataset(table, info=info.copy()) for part, table in tables(dataset).items()})
 
 
 def load(name: str, home: Path) -> Dataset:
@@ -108,8 +105,9 @@ def readme(dataset: Dataset) -> str:
     qualities = "\n".join(f"- {quality.name} (dimension {quality.dimension}): " + (
         "unknown scale" if quality.low is None or quality.high is None else f"{quality.low:g} to {quality.high:g}")
         for quality in card.qualities)
+    sample = "**The bundled sample: made by a script, with simulated raters.**" if dataset.origin == "sample" else ""
     return _document(
-        front_matter, f"# {card.title}", SAMPLE if dataset.origin == "sample" else "", card.notes,
+        front_matter, f"# {card.title}", sample, card.notes,
         f"{len(dataset.items)} items ({card.level} level), {votes} votes. Qualities:", qualities,
         f"Licence: {card.licence}. Citation: {card.citation}", f"Fingerprint: `{dataset.fingerprint}`.")
 

@@ -198,7 +198,6 @@ class Results:
         return known[dataset]
 
     def _dataset(self, name: str) -> Dataset:
-        """Load the dataset of the results from this machine."""
         entry, run = self.entry(name), self.rows.run
         registry.register_home(self.home)
         loaded = plan.load(registry.card(name), self.home, Settings(

@@ -77,7 +77,6 @@ def score(
 
 
 def how_to_name(metric: Any) -> str:
-    """Return how to name a metric that was passed as an object."""
     if hasattr(metric, "card"):
         return "save the metric in a file and pass its path, such as './overlap.py'"
     return "call score once per metric"
@@ -108,12 +107,10 @@ def _rows(items: Any) -> Iterable[Any]:
 
 
 def _is_row(value: Any) -> bool:
-    """Return True for a row of a DataFrame."""
     return hasattr(value, "to_dict") and not hasattr(value, "columns")
 
 
 def _of_table(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields of a row of a table."""
     if not {"response", "dialogue"} & row.keys():
         raise BadConfig(f"a table needs a column response (with context) or dialogue; found {', '.join(map(str, row))}")
     if twice := next((pair for pair in SINGULAR.items() if row.keys() >= set(pair)), None):

@@ -18,8 +18,8 @@ from harness.errors import BadConfig
 from harness.learning import calibrate
 from harness.learning.calibrate import LeftOut
 from harness.run.plan import load
+from harness.run.prepare import choice
 from harness.run.settings import Settings, command_line, settings
-from harness.run.workspace import choice
 from harness.scoring.scorer import Scorer
 from harness.scoring.store import ScoreStore
 from metrics import evidence, registry

@@ -22,7 +22,7 @@ from benchmarks.storage import store
 from benchmarks.storage.resources import path
 from harness.commands._arguments import add
 from harness.errors import BadConfig
-from harness.scoring import composites
+from harness.scoring import pairs
 from metrics import registry as metrics
 from metrics.errors import MissingResource
 from metrics.metric import options
@@ -89,7 +89,7 @@ def _models_of(name: str) -> list[str]:
     """Return the models that the options of a metric or of its inputs name; `name` itself if there are none."""
     if name not in metrics.names():
         return [name]
-    parts = [part.metric for part in composites.parts([metrics.choose(name)])]
+    parts = [part.metric for part in pairs.without_composites([metrics.choose(name)])]
     named = (str(options(part)[kind]).partition("+")[0] for part in parts for kind in part.card.models)
     return list(dict.fromkeys(filter(None, named))) or [name]
 

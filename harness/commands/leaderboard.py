@@ -21,9 +21,9 @@ from harness.results.rows import Results
 from harness.run import placement
 from harness.run.placement import Around
 from harness.run.plan import make
+from harness.run.prepare import open_workspace
 from harness.run.run import run as run_plan
 from harness.run.settings import Settings, home_folder, settings
-from harness.run.workspace import open_workspace
 from leaderboard.blocks.cells import number
 from leaderboard.model.index import by_reason, without_value
 from leaderboard.render.text import wrapped

@@ -28,12 +28,11 @@ from harness.run import reuse, unchanged
 from harness.run.correlate import shown_by
 from harness.run.entries import untrained
 from harness.run.plan import Plan, load
-from harness.run.prepare import prepare
+from harness.run.prepare import Workspace, open_workspace, prepare
 from harness.run.run import run as run_plan
 from harness.run.scores import to_score
 from harness.run.settings import Settings, settings
-from harness.run.workspace import Workspace, open_workspace
-from harness.scoring import composites, costs, score
+from harness.scoring import costs, pairs, score
 from harness.scoring.lease import exclusive
 from harness.scoring.pairs import Pair, shared
 from harness.scoring.progress import LOG, duration
@@ -171,7 +170,7 @@ def _not_slow(plan: Plan, work: Workspace) -> list[Chosen]:
     for _, pair in _to_score(plan, work):
         expected[pair.label] += pair.cost * len(pair.items) if pair.known else math.inf
     return [chosen for chosen in plan.chosen
-            if all(expected[part.label] <= LONG for part in composites.parts([chosen]))]
+            if all(expected[part.label] <= LONG for part in pairs.without_composites([chosen]))]
 
 
 def _plan_lines(plan: Plan, work: Workspace) -> Iterator[str]:
@@ -211,7 +210,7 @@ def _plan_lines(plan: Plan, work: Workspace) -> Iterator[str]:
 
 def _requests(plan: Plan, work: Workspace) -> Iterator[str]:
     """Describe the requests that each judge behind an endpoint will send, excluding stored answers."""
-    judges = {part.label for part in composites.parts(plan.chosen) if isinstance(part.metric, Judge)}
+    judges = {part.label for part in pairs.without_composites(plan.chosen) if isinstance(part.metric, Judge)}
     estimates = defaultdict[str, Estimate](Estimate)
     for dataset, pair in _to_score(plan, work) if judges else ():
         if pair.label in judges:
@@ -231,7 +230,7 @@ def _to_score(plan: Plan, work: Workspace) -> Iterator[tuple[Dataset, Pair]]:
 def _state(plan: Plan, work: Workspace, dataset: Dataset, chosen: Chosen) -> tuple[str, str]:
     """Return the storage key of the scores, and what a run would do."""
     try:
-        key = composites.key(chosen.metric, dataset, work.models)
+        key = pairs.store_key(chosen.metric, dataset, work.models)
     except MissingResource as error:
         return "", f"skip: {error}"
     if lacking := score.unmet(chosen.metric, dataset):

@@ -1,15 +1,20 @@
-"""Comparisons of columns on a target, and the agreement of its raters."""
+"""Comparisons of columns on a target, the agreement of its raters, and decisions on columns.
+
+A decision says whether a column may replace a rater, what it is worth, and how it depends on rater disagreement.
+"""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import astuple, replace
+from typing import TypeAlias
 
 import numpy as np
 
 from benchmarks.dataset import Dataset
 from harness.results.cache import Cache, digest
+from harness.results.decision_rows import Decision, Disagreement, VoteCount
 from harness.results.item_scores import labels
 from harness.results.rows import ColumnKey, Comparisons, Reliability, Target
 from harness.run import correlate
@@ -17,14 +22,24 @@ from harness.run.correlate import TargetData
 from harness.statistics import pooled
 from harness.statistics import reliability as rater_agreement
 from harness.statistics.coefficients import spearmans
+from harness.statistics.panel import Array, Codes, by_known_rows, folds, undefined
 from harness.statistics.permutation import below_draws
 from harness.statistics.pooled import ALPHA, Swapped, all_pairs, swapped, weights
 from harness.statistics.pooled import generator as generator
+from harness.statistics.prediction import worth
+from harness.statistics.reliability import SINGLE, by_third, divergences, spread
+from harness.statistics.reliability import parts as equal_parts
+from harness.statistics.replacement import LEAST, HeldOut, on_scale, replacement
 from harness.statistics.significance import Better, benjamini_hochberg, holm
 from harness.statistics.williams import PairTests
 
+Verdicts: TypeAlias = Callable[[tuple[Target, ...], tuple[ColumnKey, ...], str], Better]
+"""Maps targets, columns and a rule to better[i, j]: True if column i has a significantly higher mean than column j."""
+STATISTIC = "spearman"
+"""The statistic of rank intervals, significant differences and firmness."""
 
-def contributions(target: TargetData, seed: int, draws: int, fitted: Collection[str] = (), statistic: str = "spearman",
+
+def contributions(target: TargetData, seed: int, draws: int, fitted: Collection[str] = (), statistic: str = STATISTIC,
                   ) -> Swapped:
     """Return the contribution of each context to each correlation; NaN for metrics fitted on the ratings."""
     known = np.array([metric not in fitted for metric, _ in target.names])
@@ -32,7 +47,7 @@ def contributions(target: TargetData, seed: int, draws: int, fitted: Collection[
     return swapped(scored, seed, draws, statistic)
 
 
-def comparisons(target: TargetData, parts: Swapped, statistic: str = "spearman", *, one_sided: bool = False,
+def comparisons(target: TargetData, parts: Swapped, statistic: str = STATISTIC, *, one_sided: bool = False,
                 ) -> Comparisons:
     """Test every pair of columns by PERM-BOTH on ranks, or on standardised values for Pearson."""
     known = np.isfinite(target.scores) & np.isfinite(target.judged.means)
@@ -48,17 +63,16 @@ def tied_first(target: TargetData, parts: Swapped, tests: Comparisons) -> set[Co
     return {name for row, name in enumerate(target.names) if np.isfinite(parts.values[row]) and row not in below}
 
 
-class Verdicts:
-    """Pairwise tests of the columns of a board, cached per ranking rule."""
+def verdicts(targets: Sequence[TargetData], parts: Mapping[Target, Swapped]) -> Verdicts:
+    """Return a cached function that compares columns on some of these targets under a ranking rule."""
+    names = {target.key: target.names for target in targets}
 
-    def __init__(self, targets: Sequence[TargetData], parts: Mapping[Target, Swapped]) -> None:
-        self._targets, self._parts = {target.key: target for target in targets}, parts
-        self.better = functools.cache(self._better)
+    @functools.cache
+    def better(keys: tuple[Target, ...], columns: tuple[ColumnKey, ...], rule: str) -> Better:
+        taken = [parts[key].take([names[key].index(column) for column in columns]) for key in keys]
+        return pooled.better(taken, weights([dataset for dataset, _ in keys], rule))
 
-    def _better(self, keys: tuple[Target, ...], columns: tuple[ColumnKey, ...], rule: str) -> Better:
-        """Return better[i, j]: whether column i has a significantly higher mean over the targets than column j."""
-        parts = [self._parts[key].take([self._targets[key].names.index(column) for column in columns]) for key in keys]
-        return pooled.better(parts, weights([dataset for dataset, _ in keys], rule))
+    return better
 
 
 def source(dataset: Dataset) -> str:
@@ -100,3 +114,112 @@ def compared(dataset: str, quality: str, names: Sequence[str], statistic: str, t
     p = (below_draws(tests, permutations) if permutations else tests.p)[pairs]
     return Comparisons(dataset, quality, statistic, test, tuple(names), better, worse, tests.n[pairs],
                        tests.delta[pairs], tests.value[pairs], tests.p[pairs], holm(p), benjamini_hochberg(p))
+
+
+MIN_CONTEXTS = 30
+"""Minimum number of contexts for an accurate t test."""
+BATCH = 1 << 20
+"""Columns times votes that are tested at once."""
+
+
+def decisions(target: TargetData, epsilon: float, seed: int, cache: Cache,
+              tied: Collection[ColumnKey] = ()) -> Iterator[Decision]:
+    """Yield the decision on every column; `tied` are the columns that share the first place."""
+    if not target.names:
+        return
+    votes, exchangeable = _votes(target)
+    fold = folds(target.units, generator(seed, *target.key))
+    key = [*target.key, epsilon, exchangeable, votes.shape,
+           digest(votes, target.judged.means, target.system, target.units, fold)]
+    rows = cache.rows("decisions", key, list(map(digest, target.scores)),
+                      functools.partial(_decision_rows, target, votes, fold, epsilon, exchangeable=exchangeable))
+    for row, (metric, column) in enumerate(target.names):
+        rho, rater_rho, constant_rho, rate, passes, replaces, items, raters, value, low, high = rows[row].tolist()
+        yield Decision(*target.key, metric, column, rho, rater_rho, constant_rho, rate, bool(passes), bool(replaces),
+                       value, low, high, (metric, column) in tied, epsilon, int(items), int(raters),
+                       _note(target, row, votes, exchangeable=exchangeable))
+
+
+def _votes(target: TargetData) -> tuple[Array, bool]:
+    """Return the votes (raters, items), NaN if missing, and whether they must be treated as exchangeable."""
+    table = target.judged.by_rater
+    known = np.isfinite(table)
+    if ((known & (known.sum(axis=0) > 1)).sum(axis=1) >= LEAST).sum() > 1:
+        return table, False
+    return target.judged.votes.T, True
+
+
+def _decision_rows(target: TargetData, votes: Array, fold: Codes, epsilon: float, columns: Sequence[int], *,
+                   exchangeable: bool) -> Array:
+    """Return 11 numbers per column: the eight fields of `Replacement`, and the worth with its interval."""
+    scores, human = target.scores[[*columns]], target.judged.means
+    numbers = np.full((len(columns), 11), np.nan)
+    numbers[:, 4:8] = 0
+    for rows, group in by_known_rows(np.isfinite(scores) & np.isfinite(human)):
+        units = target.units[rows]
+        held_out = HeldOut.of(votes[:, rows], units, exchangeable=exchangeable)
+        size = max(1, BATCH // max(1, len(held_out.item)))
+        for part in np.split(group, range(size, len(group), size)) if rows.sum() > 2 else ():
+            if len(held_out.item):
+                values = on_scale(held_out, scores[part][:, rows], fold[rows])
+                tested = astuple(replacement(held_out, values, epsilon))
+                numbers[part, :8] = np.stack(np.broadcast_arrays(*tested), axis=1)
+            saved = worth(human[rows], scores[part][:, rows], target.system[rows], units, fold[rows])
+            numbers[part, 8:] = np.stack([saved.value, saved.low, saved.high], axis=1)
+    return numbers
+
+
+def _note(target: TargetData, row: int, votes: Array, *, exchangeable: bool) -> str:
+    """Return the caveats of a decision and the reasons for missing numbers."""
+    shared = np.isfinite(votes).sum(axis=0) > 1
+    contexts = len(np.unique(target.units[shared]))
+    why = "raters are unknown" if not target.judged.raters else f"fewer than two raters share {LEAST} items with others"
+    values = votes[:, shared][np.isfinite(votes[:, shared])]
+    reason = undefined(target.panel(row))
+    notes = {reason: True, SINGLE: not shared.any(),
+             "all votes on items with several votes are equal":
+                 values.size > 0 and np.ptp(values) == 0 and reason != "every rating is the same",
+             f"{why}, so votes are treated as exchangeable": exchangeable and shared.any(),
+             "2 raters: each is compared with only one other": len(votes) == 2 and shared.any(),
+             f"{contexts} contexts: the test is rough below {MIN_CONTEXTS}": 0 < contexts < MIN_CONTEXTS}
+    return "; ".join(note for note, applies in notes.items() if note and applies)
+
+
+FIFTHS, MAX_VALUES = 5, 7
+"""Number of score bins, and the maximum number of distinct votes that are not binned."""
+
+
+def disagreement(target: TargetData) -> Iterator[Disagreement]:
+    """Yield each column's correlation by third of rater spread, and its divergence from the votes, if either exists."""
+    votes = target.judged.votes.T
+    spreads = spread(votes)
+    column_divergences = divergences(votes, target.scores).tolist()
+    if not np.isfinite([*spreads, *column_divergences]).any():
+        return
+    items = np.bincount(equal_parts(spreads, 3)[np.isfinite(spreads)], minlength=3).tolist()
+    thirds = by_third(target.judged.means, target.scores, spreads).tolist()
+    for name, values, divergence in zip(target.names, thirds, column_divergences, strict=True):
+        yield Disagreement(*target.key, *name, *values, *items, divergence)  # type: ignore[call-arg]  # lists of three
+
+
+def vote_counts(target: TargetData, fitted: Collection[tuple[str, str]]) -> Iterator[VoteCount]:
+    """Count the votes by fifth of the scores, for the best column that was not fitted on these ratings."""
+    values = target.values(STATISTIC, "items")
+    unseen = [index for index, (metric, _) in enumerate(target.names) if (metric, target.dataset) not in fitted]
+    if values is None or not np.isfinite(values[unseen]).any():
+        return
+    best = unseen[int(np.nanargmax(values[unseen]))]
+    scores, votes = target.scores[best], target.judged.votes.T
+    known = np.isfinite(votes)
+    ratings = votes[known]
+    if len(np.unique(ratings)) > MAX_VALUES:  # replace votes with the midpoints of equal-width bins
+        edges = np.linspace(ratings.min(), ratings.max(), FIFTHS + 1)
+        ratings = ((edges[1:] + edges[:-1]) / 2)[np.searchsorted(edges[1:-1], ratings, side="right")]
+    fifth = equal_parts(np.where(np.isfinite(target.judged.means), scores, np.nan), FIFTHS)
+    fifth_of_vote = np.broadcast_to(fifth, votes.shape)[known]
+    for number in range(FIFTHS):
+        within = scores[fifth == number]
+        for rating in np.unique(ratings).tolist() if len(within) else ():
+            count = int(((fifth_of_vote == number) & (ratings == rating)).sum())
+            yield VoteCount(*target.key, *target.names[best], number + 1, float(within.min()), float(within.max()),
+                            rating, count)

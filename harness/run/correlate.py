@@ -161,13 +161,12 @@ def item_scores(dataset: Dataset, qualities: Collection[Judged], scored: Mapping
                 for dimension in (judged.quality.dimension for judged in qualities):
                     if (other := of_quality(name, dimension)) in aligned:
                         scores[label, of_quality(name + suffix, dimension)] = aligned[other]
-    contexts = codes(item.context or item.id for item in dataset.items)
-    of_conversations = conversations(dataset.items)
+    contexts, of_conversations = codes(item.context or item.id for item in dataset.items), conversations(dataset.items)
     return ItemScores(
         dataset=dataset.card.name, items=tuple(item.id for item in dataset.items),
         systems=tuple(sys.intern(item.system or "") for item in dataset.items),  # few names, many items
-        words=lengths(dataset.items),
-        contexts=contexts, human={judged.quality.name: judged.means for judged in qualities}, scores=scores,
+        words=lengths(dataset.items), contexts=contexts, scores=scores,
+        human={judged.quality.name: judged.means for judged in qualities},
         conversations=None if np.array_equal(of_conversations, contexts) else of_conversations)
 
 
@@ -188,26 +187,22 @@ def targets(points: ItemScores, qualities: Iterable[Judged]) -> Iterator[TargetD
 
 def correlations(target: TargetData, statistics: Sequence[tuple[str, str]] = DEFAULT,
                  reliability: Iterable[Reliability] = (), cache: Cache | None = None) -> Iterator[Correlation]:
-    """Yield every statistic at its level for every column.
-
-    Correlations over items are corrected for rater unreliability if that is known.
-    """
+    """Yield every statistic at its level for every column, corrected for rater unreliability if that is known."""
     ceiling = next((row.value for row in reliability if row.method == RELIABILITY), math.nan)
     compute = functools.partial(_estimates, target, statistics)
     if cache:
-        ratings = digest(target.judged.means, target.system, target.context, target.words, target.conversation)
-        key = [*target.key, *statistics, ratings]
+        key = [*target.key, *statistics,
+               digest(target.judged.means, target.system, target.context, target.words, target.conversation)]
         rows = cache.rows("correlations", key, list(map(digest, target.scores)), compute)
     else:
         rows = compute(range(len(target.names)))
     for row, (metric, column) in enumerate(target.names):
-        for (statistic, level), numbers in zip(statistics, rows[row].reshape(-1, 6).tolist(), strict=True):
-            n, value, p, low, high, epsilon = numbers
+        for (statistic, level), (n, value, p, low, high, epsilon) in zip(
+                statistics, rows[row].reshape(-1, 6).tolist(), strict=True):
             note = estimates.estimate(target.panel(row), statistic, level, value).note if math.isnan(value) else ""
             corrected = statistic in CORRECTED and level == estimates.ITEMS
-            yield Correlation(target.dataset, target.quality, metric, column, estimates.full_name(statistic, level),
-                              int(n), value, p, low, high, note,
-                              disattenuated(value, ceiling) if corrected else math.nan, epsilon)
+            yield Correlation(*target.key, metric, column, estimates.full_name(statistic, level), int(n), value, p, low,
+                              high, note, disattenuated(value, ceiling) if corrected else math.nan, epsilon)
 
 
 def _estimates(target: TargetData, statistics: Sequence[tuple[str, str]], columns: Sequence[int]) -> Array:
@@ -217,11 +212,10 @@ def _estimates(target: TargetData, statistics: Sequence[tuple[str, str]], column
     table = []
     for row in range(len(columns)):
         items = chosen.panel(row)
-        row_estimates = (estimates.estimate(items, *statistic, None if known is None else float(known[row]))
-                         for statistic, known in values.items())
-        table.append([number for estimate in row_estimates for number in (
-            estimate.n, estimate.value, estimate.p, estimate.low, estimate.high, estimate.epsilon)])
-    return np.array(table, dtype=np.float64)
+        for statistic, known in values.items():
+            estimate = estimates.estimate(items, *statistic, None if known is None else float(known[row]))
+            table.append((estimate.n, estimate.value, estimate.p, estimate.low, estimate.high, estimate.epsilon))
+    return np.array(table, dtype=np.float64).reshape(len(columns), 6 * len(statistics))
 
 
 def _aligned(dataset: Dataset, scores: Scores) -> dict[str, Vector]:

@@ -14,7 +14,7 @@ from benchmarks.dataset import Dataset
 from benchmarks.storage.store import ratings_fingerprint
 from harness.results.entries import DatasetEntry, EvalPoint, MetricEntry, QualityEntry, TrainingEntry
 from harness.run.correlate import Judged, conversations
-from harness.scoring import composites, score
+from harness.scoring import pairs, score
 from metrics.composition import Composite
 from metrics.errors import MissingResource
 from metrics.metric import Metric, checkpoints, options, signature
@@ -68,7 +68,7 @@ def metric_entry(chosen: Chosen, models: Models) -> MetricEntry:
         columns=tuple(name + chosen.suffix for name in card.columns),
         needs=(*card.needs, *card.resources), levels=tuple(card.levels), paper=card.paper, scope=card.scope,
         trained_on=_trained_on(chosen.metric, models), signature=signed, models=_models(chosen.metric, models),
-        learned_on=composites.learned_on(chosen.metric, models), system=card.system, departures=card.departures,
+        learned_on=pairs.learned_on(chosen.metric, models), system=card.system, departures=card.departures,
         fitted_on=_fitted_on(chosen.metric), parameters=_parameters(chosen.metric, models),
         pretrained_on=_pretrained_on(chosen.metric, models), named=chosen.title, notes=card.notes,
     )
@@ -94,7 +94,7 @@ def fitted_on(plan: Plan, models: Models, dataset: str) -> set[str]:
     """Return the metrics whose weights were fitted on the ratings of a dataset."""
     reused = plan.reused.metrics
     return {pick.label for pick in plan.chosen if pick.label not in reused
-            and dataset in composites.learned_on(pick.metric, models)} | {
+            and dataset in pairs.learned_on(pick.metric, models)} | {
         name for name, entry in reused.items() if dataset in entry.learned_on}
 
 
@@ -117,14 +117,12 @@ def untrained(chosen: Sequence[Chosen], models: Models) -> tuple[str, ...]:
 
 
 def _weights(metric: Metric, models: Models) -> Iterator[Checkpoint]:
-    """Yield the installed trained weights that a metric uses."""
     for name in checkpoints(metric):
         with contextlib.suppress(MissingResource):
             yield models.checkpoint(name, getattr(metric, "encoder", ""))
 
 
 def training_entry(weights: Checkpoint, metrics: tuple[str, ...] = ()) -> TrainingEntry:
-    """Return the training entry of weights, from their card."""
     card = weights.card
     curve = (EvalPoint(int(step), float(loss), float(held_out)) for step, loss, held_out in card.get("curve", ()))
     return TrainingEntry(
@@ -140,9 +138,9 @@ def training_entry(weights: Checkpoint, metrics: tuple[str, ...] = ()) -> Traini
 def _trained_on(metric: Metric, models: Models) -> str:
     """Return the training corpora of a metric, and for a composite the datasets on whose ratings it was fitted."""
     sources = [part.card.trained_on for part in (metric, *score.inputs(metric))]
-    if isinstance(metric, Composite) and metric.learns and (names := ", ".join(composites.sources(metric, models))):
+    if isinstance(metric, Composite) and metric.learns and (names := pairs.datasets_of_weights(metric, models)):
         held_out = "" if metric.in_sample else ", excluding the scored dataset"
-        sources.append(f"weights fitted on ratings of {names}{held_out}")
+        sources.append(f"weights fitted on ratings of {', '.join(names)}{held_out}")
     return "; ".join(dict.fromkeys(filter(None, sources)))
 
 

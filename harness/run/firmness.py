@@ -1,9 +1,11 @@
-"""Firmness of the lead on a board: the columns tied with the leader, and how few removals change the leader."""
+"""How certain the ranks of a board are: intervals and letters from resamples, and the firmness of the first place."""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import groupby
 
 import numpy as np
 
@@ -12,24 +14,78 @@ from harness.results.decision_rows import Firmness
 from harness.results.entries import BoardId
 from harness.results.item_scores import labels
 from harness.results.rows import ColumnKey, RankingRow, Target
-from harness.run.compare import Verdicts
+from harness.run.compare import STATISTIC, Verdicts, generator
 from harness.run.correlate import TargetData
-from harness.run.intervals import STATISTIC
 from harness.statistics import firmness
-from harness.statistics.panel import Array, Vector, number_of_contexts
-from harness.statistics.pooled import contributions, weights
+from harness.statistics.panel import Array, number_of_contexts
+from harness.statistics.pooled import MIN_CONTEXTS, contributions, weights
+from harness.statistics.rank_intervals import Drawn, rank
+from harness.statistics.rank_intervals import resampled as resampled_scores
 
 UNITS = ("datasets", "contexts", "votes")
+
+
+def resampled(targets: Sequence[TargetData], seed: int, draws: int, cache: Cache) -> dict[tuple[str, str], Array]:
+    """Return the correlations of every column on resamples of each target's contexts: (draws, columns)."""
+    resamples: dict[tuple[str, str], Array] = {}
+    for dataset, group in groupby(targets if draws else (), key=lambda target: target.dataset):
+        qualities = list(group)
+        names = range(len(qualities[0].names))
+        key = [dataset, seed, draws, digest(*(target.judged.means for target in qualities)), digest(qualities[0].units)]
+        columns = [digest(*(target.scores[column] for target in qualities)) for column in names]
+        rows = cache.rows("rank-draws", key, columns, functools.partial(_resampled, qualities, seed, draws))
+        values = rows.reshape(len(names), draws, len(qualities)).transpose(2, 1, 0)
+        resamples |= {target.key: table for target, table in zip(qualities, values, strict=True)}
+    return resamples
+
+
+def _resampled(targets: Sequence[TargetData], seed: int, draws: int, columns: Sequence[int]) -> Array:
+    """Return the correlations of the given columns of a dataset: (columns, draws x targets)."""
+    scores = [target.scored(columns) for target in targets]
+    values = resampled_scores(scores, draws, generator(seed, targets[0].dataset, ""))
+    return values.transpose(2, 0, 1).reshape(len(columns), -1)
+
+
+def with_intervals(rows: Sequence[RankingRow], targets: Sequence[TargetData],
+                   resamples: Mapping[tuple[str, str], Array], seed: int, verdicts: Verdicts | None,
+                   ) -> Iterator[RankingRow]:
+    """Add interval, letters and error to the ranked Spearman rows of a board with these targets.
+
+    With fewer than MIN_CONTEXTS, rows have none of these.
+    """
+    ranked = [row for row in rows if row.statistic == STATISTIC and row.complete]
+    columns = sorted({(row.metric, row.column) for row in ranked})
+    groups = [list(group) for _, group in groupby(targets, key=lambda target: target.dataset)]
+    contexts = number_of_contexts((target.dataset, target.scored().rated) for target in targets)
+    if not resamples or len(columns) < 2 or contexts < MIN_CONTEXTS:
+        yield from rows
+        return
+    tables = {target.key: resamples[target.key][:, [target.names.index(column) for column in columns]]
+              for target in targets}
+    drawn = Drawn.jointly([np.stack([tables[target.key] for target in group], axis=1) for group in groups],
+                          np.random.default_rng(seed))
+    intervals: dict[tuple[str, str, str], dict[str, object]] = {}
+    for rule in dict.fromkeys(row.rule for row in ranked):
+        weight = weights([target.dataset for target in targets], rule)
+        values = {(row.metric, row.column): row.value for row in ranked if row.rule == rule}
+        better = verdicts(tuple(tables), tuple(columns), rule) if verdicts else None
+        ranks = rank({column: values[column] for column in columns}, drawn.means(weight), better)
+        for (column, standing), error in zip(ranks.items(), drawn.error(weight).tolist(), strict=True):
+            intervals[rule, *column] = {"low": standing.low, "high": standing.high, "error": error,
+                                        "letters": standing.letters if verdicts else ""}
+    for row in rows:
+        interval = intervals.get((row.rule, row.metric, row.column)) if row.statistic == STATISTIC else None
+        yield replace(row, **interval) if interval else row  # type: ignore[arg-type]
 
 
 class FirstPlaces:
     """The firmness of the lead on any board over the given targets."""
 
-    def __init__(self, targets: Sequence[TargetData], fitted: Collection[str], verdicts: Verdicts, cache: Cache,
-                 ) -> None:
+    def __init__(self, targets: Sequence[TargetData], fitted: Collection[str], verdicts: Verdicts,
+                 cache: Cache) -> None:
         self._fitted, self._verdicts, self._cache = fitted, verdicts, cache
-        self._contributions = functools.cache(self._contributed)
         self._targets = {target.key: target for target in targets}
+        self._contributions = functools.cache(lambda key: contributions(self._targets[key].scored(), STATISTIC))
         self._digests = {key: digest(target.judged.means, target.scores, target.units, target.judged.votes)
                          for key, target in self._targets.items()}
 
@@ -43,7 +99,7 @@ class FirstPlaces:
                         if row.rule == rule]
             unfitted = [column for column in complete if column[0] not in self._fitted]
             family = tuple(sorted(complete))
-            better = self._verdicts.better(tuple(targets), family, rule) if complete[1:] else None
+            better = self._verdicts(tuple(targets), family, rule) if complete[1:] else None
             for among, columns in (("all", complete), ("unfitted", unfitted)):
                 if better is not None and len(columns) > 1:
                     below = better[family.index(columns[0])]
@@ -80,7 +136,3 @@ class FirstPlaces:
         return [[unit, removal and len(removal.units), number, names[removal.successor] if removal else "",
                  [datasets[index] for index in removal.units] if removal and unit == "datasets" else []]
                 for unit, removal, number in zip(UNITS, removals, totals, strict=True)]
-
-    def _contributed(self, key: Target) -> tuple[Vector, Array]:
-        """Return the correlation of every column of a target, and the contribution of each context to it."""
-        return contributions(self._targets[key].scored(), STATISTIC)

@@ -67,8 +67,8 @@ def correlations(
 
 def comparisons(target: TargetData, request: Request, test: str, fitted_here: Collection[str] = ()) -> Comparisons:
     """Compare every pair of columns of a target, without metrics that were fitted on its ratings."""
-    seen = [metric in fitted_here for metric, _ in target.names]
-    human, scores = target.judged.means, np.where(np.array(seen)[:, None], np.nan, target.scores)
+    seen = np.array([metric in fitted_here for metric, _ in target.names])
+    human, scores = target.judged.means, np.where(seen[:, None], np.nan, target.scores)
     rng, permutations = generator(request.seed, *target.key), 0
     if test == "perm-both" and isinstance(request.resampled, str):
         parts = contributions(target, request.seed, request.draws, fitted_here, request.statistic)
@@ -134,8 +134,7 @@ def by_wmt25(results: Results, wanted: Callable[[str, str], bool], draws: int,
 
 def chance(target: TargetData, request: Request) -> Iterator[Correlation]:
     """Yield the accuracy of a constant, and the mean accuracy of RANDOM columns of random numbers."""
-    scores = _by_chance(target, request.seed)
-    drawn = replace(target, names=tuple(CHANCE), scores=scores)
+    drawn = replace(target, names=tuple(CHANCE), scores=_by_chance(target, request.seed))
     constant, *others = correlate.correlations(drawn, [(request.statistic, request.level)])
     yield constant
     yield replace(others[0], value=float(np.mean([row.value for row in others])), epsilon=np.nan)
@@ -150,6 +149,5 @@ def _by_chance(target: TargetData, seed: int) -> Array:
 def _targets(results: Results, wanted: Callable[[str, str], bool]) -> Iterator[TargetData]:
     entries = {entry.name: entry for entry in results.datasets}
     for points in results.points:
-        for target in correlate.targets(points, correlate.rated(points, entries[points.dataset])):
-            if wanted(target.dataset, target.quality):
-                yield target
+        targets = correlate.targets(points, correlate.rated(points, entries[points.dataset]))
+        yield from (target for target in targets if wanted(*target.key))

@@ -19,13 +19,12 @@ from harness.results.item_scores import labels
 from harness.results.pooled import Pool
 from harness.results.rows import ColumnKey, Correlation, RankingRow, Results
 from harness.run import correlate
-from harness.run.compare import contributions
+from harness.run.compare import STATISTIC, contributions
 from harness.run.correlate import TargetData
 from harness.run.rank import RULES, Target, ranking, unseen
 from harness.statistics.pooled import better as significantly_better
 from harness.statistics.rank_intervals import rank
 
-STATISTIC = "spearman"
 EACH_SIDE = 5
 TOP = 3
 CONTROL = "length"
@@ -106,8 +105,8 @@ def around(earlier: Results, results: Results) -> Iterator[Around]:
 
 def _targets(earlier: Results, results: Results, metrics: Collection[str]) -> Iterator[TargetData]:
     """Yield every target with the scores of all columns, for the items scored now; reject other items or ratings."""
-    before, points_before = ({entry.name: entry for entry in earlier.datasets},
-                             {points.dataset: points for points in earlier.points})
+    before = {entry.name: entry for entry in earlier.datasets}
+    points_before = {points.dataset: points for points in earlier.points}
     entries = {entry.name: entry for entry in results.datasets}
     for name, entry in entries.items():
         other = before[name]

@@ -167,7 +167,6 @@ def load(card: DatasetCard, home: Path, settings: Settings) -> Dataset | None:
 
 
 def private_ratings(plan: Plan, home: Path) -> Mapping[str, tuple[Rating, ...]]:
-    """Read the private ratings, by dataset."""
     if plan.settings.ratings is None:
         return {}
     owners = private.Owners()

@@ -1,11 +1,12 @@
-"""Make the plan and the workspace of a run from its settings."""
+"""Make the plan of a run and its workspace: stores, models, executor, and the costs of earlier runs."""
 
 from __future__ import annotations
 
 import contextlib
-import dataclasses
+import functools
 import math
 import re
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
 from benchmarks import registry as datasets
@@ -15,13 +16,20 @@ from benchmarks.storage import store
 from benchmarks.storage.files import sweep
 from harness import own
 from harness.errors import BadConfig
+from harness.results.cache import Cache
 from harness.run import plan, reuse
-from harness.run.plan import Plan
+from harness.run.plan import Plan, load_named
 from harness.run.settings import Settings, additional_statistics, command_line, home_folder
-from harness.run.workspace import Workspace, bytes_of, open_workspace
+from harness.scoring import costs
+from harness.scoring.cluster import Cluster, Setup
+from harness.scoring.progress import LOG, RunProgress
+from harness.scoring.store import ScoreStore
 from metrics import registry
 from metrics.external.evaluate import EvaluateModule
 from metrics.external.scores import ScoresOfFile
+from metrics.judges import spending
+from metrics.models import weights
+from metrics.models.service import Choice, Models
 
 OMITTED = {"home", "out", "dry_run", "json", "rescore", "executor", "address", "gpus", "store", "timeout",
           "memory", "price", "max_cost", "max_requests"}
@@ -36,11 +44,11 @@ def prepare(requested: Settings) -> tuple[Plan, Workspace]:
     home = home_folder(requested.home)
     datasets.register_home(home)
     plan.choose(requested.metric, requested.with_, requested.seed)  # reject unknown names before importing a table
-    requested = dataclasses.replace(requested, dataset=tuple(sorted(
-        own.import_paths(requested.dataset, home, own.Reading(requested.columns, requested.scale)))))
+    reading = own.Reading(requested.columns, requested.scale)
+    requested = replace(requested, dataset=tuple(sorted(own.import_paths(requested.dataset, home, reading))))
     prepared = plan.make(requested, command(requested))
     if not (requested.dataset or requested.split):  # the bundled sample has no recent datasets
-        prepared = dataclasses.replace(prepared, cards=tuple(
+        prepared = replace(prepared, cards=tuple(
             card for card in prepared.cards if card.split != "recent" or store.note(home, card.name)))
     for pick in prepared.chosen:
         if isinstance(pick.metric, EvaluateModule) and not requested.dry_run:
@@ -49,7 +57,7 @@ def prepare(requested: Settings) -> tuple[Plan, Workspace]:
     work = open_workspace(prepared, home, requested.out, log=True)
     if requested.reuse:
         reused = reuse.take(requested.reuse, prepared.chosen, requested.aggregate, work.models)
-        prepared = dataclasses.replace(prepared, reused=reused)
+        prepared = replace(prepared, reused=reused)
     return prepared, work
 
 
@@ -112,7 +120,71 @@ def check(requested: Settings) -> None:
 
 def command(requested: Settings) -> str:
     """Return the command line that repeats the run, without local folders."""
-    given = {field.name: getattr(requested, field.name) for field in dataclasses.fields(requested)
-             if field.name not in OMITTED and getattr(requested, field.name) != field.default}
-    given |= {name: tuple(map(registry.without_folders, given[name])) for name in ("metric", "with_") if name in given}
-    return command_line("run", flags={name.rstrip("_").replace("_", "-"): value for name, value in given.items()})
+    values = {field.name: getattr(requested, field.name) for field in fields(requested)
+              if field.name not in OMITTED and getattr(requested, field.name) != field.default}
+    for name in values.keys() & {"metric", "with_"}:
+        values[name] = tuple(map(registry.without_folders, values[name]))
+    return command_line("run", flags={name.rstrip("_").replace("_", "-"): value for name, value in values.items()})
+
+
+SIZES = {"KIB": 1 << 10, "MIB": 1 << 20, "GIB": 1 << 30, "KB": 10**3, "MB": 10**6, "GB": 10**9}
+
+
+@dataclass(frozen=True, slots=True)
+class Workspace:
+    """Stores, models and workers of a run; `executor` is None if the run scores in its own process."""
+
+    home: Path
+    store: ScoreStore
+    cache: Cache
+    models: Models
+    progress: RunProgress
+    executor: Cluster | None = None
+
+
+def choice(settings: Settings) -> Choice:
+    return Choice(
+        encoder=settings.encoder, lm=settings.lm, vectors=settings.vectors, device=settings.device,
+        precision=settings.precision, batch_tokens=settings.batch_tokens,
+        download=not (settings.offline or settings.dry_run),
+        price=spending.prices(settings.price) if settings.price else (0.0, 0.0), max_cost=settings.max_cost,
+        max_requests=settings.max_requests)
+
+
+def open_workspace(plan: Plan, home: Path, out: Path, *, log: bool = False) -> Workspace:
+    """Open the workspace of a plan with its stores under `out`; raise BadConfig for a missing device."""
+    settings, chosen = plan.settings, choice(plan.settings)
+    models = Models(home, chosen)
+    machine = models.machine  # checked before anything is scored
+    if settings.gpus and machine.kind == "cpu":  # signatures are made on a CPU for scores from GPUs
+        chosen = replace(chosen, precision=machine.precision)
+        models = Models(home, chosen)
+    for name in (chosen.encoder.partition("+")[0], chosen.lm, chosen.vectors):
+        if suggestion := weights.mistyped(name):
+            raise BadConfig(suggestion)
+    store = ScoreStore(settings.store or out / "scores")
+    earlier = costs.read(home, plan.chosen, models, shipped=not settings.dry_run)
+    other_seconds = float(sum(earlier.get(costs.OTHERS, ()))) * len(plan.chosen) * plan.targets
+    # created before the cluster, so that its start is timed too
+    progress = RunProgress(out / LOG if log else None, earlier=earlier, others=other_seconds)
+    executor = None
+    if settings.executor != "local" and not settings.dry_run:
+        if settings.store.startswith("memory://"):
+            raise BadConfig(f"--store {settings.store}: other processes cannot see it; use --executor local")
+        if machine.kind != "cpu" and not settings.gpus:
+            raise BadConfig("--executor ray on a GPU machine needs --gpus (GPUs per worker, such as 1 or 0.25), "
+                            "or --device cpu")
+        setup = Setup(functools.partial(load_named, home=home.absolute(), settings=settings), home.absolute(),
+                      store.files.address, chosen, settings.seed, bytes_of(settings.memory))
+        count = int(settings.executor.partition(":")[2] or 0)  # 0: as many as the cluster has room for
+        executor = Cluster(setup, settings.address, count, settings.gpus, settings.timeout)
+    return Workspace(home, store, Cache(out / "statistics"), models, progress, executor)
+
+
+def bytes_of(size: str) -> int:
+    """Parse a size such as 4GiB; return 0 if it is empty, and raise BadConfig if it is invalid."""
+    matched = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([A-Za-z]+)", size.strip())
+    number = float(matched[1]) * SIZES.get(matched[2].upper(), 0) if matched else 0.0
+    if size and not 1 <= number < math.inf:
+        raise BadConfig(f"--memory {size!r:.40}: must be a size with a unit, such as 4GiB or 800MiB")
+    return int(number)

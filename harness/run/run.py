@@ -15,14 +15,14 @@ from benchmarks.dataset import Dataset, DatasetCard, Rating
 from benchmarks.errors import BadStore
 from harness.results.entries import DatasetEntry, fitted
 from harness.results.rows import TABLES, Failure, Results, Skip, Target
-from harness.run import compare, correlate, decide, disagree, entries, environment, examples, firmness, intervals, reuse
+from harness.run import compare, correlate, entries, environment, examples, firmness, reuse
 from harness.run import plan as plans
 from harness.run.correlate import TargetData
 from harness.run.plan import Plan
+from harness.run.prepare import Workspace
 from harness.run.rank import boards, ranking, unseen
 from harness.run.scores import Scored, Scoring
 from harness.run.settings import additional_statistics
-from harness.run.workspace import Workspace
 from harness.scoring.lease import exclusive
 from harness.statistics.pooled import Swapped
 
@@ -100,8 +100,7 @@ def _load(plan: Plan, work: Workspace, card: DatasetCard, ratings: Sequence[Rati
     return dataset
 
 
-def _correlate_and_compare(plan: Plan, work: Workspace, dataset: Dataset, scores: Scored, collected: Collected,
-                           ) -> None:
+def _correlate_and_compare(plan: Plan, work: Workspace, dataset: Dataset, scores: Scored, collected: Collected) -> None:
     """Correlate every column with every quality, compare the columns, and collect ratings and scores."""
     tables, settings, cache = collected.tables, plan.settings, None if plan.quick else work.cache
     statistics = additional_statistics(settings.statistic, settings.level)
@@ -121,8 +120,8 @@ def _correlate_and_compare(plan: Plan, work: Workspace, dataset: Dataset, scores
             collected.parts[target.key] = parts
             tests = compare.comparisons(target, parts)
             tables["comparisons"].append(tests)
-            tables["decisions"] += decide.decisions(target, settings.epsilon, settings.seed, cache,
-                                                    compare.tied_first(target, parts, tests))
+            tables["decisions"] += compare.decisions(target, settings.epsilon, settings.seed, cache,
+                                                     compare.tied_first(target, parts, tests))
         collected.data.append(target)
     if plan.examples and dataset.card.shareable:
         tables["examples"] += examples.find(dataset, qualities, points, tables["correlations"][first:],
@@ -142,15 +141,15 @@ def _rank(plan: Plan, work: Workspace, collected: Collected) -> None:
     for (split, kind), targets in sorted(collected.counted.items()):
         if targets:
             data = [target for target in collected.data if target.key in targets]
-            resamples = intervals.resampled(data, plan.settings.seed, plan.draws, work.cache)
-            verdicts = None if plan.quick else compare.Verdicts(data, collected.parts)
+            resamples = firmness.resampled(data, plan.settings.seed, plan.draws, work.cache)
+            verdicts = None if plan.quick else compare.verdicts(data, collected.parts)
             first_places = verdicts and firmness.FirstPlaces(data, on_ratings, verdicts, work.cache)
             for board, cells in boards(split, frozenset(targets), [*tables["datasets"], *collected.unread]):
                 ranked = tuple(ranking(board, kind, cells, correlations, seen))
-                tables["ranking"] += intervals.with_intervals(
+                tables["ranking"] += firmness.with_intervals(
                     ranked, [target for target in data if target.key in cells], resamples, plan.settings.seed, verdicts)
                 if first_places:
                     tables["firmness"] += first_places.firmness(board, kind, cells, ranked)
     for target in () if plan.quick else collected.data:
-        tables["disagreement"] += disagree.disagreement(target)
-        tables["vote_counts"] += disagree.vote_counts(target, seen)
+        tables["disagreement"] += compare.disagreement(target)
+        tables["vote_counts"] += compare.vote_counts(target, seen)

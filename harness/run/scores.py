@@ -16,9 +16,8 @@ from harness.results.rows import Failure, Skip, Timing
 from harness.run import plan as plans
 from harness.run import unchanged
 from harness.run.plan import Plan
-from harness.run.workspace import Workspace
-from harness.scoring import composites
-from harness.scoring.pairs import Pair, pairs
+from harness.run.prepare import Workspace
+from harness.scoring.pairs import Pair, pairs, store_key
 from harness.scoring.parts import Key, ScoreParts, cut_pairs, in_process, score_pairs
 from harness.scoring.progress import SCORING
 from harness.scoring.score import Scores
@@ -51,7 +50,7 @@ class Scoring:
                 self._score(planned, work.executor.score, work.executor.workers)
             return
         for part in cut_pairs(planned, work.store):
-            work.progress.plan(part.name, part.seconds * part.pair.known)
+            work.progress.plan(part.name, part.estimated_seconds * part.pair.known)
 
     def scores(self, dataset: Dataset, tables: Mapping[str, list[Any]]) -> Scored:
         """Return the scores of every metric on a dataset; an exception fails only its metric."""
@@ -73,7 +72,7 @@ class Scoring:
             for chosen in plan.chosen:
                 if chosen.label not in reused and (scores := self._attempt(scorer, chosen, tables)):
                     scored[chosen.label, chosen.suffix] = scores
-                    fresh += composites.key(chosen.metric, dataset, work.models) in scorer.fresh
+                    fresh += store_key(chosen.metric, dataset, work.models) in scorer.fresh
         work.progress.scored += fresh
         work.progress.terminal.line(
             f"{name:<18} {dataset.kind:<6} {len(dataset.items):>6} items  metrics: {fresh} scored, "
@@ -82,6 +81,7 @@ class Scoring:
         return dict(sorted(scored.items()))
 
     def _planned(self, card: DatasetCard) -> list[Pair]:
+        """Return the pairs to be scored on a dataset, which does not stay in memory."""
         try:
             dataset = plans.load(card, self.work.home, self.plan.settings)
         except BadStore:  # reported when the run reaches the dataset
@@ -118,7 +118,6 @@ class Scoring:
 
 
 def to_score(plan: Plan, work: Workspace, dataset: Dataset) -> list[Pair]:
-    """List the pairs to be scored on a dataset."""
     reused, size = plan.reused.scores(dataset), work.progress.size(dataset)
     return pairs(dataset, [chosen for chosen in plan.chosen if chosen.label not in reused], work.models, work.store,
                  {label: float(cost @ size) for label, cost in work.progress.earlier.items()},

@@ -14,8 +14,8 @@ from benchmarks.errors import nearest, plural
 from harness.errors import BadConfig
 from harness.run.correlate import TargetData
 from harness.run.plan import Plan
+from harness.run.prepare import Workspace
 from harness.run.run import run_with_data
-from harness.run.workspace import Workspace
 from harness.statistics.panel import Codes, Vector, codes
 from harness.statistics.pooled import ALPHA
 from harness.statistics.prediction import means
@@ -89,14 +89,14 @@ def of_target(target: TargetData, systems: Sequence[str], column: str = "", by: 
     names = list(dict.fromkeys(labels))
     notes = [_note(human[system == index], scores[system == index], target.units[system == index])
              for index in range(len(names))]
+    has_interval = [not note.startswith(NO_INTERVAL) for note in notes]
     for index, (name, note) in enumerate(zip(names, notes, strict=True)):
         rated = int(np.isfinite(human[system == index]).sum())
-        ends = [math.nan if note.startswith(NO_INTERVAL) else float(vector[index])
+        ends = [float(vector[index]) if has_interval[index] else math.nan
                 for vector in (low, high, ratings_low, ratings_high, worth)]
-        better = tuple(other for rival, other in enumerate(names)
-                       if p[index, rival] < ALPHA and predicted.values[index] > predicted.values[rival]
-                       and not (note.startswith(NO_INTERVAL) or notes[rival].startswith(NO_INTERVAL)))
-        yield SystemMean(target.dataset, quality.name, metric, column or columns[0], name, labels.count(name), rated,
+        better = tuple(other for rival, other in enumerate(names) if has_interval[index] and has_interval[rival]
+                       and p[index, rival] < ALPHA and predicted.values[index] > predicted.values[rival])
+        yield SystemMean(*target.key, metric, column or columns[0], name, labels.count(name), rated,
                          float(predicted.values[index]), ends[0], ends[1], float(baseline.values[index]), ends[2],
                          ends[3], ends[4], better, note)
 

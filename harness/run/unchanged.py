@@ -21,9 +21,8 @@ from benchmarks.storage import store as datasets
 from benchmarks.storage.files import write_atomically
 from harness.run.environment import facts
 from harness.run.plan import Plan
-from harness.run.prepare import OMITTED
-from harness.run.workspace import Workspace
-from harness.scoring import composites
+from harness.run.prepare import OMITTED, Workspace
+from harness.scoring import pairs
 from metrics.errors import MissingResource
 from metrics.metric import line, signature
 from metrics.models import resources
@@ -69,12 +68,10 @@ def note(out: Path, state: str) -> None:
 
 
 def forget(out: Path) -> None:
-    """Delete the record before the results change."""
     (out / FILE).unlink(missing_ok=True)
 
 
 def _digests(root: Path, *folders: str) -> dict[str, str]:
-    """Return the digests of the files in folders, by path."""
     return {str(path.relative_to(root)): resources.sha256(path) for folder in folders
             for path in (root / folder).rglob("*") if path.suffix not in TEMPORARY and path.is_file()}
 
@@ -95,7 +92,7 @@ def is_signed(chosen: Chosen, work: Workspace) -> bool:
 
 def _signed(chosen: Chosen, work: Workspace) -> Iterator[str | MissingResource]:
     """Yield the signature of a metric and of each of its inputs, or the error if it lacks a model or resource."""
-    for part in (chosen, *composites.parts([chosen])):
+    for part in (chosen, *pairs.without_composites([chosen])):
         try:
             yield line(signature(part.metric, work.models))
         except MissingResource as error:

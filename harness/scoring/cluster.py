@@ -14,7 +14,7 @@ import re
 import resource
 import socket
 import time
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -34,16 +34,12 @@ from metrics.models.service import Choice, Models
 
 TICK = 0.5
 """Seconds between two checks of the time limit."""
-
 PATIENCE = 1800.0
 """Seconds without a single actor before the run gives up: as long as a cloud may take to start a machine."""
-
 STARTS = 3
 """Number of consecutive failed starts after which the run gives up."""
-
 OBJECTS = 100 << 20
 """Bytes of shared memory of a cluster started by the run: little, since scores go through the store, not Ray."""
-
 _QUIET = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0"}
 """Turns off Ray's usage reports and its warning about hidden GPUs; each worker is given its device."""
 
@@ -135,8 +131,7 @@ class Cluster:
         self._idle: list[tuple[int, Any]] = []
         self._failed = 0
 
-    def score(self, parts: Sequence[Part], stopping: Callable[[], bool], progress: RunProgress,
-              ) -> Iterator[Result]:
+    def score(self, parts: Sequence[Part], stopping: Callable[[], bool], progress: RunProgress) -> Iterator[Result]:
         """Score parts; parts that use the same models go to the same actor if possible."""
         waiting, models, last_answer = list(parts), dict[int, str](), time.monotonic()
         for worker in range(len(self._idle) + len(self._calls), min(self.workers, len(parts))):
@@ -217,9 +212,9 @@ class Cluster:
 
 def _next(waiting: list[Part], group: str) -> Part:
     """Remove and return the next part of a group or, if none is left, of the group with the most remaining time."""
-    seconds = Counter[str]()
+    seconds: dict[str, float] = defaultdict(float)
     for part in waiting:
-        seconds[part.pair.group] += part.seconds  # type: ignore[assignment]
+        seconds[part.pair.group] += part.estimated_seconds
     group = group if group in seconds else max(seconds, key=seconds.__getitem__)
     return waiting.pop(next(index for index, part in enumerate(waiting) if part.pair.group == group))
 

@@ -20,8 +20,7 @@ import numpy.typing as npt
 
 from benchmarks.dataset import Dataset
 from benchmarks.storage.files import write_atomically
-from harness.scoring import composites
-from harness.scoring.pairs import shared
+from harness.scoring.pairs import shared, without_composites
 from metrics.models.service import Models
 from metrics.registry import Chosen
 
@@ -34,11 +33,8 @@ REPEATED = 0.02
 """Time for a repeated dialogue, as a share of its first time."""
 MIN_DATASETS = 5
 """Minimum number of datasets to estimate a cost; with fewer, the earlier or usual cost is scaled."""
-
-
 Cost: TypeAlias = npt.NDArray[np.float64]
 Size: TypeAlias = npt.NDArray[np.float64]
-
 DEFAULT_COST: Cost = np.array([0.0, 1.0, 0.25])
 """The relative cost of a metric that has not been measured."""
 
@@ -73,8 +69,7 @@ def size(dataset: Dataset, seen: set[int]) -> Size:
         read = sum(map(len, context))
         total += np.array([1, len(reply) + whole * read, read * (not whole)]) * (REPEATED if text in seen else 1)
         seen.add(text)
-    mean: Size = total / max(1, len(items))
-    return mean
+    return np.asarray(total / max(1, len(items)))
 
 
 def estimated(parts: Collection[tuple[float, Size]], earlier: Cost | None) -> Cost:
@@ -84,8 +79,7 @@ def estimated(parts: Collection[tuple[float, Size]], earlier: Cost | None) -> Co
         return scaled(parts, earlier)
     from scipy.optimize import nnls
 
-    cost: Cost = nnls(sizes / seconds[:, None], np.ones(len(parts)))[0]
-    return cost
+    return np.asarray(nnls(sizes / seconds[:, None], np.ones(len(parts)))[0])
 
 
 def scaled(parts: Collection[tuple[float, Size]], earlier: Cost | None) -> Cost:
@@ -106,4 +100,4 @@ def _stored(home: Path) -> dict[str, Cost]:
 
 def _keys(chosen: Iterable[Chosen], models: Models) -> dict[str, str]:
     return {part.label: f"{models.machine}|{part.label}|{shared(part.metric, models)}"
-            for part in composites.parts(chosen)} | {OTHERS: OTHERS}
+            for part in without_composites(chosen)} | {OTHERS: OTHERS}

@@ -13,6 +13,7 @@ import platform
 import secrets
 import time
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 from filelock import FileLock, Timeout
@@ -23,23 +24,19 @@ from harness.scoring.progress import repeated
 
 RENEWED, STALE = 5.0, 60.0
 """Seconds between renewals of a lease, and seconds without renewal after which it has expired."""
-
 SETTLED = 0.5
-"""Seconds after which a lease is read back, since two runs may have written it at the same moment."""
-
+"""Seconds after which a lease is read again, since two runs may have written it at the same moment."""
 HOLDER, LEASE = "holder", "lease"
 
 
-@contextlib.contextmanager
-def exclusive(files: Files, announce: Callable[[str], None]) -> Iterator[None]:
+def exclusive(files: Files, announce: Callable[[str], None]) -> AbstractContextManager[None]:
     """Lock a store or a folder of results during the block; if another run holds the lock, announce it and wait."""
     holder = f"process {os.getpid()} on {platform.node()}"
 
     def waiting(other: str) -> None:
         announce(f"{files.root}: in use by another run ({other}); waiting for it to end")
 
-    with _leased(files, holder, waiting) if files.path is None else _locked(files, files.path, holder, waiting):
-        yield
+    return _leased(files, holder, waiting) if files.path is None else _locked(files, files.path, holder, waiting)
 
 
 @contextlib.contextmanager
@@ -62,32 +59,27 @@ def _locked(files: Files, path: Path, holder: str, waiting: Callable[[str], None
 
 @contextlib.contextmanager
 def _leased(files: Files, holder: str, waiting: Callable[[str], None]) -> Iterator[None]:
-    lease, announced = f"{holder} {secrets.token_hex(4)}".encode(), False
-    while True:
-        other = _read(files, LEASE)
+    lease, announced = f"{holder} {secrets.token_hex(4)}", False
+    while (other := _read(files, LEASE)) != lease:
         if other is None or files.age(LEASE) > STALE:
-            files.write(LEASE, lease)
-            time.sleep(SETTLED)
-            if _read(files, LEASE) == lease.decode():
-                break
-            continue
-        if not announced:
+            files.write(LEASE, lease.encode())
+        elif not announced:
             waiting(other)
-        announced = True
+            announced = True
         time.sleep(SETTLED)
 
     def renew() -> None:
         with contextlib.suppress(OSError):
-            if _read(files, LEASE) == lease.decode():
-                files.write(LEASE, lease)
+            if _read(files, LEASE) == lease:
+                files.write(LEASE, lease.encode())
 
     try:
         with repeated(renew, RENEWED):
             yield
     finally:
-        if (last := _read(files, LEASE)) == lease.decode():
+        if (last := _read(files, LEASE)) == lease:
             files.remove(LEASE)
-    if last not in (None, lease.decode()):
+    if last not in (None, lease):
         raise StoreError(f"{files.root}: another run took over this store while this run was suspended; scores are "
                          "kept; run the same command again")
 

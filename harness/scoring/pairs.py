@@ -1,17 +1,22 @@
-"""Pairs of a metric and a dataset to be scored, the models that they share, and their estimated time."""
+"""Pairs of a metric and a dataset to be scored, and what their scores depend on: models, and weights of composites."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from benchmarks.dataset import Dataset
-from harness.scoring import composites, score
-from harness.scoring.store import ScoreStore
+from benchmarks import registry
+from benchmarks.dataset import Dataset, DatasetCard
+from harness.scoring import score
+from metrics.composition import Composite, learned
 from metrics.errors import MissingResource
 from metrics.metric import Metric, checkpoints, line, options, signature
 from metrics.models.service import Models
 from metrics.registry import Chosen
+
+if TYPE_CHECKING:
+    from harness.scoring.store import ScoreStore  # imports pyarrow, which `show` does not need
 
 DEFAULT_COST = {False: 0.0005, True: 0.02}
 """Assumed seconds per item of an unmeasured metric, without and with a model."""
@@ -35,12 +40,10 @@ class Pair:
 
     @property
     def key(self) -> tuple[str, str]:
-        """The store key of its scores."""
         return self.fingerprint, self.signature
 
     @property
     def label(self) -> str:
-        """The metric's name with its options."""
         return self.chosen.label
 
 
@@ -53,14 +56,13 @@ def pairs(dataset: Dataset, chosen: Sequence[Chosen], models: Models, store: Sco
     items = tuple(item.id for item in dataset.items)
     stored = store.stored(dataset.fingerprint)
     planned: dict[str, Pair] = {}
-    complete = (pick for pick in chosen if all(signed(part.metric, models) for part in composites.parts([pick])))
-    for part in composites.parts(complete):  # skip composites with a missing input
+    complete = (pick for pick in chosen if all(signed(part.metric, models) for part in without_composites([pick])))
+    for part in without_composites(complete):  # skip composites with a missing input
         key = signed(score.about(part.metric, dataset), models)
         if (not key or key in planned or key in known or (stored(key) and not rescore)
                 or score.unmet(part.metric, dataset)):
             continue
-        group = shared(part.metric, models)
-        cost = costs.get(part.label)
+        group, cost = shared(part.metric, models), costs.get(part.label)
         planned[key] = Pair(dataset.card.name, dataset.fingerprint, items, part, key, group,
                             cost or DEFAULT_COST[bool(group)], bool(cost) or not group)
     return sorted(planned.values(), key=lambda pair: pair.group)
@@ -83,3 +85,49 @@ def signed(metric: Metric, models: Models) -> str:
         return line(signature(metric, models))
     except MissingResource:
         return ""
+
+
+def store_key(metric: Metric, dataset: Dataset, models: Models) -> str:
+    """Return the signature and, for a composite, `same_dialogues` and the dimensions of the dataset."""
+    key = line(signature(score.about(metric, dataset), models))
+    if not isinstance(metric, Composite):
+        return key
+    dimensions = {quality.dimension for quality in dataset.card.qualities}
+    return "|".join((key, f"on={'+'.join(same_dialogues(dataset.card))}", *sorted(dimensions)))
+
+
+def without_composites(chosen: Iterable[Chosen]) -> Iterator[Chosen]:
+    """Yield the metrics, with composites replaced by their inputs."""
+    for pick in chosen:
+        if isinstance(pick.metric, Composite):
+            yield from without_composites(part.chosen for part in pick.metric.made_of())
+        else:
+            yield pick
+
+
+def learned_on(metric: Metric, models: Models) -> tuple[str, ...]:
+    """Return the datasets on which the weights of an in-sample composite were learned, and their translations."""
+    if not isinstance(metric, Composite) or not metric.in_sample:
+        return ()
+    names = datasets_of_weights(metric, models)
+    conversations = {_conversations(registry.card(name)) for name in names if name in registry.names()}
+    return (*names, *(name for name, card in registry.cards().items()
+                      if card.split == "more" and _conversations(card) in conversations))
+
+
+def datasets_of_weights(metric: Composite, models: Models) -> tuple[str, ...]:
+    """Return the datasets on which the weights of a composite were learned; none if the weights are missing."""
+    try:
+        return learned(metric, models).datasets
+    except MissingResource:
+        return ()
+
+
+def same_dialogues(card: DatasetCard) -> tuple[str, ...]:
+    """Return the names of the datasets made from the same conversations."""
+    others = (other.name for other in registry.built_in().values() if _conversations(other) == _conversations(card))
+    return tuple(sorted({card.name, *others}))
+
+
+def _conversations(card: DatasetCard) -> str:
+    return card.dialogues or card.name

@@ -28,16 +28,12 @@ from metrics.models.service import Models
 
 SMALLEST, LARGEST = 64, 16_384
 """Minimum and maximum number of items of a part."""
-
 WITH_LM = 256
 """Maximum number of items of a part for a language model, which can take seconds for each."""
-
 TARGET = 60.0
 """Seconds that a part should take if several workers share the parts."""
-
 TRIES = 3
 """Attempts at a part that is damaged or loses its worker."""
-
 Key = tuple[str, str]
 """Fingerprint of a dataset, signature of a metric."""
 
@@ -54,8 +50,7 @@ class Part:
         return self.pair.dataset, self.pair.label, self.span
 
     @property
-    def seconds(self) -> float:
-        """The estimated time."""
+    def estimated_seconds(self) -> float:
         return self.pair.cost * (self.span[1] - self.span[0])
 
 
@@ -131,7 +126,7 @@ def score_pairs(pairs: Sequence[Pair], score_parts: ScoreParts, store: ScoreStor
     for attempt in range(1, TRIES + 1):
         parts = cut_pairs(waiting, store, workers, failed)
         for part in parts:
-            progress.plan(part.name, part.seconds * part.pair.known)
+            progress.plan(part.name, part.estimated_seconds * part.pair.known)
         with stoppable(lambda: progress.say("stopping after the current parts; all scores are kept, and the same "
                                             "command resumes; press Ctrl-C again to stop at once")) as stopping:
             for result in score_parts(parts, stopping, progress):

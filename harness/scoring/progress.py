@@ -40,10 +40,8 @@ SLOWEST = 5
 """Number of metrics named in the summary."""
 ENOUGH = 0.1
 """Share of a part that must be read before its time is estimated from it."""
-
 STEADY = 3.0
 """Weight, in seconds of scoring, of the assumption that this run is as fast as earlier ones."""
-
 Part = tuple[str, str, Span]
 """The name of a dataset, the label of a metric, and the span of items."""
 
@@ -56,7 +54,7 @@ class Progress:
         self.live = self.stream.isatty()
 
     def show(self, text: str) -> None:
-        """Update the live line; do nothing without a terminal."""
+        """Update the live line, if there is a terminal."""
         if self.live:
             self.stream.write("\r\x1b[K" + text[:shutil.get_terminal_size().columns - 1])
             self.stream.flush()
@@ -72,16 +70,8 @@ class Progress:
 class RunProgress:
     """The progress of a run, displayed while a stage lasts; every event is appended to `log` as it happens.
 
-    metrics      seconds of workers per metric, lost parts included
-    waiting      seconds of each waiting part in an earlier run; 0 if unknown
-    measured     seconds and sizes of scored parts, per metric and dataset
-    earlier      the cost of each metric in earlier runs
-    paces        for scored parts, their seconds relative to an earlier run, and their seconds in that run
-    sizes        the mean size of an item of each dataset; dialogues `seen` in an earlier dataset hardly count
-    others       expected seconds of all stages but scoring; infinite to show no time left
-    running      the part that this process is scoring, and its start
-    lacking      number of pairs of metric and dataset that proved to lack a resource
-    position     position of the dataset, such as " (2 of 5)"
+    `measured` has the seconds and sizes of scored parts per metric and dataset, `paces` their seconds relative to an
+    earlier run, with the seconds in that run. Dialogues `seen` in an earlier dataset hardly count in `sizes`.
     """
 
     log: Path | None = None
@@ -89,20 +79,20 @@ class RunProgress:
     started: float = field(default_factory=time.monotonic)
     at_once: int = 1
     scored: int = 0
-    lacking: int = 0
-    position: str = ""
-    metrics: dict[str, float] = field(default_factory=lambda: defaultdict(float))
+    lacking: int = 0  # pairs of metric and dataset that proved to lack a resource
+    position: str = ""  # such as " (2 of 5)" for the second of five datasets
+    metrics: dict[str, float] = field(default_factory=lambda: defaultdict(float))  # seconds of workers, with lost parts
     stages: dict[str, float] = field(default_factory=lambda: defaultdict(float))
     items: int = 0
     planned: int = 0
-    waiting: dict[Part, float] = field(default_factory=dict)
+    waiting: dict[Part, float] = field(default_factory=dict)  # seconds in an earlier run; 0 if unknown
     measured: dict[str, dict[str, tuple[float, Size]]] = field(default_factory=lambda: defaultdict(dict))
-    earlier: Mapping[str, Cost] = field(default_factory=dict)
+    earlier: Mapping[str, Cost] = field(default_factory=dict)  # of each metric in earlier runs
     paces: list[tuple[float, float]] = field(default_factory=lambda: [(1.0, STEADY)])
-    sizes: dict[str, Size] = field(default_factory=dict)
+    sizes: dict[str, Size] = field(default_factory=dict)  # the mean size of an item of each dataset
     seen: set[int] = field(default_factory=set)
-    others: float = 0.0
-    running: tuple[Part, float] | None = None
+    others: float = 0.0  # expected seconds of all stages but scoring; infinite to show no time left
+    running: tuple[Part, float] | None = None  # the part that this process is scoring, and its start
     _stage: tuple[str, str, float] = ("", "", 0.0)
     _tokens: int = field(default_factory=lambda: COUNTERS.tokens)
 
@@ -160,9 +150,9 @@ class RunProgress:
         """Display the name of a stage during the block, and log its time."""
         outer, start = self._stage, time.monotonic()
         self._stage = (name, dataset, start)
-        display = repeated(self._show, LIVE if self.terminal.live else EVERY)
         try:
-            with contextlib.nullcontext() if outer[0] else display:
+            with (contextlib.nullcontext() if outer[0] else
+                  repeated(self._show, LIVE if self.terminal.live else EVERY)):
                 yield
         finally:
             self._stage = outer
@@ -236,11 +226,8 @@ class RunProgress:
         return text
 
     def _show(self) -> None:
-        text = f"{duration(time.monotonic() - self.started)}  {self.line()}"
-        if self.terminal.live:
-            self.terminal.show(text)
-        else:
-            self.terminal.line(text)
+        display = self.terminal.show if self.terminal.live else self.terminal.line
+        display(f"{duration(time.monotonic() - self.started)}  {self.line()}")
 
     def _log(self, event: Mapping[str, Any]) -> None:
         if self.log is None:

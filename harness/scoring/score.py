@@ -30,15 +30,11 @@ from metrics.models.batches import COUNTERS
 from metrics.models.service import Models
 
 AGGREGATIONS: dict[str, Callable[[Column], np.float64]] = {
-    "mean": np.mean, "sum": np.sum, "max": np.max, "product": np.prod,
-}
+    "mean": np.mean, "sum": np.sum, "max": np.max, "product": np.prod}
 """Aggregations of the scores of turns; turns without a score are ignored."""
 
-NEEDS: dict[str, Callable[[Item], bool]] = {
-    "references": lambda item: bool(item.references),
-    "context": lambda item: bool(item.context),
-    "facts": lambda item: bool(item.facts),
-}
+NEEDS = ("references", "context", "facts")
+"""The fields of an item that a metric may need."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,13 +84,12 @@ def about(metric: Metric, dataset: Dataset) -> Metric:
 
 
 def today() -> str:
-    """Return the date in UTC, in ISO format."""
     return datetime.datetime.now(datetime.UTC).date().isoformat()
 
 
 def has(items: Sequence[Item]) -> tuple[str, ...]:
     """Return the needs that at least one item meets."""
-    return tuple(need for need, is_met in NEEDS.items() if any(map(is_met, items)))
+    return tuple(need for need in NEEDS if any(getattr(item, need) for item in items))
 
 
 def unmet(metric: Metric, dataset: Dataset) -> str:
@@ -116,7 +111,6 @@ def inputs(metric: Metric) -> list[Metric]:
 
 
 def by_turn(metric: Metric, dataset: Dataset) -> bool:
-    """Return True if the metric scores whole dialogues turn by turn."""
     return dataset.card.level == "dialogue" and "dialogue" not in metric.card.levels
 
 
@@ -130,11 +124,8 @@ def read_items(metric: Metric, dataset: Dataset) -> tuple[Item, ...]:
 def turns(dialogue: Item) -> list[Item]:
     """Return the system's turns of a dialogue as responses to all turns before; every turn if none is the system's."""
     marked = any(turn.speaker == SYSTEM for turn in dialogue.context)
-    return [
-        dataclasses.replace(dialogue, id=f"{dialogue.id}#{index}", context=dialogue.context[:index], response=turn)
-        for index, turn in enumerate(dialogue.context)
-        if turn.speaker == SYSTEM or not marked
-    ]
+    return [dataclasses.replace(dialogue, id=f"{dialogue.id}#{index}", context=dialogue.context[:index], response=turn)
+            for index, turn in enumerate(dialogue.context) if turn.speaker == SYSTEM or not marked]
 
 
 def aggregated(columns: dict[str, Column], dialogues: Sequence[Item]) -> dict[str, Column]:

@@ -1,24 +1,28 @@
 """The scores of a dataset: read from the store, or computed now and stored.
 
 Runs, studies, calibration, `harness.score` and bundles use a `Scorer`. A composite gets the scores of its inputs from
-the same scorer, so nothing is scored twice.
+the same scorer, so nothing is scored twice. Unless it is `in_sample`, its weights for a development dataset are those
+learned on the other datasets, except those made from the same conversations. Its scores have a column for each quality
+of the dataset, `COLUMN@QUALITY`, in addition to the plain one.
 """
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from benchmarks.dataset import Dataset, DatasetCard, Item
 from harness.errors import BadConfig, ScoringFailed, StoreError
-from harness.scoring import composites
-from harness.scoring.pairs import Pair
+from harness.scoring.pairs import Pair, same_dialogues, store_key
 from harness.scoring.parts import failure, in_process, score_pairs
 from harness.scoring.progress import RunProgress
-from harness.scoring.score import Scores, check_qualities, score, unmet
+from harness.scoring.score import AGGREGATIONS, Scores, check_qualities, score, today, unmet
 from harness.scoring.store import ScoreStore
-from metrics.composition import Composite
+from metrics.column import Column, Columns, checked, of_quality, split_quality
+from metrics.composition import Composite, Input, compose, learned, tables
 from metrics.errors import CannotScore, MissingResource
+from metrics.evidence import Evidence
 from metrics.metric import Metric
 from metrics.models.service import Models
 from metrics.registry import Chosen
@@ -52,7 +56,7 @@ class Scorer:
 
     def scores(self, metric: Metric) -> Scores:
         """Return the scores of a metric; if the first call raised an exception, later calls raise it again."""
-        key = composites.key(metric, self.dataset, self.models)
+        key = store_key(metric, self.dataset, self.models)
         if key not in self.known:
             try:
                 self.known[key] = self._stored(key) or self._scored(key, metric)
@@ -86,7 +90,7 @@ class Scorer:
     def _scored(self, key: str, metric: Metric) -> Scores:
         self.fresh.add(key)
         if isinstance(metric, Composite):
-            scores = composites.compose_scores(metric, self.dataset, self.models, self.scores)
+            scores = self._composed(metric)
             if self.store is not None:
                 self.store.put(self.dataset.fingerprint, key, scores)
             return scores
@@ -103,3 +107,37 @@ class Scorer:
         if (stored := self._stored(key)) is None:
             raise StoreError(f"{self.store.root}: the scores of {metric.card.name} on {name} cannot be read back")
         return stored
+
+    def _composed(self, metric: Composite) -> Scores:
+        """Compute the scores of a composite from those of its inputs; raise CannotScore if an input has none."""
+        evidence = weights_evidence(metric, self.dataset, self.models)
+        inputs, input_seconds = list[tuple[Input, Columns]](), dict[str, float]()
+        for part in metric.made_of():
+            try:
+                scored = self.scores(part.chosen.metric)
+            except CannotScore as error:
+                raise CannotScore(f"its input {part.name}: {error}") from error
+            inputs.append((part, scored.columns))
+            input_seconds[part.chosen.label] = scored.standalone_seconds
+        start = time.perf_counter()
+        dimensions = tuple(dict.fromkeys(quality.dimension for quality in self.dataset.card.qualities))
+        columns: dict[str, Column] = {}
+        for ending in ("", *(f":{way}" for way in AGGREGATIONS if way != "mean")):
+            if not ending or any(part.column + ending in of_input for part, of_input in inputs):
+                table, by_quality = tables(inputs, dimensions, ending)
+                composed = compose(metric, table, evidence, dimensions, by_quality)
+                for name, values in checked(metric.card.name, metric.card.columns, self.dataset.items,
+                                            composed).items():
+                    column, quality = split_quality(name, metric.card.columns)
+                    columns[of_quality(f"{column}{ending}", quality)] = values
+        seconds = time.perf_counter() - start
+        return Scores(tuple(item.id for item in self.dataset.items), columns, seconds,
+                      seconds + sum(input_seconds.values()), today())
+
+
+def weights_evidence(metric: Composite, dataset: Dataset, models: Models) -> Evidence:
+    """Return the data from which the weights for a dataset are learned."""
+    evidence = learned(metric, models)
+    if not metric.in_sample:
+        evidence = evidence.without(*same_dialogues(dataset.card))
+    return evidence.at(dataset.card.level) if metric.separate_levels else evidence

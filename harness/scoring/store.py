@@ -9,6 +9,7 @@ FINGERPRINT identifies the content of the items, KEY the signature of the metric
 from __future__ import annotations
 
 import contextlib
+import itertools
 import math
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -93,12 +94,11 @@ class ScoreStore:
         columns = {name: np.concatenate([parts[span].columns[name] if span in parts
                                          else np.full(span[1] - span[0], np.nan) for span in spans])
                    for name in next(iter(parts.values())).columns}
-        seconds = math.fsum(part.seconds for part in parts.values())
-        standalone_seconds = math.fsum(part.standalone_seconds for part in parts.values())
-        return Scores(tuple(items), columns, seconds, standalone_seconds, max(part.day for part in parts.values()))
+        return Scores(tuple(items), columns, math.fsum(part.seconds for part in parts.values()),
+                      math.fsum(part.standalone_seconds for part in parts.values()),
+                      max(part.day for part in parts.values()))
 
     def clear(self, fingerprint: str, signature: str) -> None:
-        """Remove the parts of a metric on a dataset."""
         for name in self._shards(fingerprint, signature):
             self.files.remove(name)
 
@@ -117,11 +117,8 @@ class ScoreStore:
 
 def split_span(span: Span, size: int) -> Iterator[Span]:
     """Split a span at multiples of `size`, so that all metrics are split at the same items."""
-    start = span[0]
-    while start < span[1]:
-        stop = min(span[1], (start // size + 1) * size)
-        yield start, stop
-        start = stop
+    start, stop = span
+    return itertools.pairwise((start, *range((start // size + 1) * size, stop, size), stop))
 
 
 def _stem(fingerprint: str, signature: str) -> str:

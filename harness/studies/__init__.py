@@ -30,9 +30,9 @@ from harness.results.rows import Results
 from harness.run import plan
 from harness.run.correlate import TargetData
 from harness.run.plan import Plan
+from harness.run.prepare import Workspace, open_workspace
 from harness.run.run import run_with_data
 from harness.run.settings import Settings
-from harness.run.workspace import Workspace, open_workspace
 
 
 @dataclass(frozen=True, slots=True)

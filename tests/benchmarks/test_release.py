@@ -14,7 +14,7 @@ from benchmarks.sources import fetch as fetching
 from benchmarks.sources import xdial
 from benchmarks.sources.xdial import LANGUAGES
 from benchmarks.storage import resources
-from harness.scoring import composites
+from harness.scoring import pairs
 from tests.conftest import Invoke
 
 LINES = "Cats\tIsA\tpet_animal\t2.5\n<p>\tRelatedTo\tna\tNA\ncats\tRelatedTo\tmilk\t1\nx\tIsA\ty\tnan\n"
@@ -140,7 +140,7 @@ def test_translations_are_datasets_with_the_votes_of_the_originals(tmp_path: Pat
         ("system", "Hi"), ("user", "Tea?"), ("system", "Yes")]
     assert [rating.votes for rating in zh.ratings] == [(2.5,), (1.0,)]
     assert [turn.speaker for turn in talk.items[0].context] == ["first", "second"]
-    assert composites.same_dialogues(zh.card) == ("fed-dial", "fed-turn", "fed-turn-zh")
+    assert pairs.same_dialogues(zh.card) == ("fed-dial", "fed-turn", "fed-turn-zh")
     assert not {name for name in registry.names("dev") if name.endswith("-zh")}
     for good, bad, field in (("2.5", "good", "ratings"), ("2.5", "nan", "ratings"), ("2.5", "1e300", "ratings"),
                              ("_00001", "_00000", "dialogue_id")):

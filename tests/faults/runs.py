@@ -59,6 +59,13 @@ def start(*argv: str, **more: Any) -> subprocess.Popen[str]:
                             stderr=subprocess.PIPE, text=True, **more)
 
 
+def ended(process: subprocess.Popen[str], status: int = 0) -> tuple[str, str]:
+    """Wait for the end of a run, check its status, and return its standard output and errors."""
+    printed = process.communicate(timeout=120)
+    assert process.returncode == status, printed
+    return printed
+
+
 def until(condition: Callable[[], Any], what: str, seconds: float = 60.0) -> None:
     end = time.monotonic() + seconds
     while not condition():

@@ -16,7 +16,7 @@ import pytest
 
 from harness.cli import main
 from harness.errors import BadConfig, StoreError
-from harness.run import workspace
+from harness.run import prepare as module
 from harness.run.plan import load_named
 from harness.run.prepare import prepare
 from harness.run.settings import Settings
@@ -29,7 +29,7 @@ from metrics import registry
 from metrics.models.service import Choice, Models
 from tests.conftest import Invoke
 from tests.faults.conftest import Reports
-from tests.faults.runs import QUICK, flags, metric, report, start, until
+from tests.faults.runs import QUICK, ended, flags, metric, report, start, until
 
 pytestmark = pytest.mark.faults
 
@@ -123,7 +123,7 @@ def test_workers_use_the_precision_of_the_signature(gpus: float, precision: str,
                                                     monkeypatch: pytest.MonkeyPatch) -> None:
     """With `auto`, a model's card may set the precision on a CPU, for signatures as well as for scores."""
     setups = list[Setup]()
-    monkeypatch.setattr(workspace, "Cluster", lambda setup, *_: setups.append(setup))
+    monkeypatch.setattr(module, "Cluster", lambda setup, *_: setups.append(setup))
     _, work = prepare(Settings(dataset=("esl",), metric=("length",), executor="ray", gpus=gpus, device="cpu",
                                out=tmp_path))
     assert work.models.choice.precision == setups[0].choice.precision == precision
@@ -156,8 +156,7 @@ def test_the_first_signal_lets_parts_end(executor: str, most: int, number: signa
     process, argv, marks = scoring(tmp_path, 0.5, executor)
     with process:
         process.send_signal(number)
-        errors = process.communicate(timeout=60)[1]
-    assert process.returncode == 130, errors
+        errors = ended(process, 130)[1]
     assert "Traceback" not in errors
     stored = {path: path.read_bytes() for path in (tmp_path / "out" / "scores").glob("*/slow-*.parquet")}
     assert 1 <= len(stored) <= most
@@ -176,7 +175,6 @@ def test_the_second_ctrl_c_stops_at_once(executor: str, tmp_path: Path) -> None:
         assert "Ctrl-C again" in process.stderr.readline()
         begin = time.monotonic()
         os.killpg(process.pid, signal.SIGINT)
-        errors = process.communicate(timeout=60)[1]
-    assert process.returncode == 130, errors
+        errors = ended(process, 130)[1]
     assert time.monotonic() - begin < 15
     assert "Traceback" not in errors

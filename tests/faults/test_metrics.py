@@ -14,7 +14,7 @@ from harness.cli import main
 from harness.results.files import unpacked
 from harness.results.rows import Correlation
 from tests.faults.conftest import Reports
-from tests.faults.runs import QUICK, flags, metric, report, scored, start
+from tests.faults.runs import QUICK, ended, flags, metric, report, scored, start
 
 pytestmark = pytest.mark.faults
 
@@ -97,8 +97,7 @@ def test_a_metrics_prints_are_not_in_the_output(tmp_path: Path) -> None:
             "print('{\"dataset\": 1}')\nprint('\\x1b[2J', file=sys.stderr)")
     argv = [*GOOD, "--metric", metric(tmp_path, "toy", does)]
     with start(*argv, *QUICK, "--executor", "ray:2", "--json", "--out", str(tmp_path / "out")) as process:
-        printed, errors = process.communicate(timeout=120)
-    assert process.returncode == 0, errors
+        printed, _ = ended(process)
     assert {json.loads(line)["metric"] for line in printed.splitlines()} == {"length", "distinct", "toy"}
 
 
@@ -107,7 +106,6 @@ def test_only_the_metric_that_runs_out_of_memory_fails(tmp_path: Path, undisturb
     argv = [*GOOD, "--metric", metric(tmp_path, "toy", "held = b'x' * (4 << 30)")]
     with start(*argv, *QUICK, "--out", str(tmp_path / "out"),
                preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (3 << 30, 3 << 30))) as process:
-        errors = process.communicate(timeout=120)[1]
-    assert process.returncode == 1, errors
+        ended(process, 1)
     assert failures(tmp_path / "out") == {"toy": "MemoryError in line 23 of toy.py"}
     assert undisturbed_good(tmp_path / "out", undisturbed)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.faults.conftest import Reports
-from tests.faults.runs import QUICK, flags, left_behind, metric, report, scored, start, until
+from tests.faults.runs import QUICK, ended, flags, left_behind, metric, report, scored, start, until
 
 pytestmark = pytest.mark.faults
 
@@ -22,8 +22,7 @@ def test_the_second_run_takes_the_scores_of_the_first(folders: tuple[str, str], 
     runs = [start(*argv, *QUICK, "--store", str(tmp_path / "store"), "--out", str(out)) for out in outs]
     for run in runs:
         with run:
-            errors = run.communicate(timeout=120)[1]
-        assert run.returncode == 0, errors
+            ended(run)
     assert [report(out) for out in outs] == [undisturbed(*argv)] * 2
     if len({*folders}) == 2:
         assert set((scored(outs[0]) + scored(outs[1])).values()) == {1}
@@ -43,8 +42,7 @@ def test_a_run_takes_over_from_a_killed_run(tmp_path: Path, undisturbed: Reports
             dead.communicate()
             before = scored(tmp_path / "dead")
             (tmp_path / "end").touch()
-            errors = heir.communicate(timeout=120)[1]
-    assert heir.returncode == 0, errors
+            ended(heir)
     assert report(tmp_path / "heir") == undisturbed(*argv)
     assert set((before + scored(tmp_path / "heir")).values()) == {1}
     assert left_behind(tmp_path / "store") == []

@@ -13,7 +13,7 @@ from harness.api import run
 from harness.api import scores as api
 from harness.cli import main
 from harness.errors import BadConfig
-from harness.scoring import composites
+from harness.scoring import pairs
 from harness.scoring.store import ScoreStore
 from metrics.control.length import Length
 from metrics.errors import CannotScore, UnknownMetric
@@ -42,7 +42,7 @@ def test_scores_equal_those_of_a_run(tmp_path: Path, home: Path, tiny_encoder: P
     loaded: list[object] = []
     monkeypatch.setattr(encoder, "Encoder", lambda *args, made=encoder.Encoder: loaded.append(args) or made(*args))
     for name in names:
-        key = composites.key(choose(name, seed=0).metric, dataset, Models(home, Choice(encoder=str(tiny_encoder))))
+        key = pairs.store_key(choose(name, seed=0).metric, dataset, Models(home, Choice(encoder=str(tiny_encoder))))
         stored = ScoreStore(tmp_path / "scores").get(dataset.fingerprint, key)
         assert stored is not None
         forms = (dataset, dataset.items) if name == names[2] else (dataset, dataset.items, [*map(plain, dataset.items)])

@@ -162,29 +162,22 @@ def test_accuracies_have_chance_levels_beside_them(suite_run: SuiteRun, invoke: 
     assert line.split()[-1] == "–"
 
 
-def test_a_shared_opening_begins_several_conversations() -> None:
-    """Two dialogues begin with the same greeting; a third context gets two replies and is continued once."""
-    turns = [("hi",), ("hi", "one", "a"), ("hi",), ("hi", "two", "b"), ("tea?",), ("tea?",), ("tea?", "yes", "c")]
-    replies = ["one", "x", "two", "y", "yes", "no", "z"]
-    items = [make_item(str(number), reply, context=context)
-             for number, (context, reply) in enumerate(zip(turns, replies, strict=True))]
-    assert correlate.conversations(items).tolist() == [0, 1, 0, 2, 3, 3, 3]
-
-
-def test_a_shared_exchange_begins_several_conversations() -> None:
-    turns = [("hi",), ("hi", "hello", "a"), ("hi", "hello", "a", "x", "c"), ("hi",), ("hi", "hello", "b")]
-    items = [make_item(str(number), reply, context=context)
-             for number, (context, reply) in enumerate(zip(turns, ["hello", "x", "y", "hello", "z"], strict=True))]
-    assert correlate.conversations(items).tolist() == [0, 1, 1, 0, 2]
-
-
-def test_items_without_context_are_independent_unless_one_is_continued() -> None:
-    turns, replies = [(), (), (), ("hi", "you?"), ("hi", "you?", "yes", "so?")], ["hi", "tea", "tea", "yes", "x"]
+@pytest.mark.parametrize(("contexts", "replies", "numbers", "conversations"), [
+    ([("hi",), ("hi", "one", "a"), ("hi",), ("hi", "two", "b"), ("tea?",), ("tea?",), ("tea?", "yes", "c")],
+     ["one", "x", "two", "y", "yes", "no", "z"], [0, 1, 0, 2, 3, 3, 4], [0, 1, 0, 2, 3, 3, 3]),
+    ([("hi",), ("hi", "hello", "a"), ("hi", "hello", "a", "x", "c"), ("hi",), ("hi", "hello", "b")],
+     ["hello", "x", "y", "hello", "z"], [0, 1, 2, 0, 3], [0, 1, 1, 0, 2]),
+    ([(), (), (), ("hi", "you?"), ("hi", "you?", "yes", "so?")],
+     ["hi", "tea", "tea", "yes", "x"], [0, 1, 2, 3, 4], [0, 1, 2, 0, 0]),
+], ids=["shared opening", "shared exchange", "without context"])
+def test_a_shared_beginning_is_no_conversation(contexts: list[tuple[str, ...]], replies: list[str], numbers: list[int],
+                                               conversations: list[int]) -> None:
+    """A context with two replies is continued once; items without context are independent unless one is continued."""
     items = tuple(make_item(str(number), reply, context=context)
-                  for number, (context, reply) in enumerate(zip(turns, replies, strict=True)))
-    assert correlate.conversations(items).tolist() == [0, 1, 2, 0, 0]
-    points = correlate.item_scores(Dataset(make_card(size=5), items, (), "imported"), (), {})
-    assert points.contexts.tolist() == [0, 1, 2, 3, 4]
+                  for number, (context, reply) in enumerate(zip(contexts, replies, strict=True)))
+    assert correlate.conversations(items).tolist() == conversations
+    points = correlate.item_scores(Dataset(make_card(size=len(items)), items, (), "imported"), (), {})
+    assert points.contexts.tolist() == numbers
 
 
 def test_equal_means_of_votes_tie_whatever_their_order() -> None:

@@ -22,9 +22,9 @@ from harness.run import plan
 from harness.run.correlate import Judged
 from harness.run.entries import metric_entry, untrained, warning
 from harness.run.plan import load, sampled
+from harness.run.prepare import open_workspace
 from harness.run.run import run
 from harness.run.settings import Settings, settings
-from harness.run.workspace import open_workspace
 from harness.statistics.reliability import vote_table
 from metrics import registry as metrics
 from metrics.metric import Columns, MetricCard

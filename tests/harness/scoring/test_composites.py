@@ -17,8 +17,8 @@ from harness.published import exhibit
 from harness.results import files
 from harness.results.rows import Results
 from harness.run import correlate
-from harness.scoring import composites
-from harness.scoring.scorer import Scorer
+from harness.scoring import pairs
+from harness.scoring.scorer import Scorer, weights_evidence
 from harness.scoring.store import ScoreStore
 from harness.statistics.coefficients import spearman
 from harness.statistics.panel import codes, panel
@@ -73,8 +73,8 @@ def run(home: Path, *metrics: str, data: str = "real", more: Sequence[str] = ())
     ("fed-dial", ("fed-dial", "fed-turn")), ("fed-turn", ("fed-dial", "fed-turn")), ("persona-usr", ("persona-usr",))])
 def test_weights_are_not_learned_on_the_same_conversations(name: str, group: tuple[str, ...]) -> None:
     dataset, metric = datasets.sample(datasets.card(name)), registry.choose("mme-crs").metric
-    assert composites.same_dialogues(dataset.card) == group
-    learned = composites.weights_evidence(metric, dataset, Models(Path("nowhere"))).datasets
+    assert pairs.same_dialogues(dataset.card) == group
+    learned = weights_evidence(metric, dataset, Models(Path("nowhere"))).datasets
     assert {"fed-dial", "fed-turn", "persona-usr"} - {*learned} == {*group}
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from harness.scoring import composites, costs
+from harness.scoring import costs, pairs
 from harness.scoring import progress as module
 from harness.scoring.pairs import shared
 from harness.scoring.progress import LOG, Progress, RunProgress
@@ -79,7 +79,7 @@ def test_times_of_earlier_runs_are_scaled_by_the_pace_of_this_run(monkeypatch: p
 def test_shipped_times_cover_the_metrics_that_read_models(tmp_path: Path) -> None:
     models, chosen = Models(tmp_path), [registry.choose(name) for name in registry.names()]
     known = costs.read(tmp_path, chosen, models)
-    assert not [part.label for part in composites.parts(chosen)
+    assert not [part.label for part in pairs.without_composites(chosen)
                 if shared(part.metric, models) and part.label not in known]
     for content in (b"", b"\xff\xfe", b"[]]", b"{}", b"[1]", b'{"cpu fp32|length|": "x"}'):
         (tmp_path / costs.FILE).write_bytes(content)
