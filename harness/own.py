@@ -75,7 +75,7 @@ def _store(dataset: Dataset, home: Path, source: str) -> None:
     """Store and register a dataset; print whether it replaces another or has the same items as one."""
     name = dataset.card.name
     duplicates = [card.name for card in store.own_cards(home) if card.name != name
-             and (stored := store.note(home, card.name)) and stored.items == dataset.fingerprint]
+                  and (stored := store.note(home, card.name)) and stored.items == dataset.fingerprint]
     is_new = store.note(home, name) is None
     if store.save_own(dataset, home):
         sys.stderr.write(f"{name}: replaced in the home by the current content of {source}\n")

@@ -95,7 +95,7 @@ def make(settings: Settings, command: str = "", *, quick: bool = False) -> Plan:
              if card.name in requested and settings.split in (None, card.split)]
     if not cards:
         raise BadConfig(f"nothing to run: none of {', '.join(settings.dataset)} is in the split {settings.split}")
-    cards = [card for card in cards if _in(card, settings)]
+    cards = [card for card in cards if _in_language(card, settings)]
     if not cards:
         available = sorted({card.language for card in datasets.cards().values()})
         raise BadConfig(f"no dataset is in the language {' or '.join(settings.language)}; available languages: "
@@ -110,10 +110,8 @@ def make(settings: Settings, command: str = "", *, quick: bool = False) -> Plan:
     return Plan(settings, tuple(cards), chosen, broken, command, quick=quick)
 
 
-def _in(card: DatasetCard, settings: Settings) -> bool:
-    """Return True if a dataset is in a selected language; "all" selects the split "more", unless datasets or a split
-    are named.
-    """
+def _in_language(card: DatasetCard, settings: Settings) -> bool:
+    """Return True for a selected language; "all" selects the split "more", unless datasets or a split are named."""
     if "all" in settings.language:
         return bool(settings.dataset or settings.split) or card.split == "more"
     return not settings.language or card.language in settings.language

@@ -150,9 +150,9 @@ class RunProgress:
         """Display the name of a stage during the block, and log its time."""
         outer, start = self._stage, time.monotonic()
         self._stage = (name, dataset, start)
+        display = repeated(self._show, LIVE if self.terminal.live else EVERY)
         try:
-            with (contextlib.nullcontext() if outer[0] else
-                  repeated(self._show, LIVE if self.terminal.live else EVERY)):
+            with contextlib.nullcontext() if outer[0] else display:
                 yield
         finally:
             self._stage = outer

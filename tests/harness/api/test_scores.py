@@ -19,6 +19,7 @@ from metrics.control.length import Length
 from metrics.errors import CannotScore, UnknownMetric
 from metrics.models.service import Choice, Models
 from metrics.registry import choose
+from tests.faults.runs import flags
 
 TEA = {"context": ["hello", "Do you like tea?"], "response": "Yes, green tea.", "references": ["I love green tea."]}
 
@@ -36,9 +37,8 @@ def test_scores_equal_those_of_a_run(tmp_path: Path, home: Path, tiny_encoder: P
 
     dataset = datasets.sample(datasets.card("persona-usr"))
     names = ("bleu", "chrf[word_order=2]", "rank-average[inputs=length+chrf]", "cosine")
-    flags = [word for name in names for word in ("--metric", name)]
-    assert main(["run", "--out", str(tmp_path), "--dataset", "persona-usr", *flags, "--draws", "0", "--encoder",
-                 str(tiny_encoder)]) == 0
+    assert main(["run", "--out", str(tmp_path), "--dataset", "persona-usr", *flags("--metric", names), "--draws", "0",
+                 "--encoder", str(tiny_encoder)]) == 0
     loaded: list[object] = []
     monkeypatch.setattr(encoder, "Encoder", lambda *args, made=encoder.Encoder: loaded.append(args) or made(*args))
     for name in names:

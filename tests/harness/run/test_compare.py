@@ -163,7 +163,7 @@ def sharing_a_name(results: Results) -> Results:
                                                     for name in rows.names)) for rows in results.comparisons))
 
 
-def test_columns_that_share_a_name_are_told_apart(suite_run: SuiteRun) -> None:
+def test_columns_that_share_a_name_are_distinguished(suite_run: SuiteRun) -> None:
     targets = frozenset((rows.dataset, rows.quality) for rows in suite_run.results.comparisons)
     before, after = Selection(suite_run.results, targets), Selection(sharing_a_name(suite_run.results), targets)
     for tables in (cluster_tables, comparison_tables):
@@ -214,7 +214,7 @@ def test_means_not_clearly_positive_show_no_agreement(suite_run: SuiteRun) -> No
     assert not any("none agrees" in sentence for sentence in leads(suite_run.results))
 
 
-def test_weak_columns_are_not_taken_for_the_best(suite_run: SuiteRun) -> None:
+def test_weak_columns_are_not_called_the_best(suite_run: SuiteRun) -> None:
     for columns, expected in (((), "length leads random"), ((RANDOM, ("distinct", "distinct-1")), (
             "random is not shown to agree with people, but is ahead of distinct-1"))):
         chosen = Selection(suite_run.results, frozenset({("fed-turn", "Fluent")}), columns)

@@ -56,7 +56,7 @@ def test_a_good_metric_replaces_a_rater_and_a_constant_does_not(target: TargetDa
     assert rows["constant"].note == "every score is the same"
 
 
-def test_columns_tie_for_first_unless_perm_both_tells_them_apart(target: TargetData, tmp_path: Path) -> None:
+def test_columns_tie_for_first_unless_perm_both_separates_them(target: TargetData, tmp_path: Path) -> None:
     rows = of(target, tmp_path)
     assert [row.tied_first for row in rows.values()] == [True, False, False, False]
     without = of(target, tmp_path, fitted=("good",))
@@ -66,7 +66,7 @@ def test_columns_tie_for_first_unless_perm_both_tells_them_apart(target: TargetD
     assert all(row.tied_first for row in of(close, tmp_path).values())
 
 
-def test_missing_scores_leave_the_other_columns_as_they_are(target: TargetData, tmp_path: Path) -> None:
+def test_missing_scores_do_not_change_other_columns(target: TargetData, tmp_path: Path) -> None:
     holes = target.scores.copy()
     holes[1, :40], holes[2] = np.nan, np.nan
     rows, before = of(dataclasses.replace(target, scores=holes), tmp_path), of(target, tmp_path)

@@ -148,7 +148,7 @@ def test_wmt25_needs_systems_or_responses_to_the_same_context(tmp_path: Path, in
     invoke("report", "--out", tmp_path / "out", "--rule", "wmt25", status=2)
 
 
-def test_accuracies_have_chance_levels_beside_them(suite_run: SuiteRun, invoke: Invoke) -> None:
+def test_accuracies_are_shown_with_chance_levels(suite_run: SuiteRun, invoke: Invoke) -> None:
     columns = {row["column"]: row for row in rows(invoke, suite_run, "--statistic", "pairwise-accuracy")}
     (points,) = (points for points in suite_run.results.points if points.dataset == "jsalt")
     (human,) = points.human.values()

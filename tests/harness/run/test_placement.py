@@ -22,6 +22,8 @@ RUN = ("run", "--limit", "45", "--draws", "0", "--examples", "0",
        *flags("--dataset", ("persona-usr", "dailydialog-zhao", "fed-turn")),
        *flags("--metric", ("length", "distinct", "context-overlap", "chrf", "rouge-l", "random", "turns")))
 Boards = Callable[..., list[dict[str, Any]]]
+
+
 @pytest.fixture(scope="module")
 def earlier(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("earlier")
@@ -84,7 +86,7 @@ def test_neighbours_are_compared_as_in_a_run_with_the_metric(boards: Boards, tmp
     assert rows
     for row in shown:
         pairs = [(row["column"], "repetition"), ("repetition", row["column"])]
-        worse, better = (sum((found.better, found.worse) == pair for found in rows) for pair in pairs)
+        worse, better = (sum((test.better, test.worse) == pair for test in rows) for pair in pairs)
         assert (row["better"], row["worse"]) == (better, worse)
 
 

@@ -36,9 +36,9 @@ def run(out: Path, *argv: str) -> Results:
     return files.read(out / "report")
 
 
-def tree(folder: Path, *leave_out: str) -> dict[str, bytes]:
+def tree(folder: Path, *excluded: str) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*"))
-            if path.is_file() and path.name not in leave_out}
+            if path.is_file() and path.name not in excluded}
 
 
 def test_a_second_run_scores_nothing_and_changes_no_byte(tmp_path: Path, invoke: Invoke) -> None:
@@ -57,10 +57,9 @@ def test_a_second_run_scores_nothing_and_changes_no_byte(tmp_path: Path, invoke:
 def test_neither_order_nor_threads_change_a_byte(tmp_path: Path) -> None:
     names = ["length", "random", "distinct", "rouge-l"]
     for threads in (1, 2):
-        argv = [word for name in names[:: 3 - 2 * threads] for word in ("--metric", name)]
         with threadpool_limits(threads):
             run(tmp_path / str(threads), "--dataset", "convai2-grade", "--dataset", "fed-dial", "--limit", "40",
-                "--permutations", "50", "--draws", "100", *argv)
+                "--permutations", "50", "--draws", "100", *flags("--metric", names[:: 3 - 2 * threads]))
     assert tree(tmp_path / "1" / "report", "timings.json") == tree(tmp_path / "2" / "report", "timings.json")
 
 

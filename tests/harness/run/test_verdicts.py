@@ -79,10 +79,10 @@ def of_boards(results: Results) -> Iterator[Verdict]:
 
 def of_leads(results: Results) -> Iterator[Verdict]:
     """Yield the verdicts of answers and lines of leads."""
-    pool, asked = Pool.of(results), {question.name: question for question in questions(results)}
+    pool, by_name = Pool.of(results), {question.name: question for question in questions(results)}
     for (name, _), answer in answers(results).items():
         if answer.lead and answer.following:
-            yield ("answer", asked[name].targets, asked[name].rule, answer.best, answer.following,
+            yield ("answer", by_name[name].targets, by_name[name].rule, answer.best, answer.following,
                    answer.lead.difference.established)
     for _, line in lead_sentences(Selection(results, frozenset(pool.targets()))):
         lead = json.loads(line)
@@ -95,19 +95,19 @@ def of_leads(results: Results) -> Iterator[Verdict]:
 def contradictions(verdicts: Iterable[Verdict]) -> tuple[set[str], int, list[object]]:
     """Return the parts of the report, the number of pairs judged by several, and the pairs on which they disagree."""
     known: dict[object, dict[str, bool]] = {}
-    for place, targets, rule, first, second, apart in verdicts:
+    for part, targets, rule, first, second, differs in verdicts:
         key = (frozenset(targets), rule if len(targets) > 1 else "", frozenset((first, second)))
-        known.setdefault(key, {}).setdefault(place, bool(apart))
-        if known[key][place] != apart:
-            known[key][f"{place}, again"] = bool(apart)
-    return ({place for places in known.values() for place in places}, sum(len(places) > 1 for places in known.values()),
-            [(key, places) for key, places in known.items() if len(set(places.values())) > 1])
+        known.setdefault(key, {}).setdefault(part, bool(differs))
+        if known[key][part] != differs:
+            known[key][f"{part}, again"] = bool(differs)
+    return ({part for parts in known.values() for part in parts}, sum(len(parts) > 1 for parts in known.values()),
+            [(key, parts) for key, parts in known.items() if len(set(parts.values())) > 1])
 
 
 def check(results: Results, least: int) -> None:
-    places, shared, differing = contradictions([*of_targets(results), *of_boards(results), *of_leads(results)])
+    parts, shared, differing = contradictions([*of_targets(results), *of_boards(results), *of_leads(results)])
     assert differing == []
-    assert places >= {"table", "clusters", "tied with the first", "script", "letters", "tied", "answer", "lead"}
+    assert parts >= {"table", "clusters", "tied with the first", "script", "letters", "tied", "answer", "lead"}
     assert shared >= least
 
 

@@ -31,6 +31,7 @@ from metrics.evidence import Evidence
 from metrics.metric import Column, Columns, signature
 from metrics.models.service import Models
 from tests.conftest import Invoke
+from tests.faults.runs import flags
 
 INPUTS = "length+distinct-1+repetition"
 WEIGHTED = f"weighted[inputs={INPUTS}]"
@@ -64,8 +65,7 @@ def calibrated(home: Path, *argv: str) -> Evidence:
 
 
 def run(home: Path, *metrics: str, data: str = "real", more: Sequence[str] = ()) -> Results:
-    argv = [word for name in metrics for word in ("--metric", name)]
-    main(["run", *argv, "--data", data, "--draws", "0", "--out", str(home / "out"), *more])
+    main(["run", *flags("--metric", metrics), "--data", data, "--draws", "0", "--out", str(home / "out"), *more])
     return files.read(home / "out" / "report")
 
 
@@ -78,9 +78,9 @@ def test_weights_are_not_learned_on_the_same_conversations(name: str, group: tup
     assert {"fed-dial", "fed-turn", "persona-usr"} - {*learned} == {*group}
 
 
-def agree(home: Path, dataset: Dataset, asked: str, *ways: str) -> dict[tuple[str, str], float]:
+def agree(home: Path, dataset: Dataset, name: str, *ways: str) -> dict[tuple[str, str], float]:
     """Return Spearman as a run does, by quality and column."""
-    chosen = registry.choose(asked)
+    chosen = registry.choose(name)
     scores = Scorer(dataset, Models(home), ScoreStore(home / "out" / "scores")).scores(chosen.metric)
     qualities = correlate.judged(dataset, dataset.card.qualities)
     points = correlate.item_scores(dataset, qualities, {(chosen.label, ""): scores}, ways or ("mean",))

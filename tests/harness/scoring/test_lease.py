@@ -54,7 +54,7 @@ def test_a_second_run_waits_and_names_the_first(place: str, tmp_path: Path) -> N
         assert len(messages) == 1
 
 
-def test_a_killed_run_holds_no_folder(tmp_path: Path) -> None:
+def test_a_killed_run_holds_no_lock(tmp_path: Path) -> None:
     with subprocess.Popen([sys.executable, "-c", HOLDS, str(tmp_path)], stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == b"held\n"
@@ -65,7 +65,7 @@ def test_a_killed_run_holds_no_folder(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("age", "waits"), [(61, False), (55, True)])
-def test_a_lease_lapses(age: int, waits: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_stale_lease_is_taken_over(age: int, waits: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     files, messages = Files("memory://scores"), list[str]()
     files.write("lease", b"process 1 on elsewhere")
     written = time.monotonic()
@@ -75,7 +75,7 @@ def test_a_lease_lapses(age: int, waits: bool, monkeypatch: pytest.MonkeyPatch) 
         assert bool(messages) == waits
 
 
-def test_a_suspended_run_leaves_its_successor_s_lease_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_suspended_run_keeps_the_lease_of_its_successor(monkeypatch: pytest.MonkeyPatch) -> None:
     files = Files("memory://scores")
     monkeypatch.setattr(lease, "RENEWED", 0.01)
 

@@ -121,7 +121,7 @@ def test_items_of_a_refused_part_have_no_score(store: ScoreStore) -> None:
     assert np.isfinite(column(store, "a")[:64]).all()
 
 
-def test_a_retry_beside_a_refused_part_keeps_its_boundaries(store: ScoreStore) -> None:
+def test_a_retry_next_to_a_refused_part_keeps_its_boundaries(store: ScoreStore) -> None:
     lost = iter(["died"])
 
     def answer(part: Part) -> Exception | str | None:
@@ -161,7 +161,7 @@ def test_a_part_that_lost_its_worker_is_tried_again(store: ScoreStore) -> None:
     assert column(store, "a") == COLUMN.tolist()
 
 
-def test_a_part_that_cost_three_workers_fails(store: ScoreStore) -> None:
+def test_a_part_that_killed_three_workers_fails(store: ScoreStore) -> None:
     errors, executor = run(store, pair("a"), pair("b"), answer=lambda part: "died" if part.pair.label == "a" else None)
     assert str(errors["a"]).endswith(" killed 3 workers: died")
     assert errors.keys() == {"a"}
