@@ -211,11 +211,12 @@ def _ranking(outcome: Outcome, correlations: Sequence[Correlation]) -> Iterator[
     """Yield the boards; those of the challenge's statistic have the intervals and letters of its ranking."""
     rules, origin = outcome.rules, outcome.ground.fields[0].dataset.kind
     ranks = {rule: dict(zip(outcome.teams, standings, strict=True)) for rule, standings in outcome.ranks.items()}
+    lettered = {rule: tables.readable(standings) for rule, standings in outcome.ranks.items()}
     for row in ranking(BoardId(rules.rule), origin, outcome.ground.targets, correlations):
         if row.statistic == full_name(rules.statistic, rules.level):
-            standing, lettered = ranks[row.rule][row.column], tables.readable(outcome.ranks[row.rule])
+            standing = ranks[row.rule][row.column]
             row = replace(row, value=standing.value, rank=standing.rank, low=standing.low, high=standing.high,
-                          letters=standing.letters if lettered else "")
+                          letters=standing.letters if lettered[row.rule] else "")
         yield replace(row, value=round(row.value, TARGET_DECIMALS))
 
 

@@ -25,16 +25,13 @@ from benchmarks.dataset import SYSTEM, Dataset, Item
 from metrics.column import checked, of_aggregate, of_quality, split_quality
 from metrics.composition import Composite
 from metrics.errors import BadScores, CannotScore
-from metrics.metric import Column, Metric, Narrowing, checkpoints
+from metrics.metric import NEEDS, Column, Metric, Narrowing, checkpoints
 from metrics.models.batches import COUNTERS
 from metrics.models.service import Models
 
 AGGREGATIONS: dict[str, Callable[[Column], np.float64]] = {
     "mean": np.mean, "sum": np.sum, "max": np.max, "product": np.prod}
 """Aggregations of the scores of turns; turns without a score are ignored."""
-
-NEEDS = ("references", "context", "facts")
-"""The fields of an item that a metric may need."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -116,7 +116,7 @@ class ScoreStore:
 
 
 def split_span(span: Span, size: int) -> Iterator[Span]:
-    """Split a span at multiples of `size`, so that all metrics are split at the same items."""
+    """Split a span that is not empty at multiples of `size`, so that all metrics are split at the same items."""
     start, stop = span
     return itertools.pairwise((start, *range((start // size + 1) * size, stop, size), stop))
 

@@ -132,7 +132,7 @@ def _packed(layer: Any, gelu: str) -> Any:
     import torch
 
     class Packed(torch.nn.Module):
-        def __init__(self) -> None:
+        def __init__(self, layer: Any) -> None:  # a closure would keep the original weights in memory
             super().__init__()
             self.weight = torch.ops.mkldnn._reorder_linear_weight(layer.weight.detach(), _PACKED_ROWS)
             self.bias = None if layer.bias is None else layer.bias.detach()
@@ -141,7 +141,7 @@ def _packed(layer: Any, gelu: str) -> Any:
             return torch.ops.mkldnn._linear_pointwise(
                 rows, self.weight, self.bias, "gelu" if gelu else "none", [], gelu or "none")
 
-    return Packed()
+    return Packed(layer)
 
 
 def positions(config: Any) -> int:

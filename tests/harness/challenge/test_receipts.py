@@ -304,7 +304,7 @@ def test_the_workflow_receives_files_of_pull_requests(tmp_path: Path, home: Path
 
 
 def test_a_blind_phase_publishes_receipts_without_scores(root: Path, home: Path, send: Send, invoke: Invoke) -> None:
-    edit(root, "blind = true")
+    edit(root, public="0.25\nblind = true")
     send("alpha", "03-01", "second")
     submit(root, "test/delta", 1, dict(list(scores(1, 9).items())[40:]))
     assert "refused   delta/1" in invoke("challenge", "publish", root, status=1).out
@@ -323,7 +323,8 @@ def test_a_blind_phase_publishes_receipts_without_scores(root: Path, home: Path,
 @pytest.mark.usefixtures("three_sent")
 def test_a_phase_made_blind_keeps_no_tables_with_scores(root: Path, invoke: Invoke) -> None:
     invoke("challenge", "rank", root, "--phase", "test")
-    edit(root, "blind = true")
+    rules = root / "challenge.toml"
+    rules.write_text(rules.read_text().replace("public = 0.25", "blind = true"))
     invoke("challenge", "rank", root, "--phase", "test")
     assert {path.name for path in (root / "ranking" / "test").iterdir() if path.is_file()} == {
         "audit.jsonl", "ranking.json", "ranking.md", "receipts.csv"}

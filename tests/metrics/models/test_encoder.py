@@ -1,6 +1,8 @@
 """An encoder processes each text once and agrees with the reference implementation in all batches."""
 
+import gc
 import shutil
+import weakref
 from pathlib import Path
 from typing import Any
 
@@ -66,6 +68,16 @@ def test_batches_and_packed_layers_change_nothing(home: Path, monkeypatch: pytes
     assert np.allclose(together, made(home, "", batch_tokens=1).sentences(texts), atol=1e-5)
     monkeypatch.setattr(networks, "can_pack", lambda: False)
     assert np.allclose(together, made(home, "").sentences(texts), atol=1e-5)
+
+
+def test_packing_frees_the_weights_of_the_original_layers() -> None:
+    if not networks.can_pack():
+        pytest.skip("this build of torch cannot pack layers")
+    network = torch.nn.Sequential(torch.nn.Linear(8, 8))
+    weights = weakref.ref(network[0].weight)
+    networks.pack(network)
+    gc.collect()
+    assert weights() is None
 
 
 def test_any_text_has_finite_numbers(home: Path, folder: Path) -> None:
