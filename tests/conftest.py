@@ -89,9 +89,12 @@ def invoke(capsys: pytest.CaptureFixture[str]) -> Invoke:
 @contextlib.contextmanager
 def refused(kind: type[Exception] | tuple[type[Exception], ...], *words: object) -> Iterator[None]:
     """Expect an error with a message of one line that contains these words."""
-    with pytest.raises(kind) as caught:
+    try:
         yield
-    message = str(caught.value)
+    except kind as error:
+        message = str(error)
+    else:
+        pytest.fail(f"no error with {words}")
     assert "\n" not in message
     assert [word for word in map(str, words) if word not in message] == [], message
 

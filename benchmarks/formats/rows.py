@@ -98,4 +98,4 @@ def json_lines(text: str) -> Iterator[tuple[int, dict[str, Any]]]:
 
 def is_encodable(value: Any) -> bool:
     """Return True if a JSON value contains no lone surrogate, which cannot be encoded."""
-    return not SURROGATE.search(json.dumps(value, ensure_ascii=False, default=str))
+    return not SURROGATE.search(json.dumps(value, ensure_ascii=False, default=str, skipkeys=True))

@@ -85,8 +85,8 @@ def check_reachable(url: str) -> None:
 
 
 def _forget(*paths: Path) -> None:
-    with contextlib.suppress(OSError):  # the folder is not writable
-        for path in paths:
+    for path in paths:
+        with contextlib.suppress(OSError):  # the folder is not writable
             path.unlink(missing_ok=True)
 
 

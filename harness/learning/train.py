@@ -173,7 +173,10 @@ def plan(name: str, request: Request, home: Path, load: Callable[[str], Corpus],
 
 def train(plan: Training, log: Callable[[str], None], fresh: bool = False, eight_bits: bool = False,
           minutes: float | None = None) -> Checkpoint:
-    """Train and save the checkpoint, resuming an interrupted run unless `fresh`; stop after `minutes`."""
+    """Train and save the checkpoint, resuming an interrupted run unless `fresh`.
+
+    A run that stops after `minutes` keeps its state and can be resumed later.
+    """
     from metrics.training.loop import accelerator
 
     start, label, processes = time.perf_counter(), plan.learner.label, accelerator(plan.models.machine)

@@ -16,7 +16,7 @@ from metrics.models.service import Models
 from metrics.registry import Chosen
 
 if TYPE_CHECKING:
-    from harness.scoring.store import ScoreStore  # imports pyarrow, which `show` does not need
+    from harness.scoring.store import ScoreStore  # imports pyarrow, which `fetch` does not need
 
 DEFAULT_COST = {False: 0.0005, True: 0.02}
 """Assumed seconds per item of an unmeasured metric, without and with a model."""

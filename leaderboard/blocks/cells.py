@@ -15,9 +15,11 @@ from leaderboard.model.index import Column, Index
 MISSING = "–"
 FITTED = "†"
 FITTED_MEANS = f"{FITTED}: fitted on ratings of this dataset, not ranked"
+WEAK = 0.05
+"""p from which a correlation counts as not significant."""
 STEPS = (0.05, 0.15, 0.30, 0.45, 0.60)
 NO_LEADERS = (math.nan, math.nan)
-"""Leaders of columns in which no value is marked as best."""
+"""Leaders of columns that mix datasets, in which no value is marked as best."""
 
 
 def number(value: float, decimals: int = 3) -> str:
@@ -45,7 +47,7 @@ def correlation_cell(row: Correlation, leaders: tuple[float, float] = NO_LEADERS
     bounds, p = interval(row.low, row.high, 3), p_value(row.p)
     basis = (f"n = {row.n}", f"p {p}" if p.startswith("<") else p and f"p = {p}",
              f"95 % interval {bounds}" if bounds else "", row.note)
-    weak: tuple[Mark, ...] = ("weak",) if row.p >= 0.05 else ()
+    weak: tuple[Mark, ...] = ("weak",) if row.p >= WEAK else ()
     return Cell(number(row.value), title=", ".join(filter(None, basis)), small=interval(row.low, row.high),
                 marks=(*lead_marks(row.value, leaders), *weak), shade=shade(row.value))
 

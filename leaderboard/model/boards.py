@@ -17,6 +17,8 @@ from harness.statistics import statistic_title
 from leaderboard.model.index import Column, once, only, ordered, split_order
 
 SPLITS = {"dev": "Development", "test": "Test", "recent": "Recent", "own": "Your own", "more": "Further"}
+NORMAL = 1.959964
+"""Standard errors on each side of a 95 % interval."""
 RULES = {"dev": "Mean of datasets", "test": "Mean of qualities"}
 """dev: mean over the qualities of each dataset, then over datasets; test: mean over all qualities of all datasets."""
 
@@ -106,7 +108,7 @@ def rank_interval(row: RankingRow) -> str:
 
 def half_width(row: RankingRow) -> float:
     """Return the half-width of a value's 95 % interval; 0 if its standard error is unknown."""
-    return 1.959964 * row.error if math.isfinite(row.error) else 0.0
+    return NORMAL * row.error if math.isfinite(row.error) else 0.0
 
 
 def plus_minus(row: RankingRow) -> str:

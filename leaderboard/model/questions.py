@@ -33,6 +33,7 @@ SIZES: Mapping[float, tuple[str, str]] = {
 """Limits on the size of models, with their labels and their words in the question."""
 CHOICES: tuple[Choice, ...] = tuple(product((False, True), SIZES))
 DEFAULT_CHOICE: Choice = (False, math.inf)
+"""The first choice shown: not fitted on ratings, any model."""
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,8 @@ from leaderboard.model.index import STATISTIC, Index, descending, has_value, mak
 
 UNEXPLAINED = "unexplained: same inputs, different number"
 ROWS = 400
+VISIBLE = 0.0005
+"""Smaller differences are not visible in three decimals."""
 
 
 class Key(NamedTuple):
@@ -46,7 +48,7 @@ class Change:
 
 def compare(before: Results, results: Results) -> Page:
     index = make_index(results)
-    listed = [change for change in changes(before, results) if not abs(change.difference) < 0.0005]
+    listed = [change for change in changes(before, results) if not abs(change.difference) < VISIBLE]
     blocks: tuple[Block, ...] = (Prose("No correlation differs in the first three decimals."),)
     if listed:
         first = f"; the first {ROWS} are listed" if len(listed) > ROWS else ""

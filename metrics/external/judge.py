@@ -9,12 +9,14 @@ An endpoint's score is the mean over the samples; items with the same texts are 
 its sampling and the server (as a digest of its address) are in the signature; options that do not affect scores, such
 as the number of concurrent requests, are `unsigned`.
 
-A local judge samples and parses nothing: its score is computed from the probabilities of the chat model's next token,
-at the position of the score.
+A local judge samples and parses nothing, so the same model gives the same score. It is computed from the probabilities
+of the chat model's next token, at the position of the score:
 
     answer = "number"    the mean of the integers on the scale, weighted by their probabilities
     answer = "json"      likewise for each quality, after the start of a JSON object with the quality as its first key
     answer = "yes"       log p(Yes) − log p(No)
+
+The probabilities of all other tokens are ignored. The common beginning of several prompts is processed once.
 """
 
 from __future__ import annotations

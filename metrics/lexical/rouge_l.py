@@ -66,7 +66,7 @@ def _f(precision: float, recall: float, beta: float) -> float:
 def _words(text: str, stemmed: bool, language: str) -> list[str]:
     if primary_language(language) != "en":  # the package reads only ASCII letters, and Porter's stems are English
         return words(text, language)
-    plain = _WORD.findall(text.lower())
+    plain = _WORD.findall(text.lower())  # the package stems only words of more than three letters
     return [stem(word) if len(word) > 3 else word for word in plain] if stemmed else plain
 
 

@@ -253,5 +253,3 @@ def _json(name: str, path: Path) -> dict[str, Any]:
 def _damaged(name: str, path: Path, problem: str) -> MissingResource:
     return MissingResource(f"weights {name}: {path} {problem}; retrain with `{command(name)} --fresh`, or reinstall "
                            "the package they came from")
-
-

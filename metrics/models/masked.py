@@ -34,7 +34,8 @@ if TYPE_CHECKING:
 BY_LENGTH = 0
 """Value of `copies` with which short texts have more copies than long ones."""
 FEWEST, MOST, TOKENS = 2, 8, 64
-"""Minimum and maximum number of copies of a text, and the maximum of their tokens if there are more than FEWEST."""
+"""Minimum and maximum number of copies of a text, and the maximum of their tokens if there are more than FEWEST.
+With eight copies, one token in eight is masked, close to the share in training."""
 
 BOUNDED = ("Long replies are read twice, with half of their tokens masked each time; shorter ones up to eight times, "
            f"as long as all copies together have at most {TOKENS} tokens.")

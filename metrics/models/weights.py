@@ -34,6 +34,8 @@ _SETTINGS = ("config.json", "sentence_bert_config.json", "*token*.json", "vocab*
 """Files other than the weights that affect scores."""
 _PICKLED = ("; its weights are a pickle, which is not loaded because it can run code: name a revision with safetensors "
             "(NAME@REVISION, often refs/pr/N on the hub), or convert it")
+_LONGEST = 500
+"""Maximum length of a name or path."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +78,7 @@ def parameters(folder: Path, part: str = "") -> int:
 
 def find(name: str, home: Path, *, download: bool = False) -> Weights:
     """Return the model with this name, or raise MissingResource with a list of available models."""
-    if not name.strip() or not name.isprintable() or len(name) > 500:
+    if not name.strip() or not name.isprintable() or len(name) > _LONGEST:
         raise MissingResource(f"{name[:60]!r} is not a valid model name")
     try:
         path = Path(name).expanduser()
@@ -189,7 +191,8 @@ def check_files(name: str, folder: Path) -> list[Path]:
         parts = [folder / part for part in sorted(names)]
     for path in parts:
         if not path.is_file():
-            raise MissingResource(f"model {name}: {folder} lacks {path.name}" + _PICKLED * any(folder.glob("*.bin")))
+            reason = _PICKLED if any(folder.glob("*.bin")) else ""
+            raise MissingResource(f"model {name}: {folder} lacks {path.name}{reason}")
         try:
             safe_open(path, "np")
         except SafetensorError as error:

@@ -135,7 +135,8 @@ def unscored(columns: int, items: int) -> npt.NDArray[np.float64]:
 class SideBySide:
     """Texts as the bits of one integer, a bit per word and a free bit after each text, to search all at once.
 
-    `positions` holds the bits of each word, `spans` the bits of each text, `lengths` the number of its words.
+    `positions` holds the bits of each word, `spans` the bits of each text, `lengths` the number of its words. Time and
+    memory grow with the product of the lengths compared, which suits utterances.
     """
 
     def __init__(self, texts: Sequence[Sequence[str]]) -> None:

@@ -3,7 +3,8 @@
 Vectors are reduced to principal components. M and N are initialised to the identity, α and β such that scores start
 between 1 and 5. The score is rescaled by (s − 1) / 4, without clipping. As in the DailyDialog++ paper, the target is 5
 for a relevant response and 1 for a response to another context, and the reference is another relevant response to the
-same context; if a corpus has ratings (`rated_responses`), they are the targets.
+same context; if a corpus has ratings (`rated_responses`), they are the targets. In `small`, a context is the weighted
+mean of its last three utterances; each weighs half as much as the next.
 """
 
 from __future__ import annotations

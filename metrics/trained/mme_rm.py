@@ -2,6 +2,9 @@
 
 Label 1: the true reply, with or without its stop words. Label 0: of ten random replies, the one with the median
 similarity to the true reply, so that negatives are neither obvious nor nearly correct.
+
+In `small`, a network with one hidden layer uses the context's last three utterances, the response, their product and
+their cosines before training; the recipe `paper` fine-tunes a SimCSE encoder on both as one sequence, max-pooled.
 """
 
 from __future__ import annotations

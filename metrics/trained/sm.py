@@ -2,7 +2,8 @@
 
 Each token of the response, without its context, is masked in turn, and p_i is its probability under a masked language
 model. The paper leaves the formulas open. Signs are not flipped to agree with people: `sm-ll` and `sm-ppl` rise with
-specificity, `sm-nce` with predictability, and MME-CRS gives weight 0 to columns that do not help.
+specificity, `sm-nce` with predictability, and MME-CRS gives weight 0 to columns that do not help. `sm-nce` and `sm-ppl`
+rank items in opposite order.
 """
 
 from __future__ import annotations
@@ -37,6 +38,8 @@ class Specificity:
     def score(self, items: Sequence[Item], models: Models) -> Columns:
         """Return LL (at least 0), NCE (at most 0) and PPL (at least 1); NaN for a response without tokens."""
         tokens = log_likelihoods(items, models.masked(self.encoder), copies=self.copies)
-        sums = np.array([values.sum(dtype=np.float64) if values.size else np.nan for values in tokens], np.float64)
-        means = sums / np.array([max(1, values.size) for values in tokens], dtype=np.float64)
-        return {"sm-ll": -sums, "sm-nce": means, "sm-ppl": np.exp(-means)}
+        sums = np.array([values.sum(dtype=np.float64) for values in tokens], np.float64)
+        counts = np.array([values.size for values in tokens], np.float64)
+        means = sums / np.maximum(counts, 1)
+        columns = {"sm-ll": -sums, "sm-nce": means, "sm-ppl": np.exp(-means)}
+        return {name: np.where(counts > 0, column, np.nan) for name, column in columns.items()}

@@ -4,6 +4,9 @@
 `usr-dr-c` and `usr-dr-f` are the logits that the response belongs to its context and to its facts, the sentences of the
 speaker's persona; the best-matching sentences count most. `usr` is the probability that the response is a true one, by
 a logistic regression on all three sub-scores if there are facts, otherwise on the first two.
+
+In the recipe `paper`, the retrieval models are two fine-tuned RoBERTas, which take the context or the facts together
+with the response.
 """
 
 from __future__ import annotations

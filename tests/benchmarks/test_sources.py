@@ -12,7 +12,7 @@ from benchmarks import registry
 from benchmarks.dataset import SYSTEM, USER, Dataset, Item, Utterance
 from benchmarks.errors import BadRecord
 from benchmarks.sources.fetch import convert as converted
-from benchmarks.sources.rows import RatedRow, assemble, file_name
+from benchmarks.sources.rows import RatedRow, assemble, file_name, read_each
 from benchmarks.storage import store
 from harness.api.hub import export
 from harness.errors import BadConfig
@@ -216,6 +216,11 @@ def test_implausible_votes_and_lone_surrogates_are_refused(tmp_path: Path) -> No
             convert(tmp_path, "convai2-grade")
 
 
+def test_a_rater_can_be_identified_by_several_values(tmp_path: Path) -> None:
+    row = RatedRow((), "Hi", {"appropriate": {("batch 1", 7): 2.0}})
+    assert list(read_each(tmp_path, [row], lambda row: iter([row]))) == [row]
+
+
 def test_dices_identifies_raters_by_position(tmp_path: Path) -> None:
     record = {"id": "1", "instance": {"user_prompt": "USER: Hi\nthere\nLAMDA: Yo\nUSER: Tea?", "response": "No."},
               "annotations": {"safety": {"individual_human_scores": ["Yes", "Unsure", "No"]}}}
@@ -298,12 +303,12 @@ def test_published_files_are_read(recent: Path) -> None:
     for name in NAMES:
         card = registry.card(name)
         path = next(recent.rglob(file_name(card.sources[0].url)))
-        assert hashlib.sha256(path.read_bytes()).hexdigest() == card.sources[0].sha256
+        assert hashlib.sha256(path.read_bytes()).hexdigest() == card.sources[0].sha256, name
         dataset = convert(path, name)
-        assert len(dataset.items) == card.size
+        assert len(dataset.items) == card.size, name
         scales = {quality.name: quality for quality in card.qualities}
-        assert {rating.quality for rating in dataset.ratings} == scales.keys()
-        assert all(scales[rating.quality].takes(vote) for rating in dataset.ratings for vote in rating.votes)
+        assert {rating.quality for rating in dataset.ratings} == scales.keys(), name
+        assert all(scales[rating.quality].takes(vote) for rating in dataset.ratings for vote in rating.votes), name
         assert len({rater for rating in dataset.ratings for rater in rating.raters}) == RATERS.get(name, 0), name
 
 

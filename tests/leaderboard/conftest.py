@@ -35,9 +35,10 @@ def find_page(pages: Iterable[Page], label: str) -> Page:
 
 
 def find_block(page: Page, kind: type[Kind], text: str = "") -> Kind:
-    """Return the first block of a kind that contains a text."""
-    return next(block for section in page.sections for block in section.blocks
+    """Return the only block of a kind that contains a text."""
+    (found,) = (block for section in page.sections for block in section.blocks
                 if isinstance(block, kind) and text in str(block))
+    return found
 
 
 def table(page: Page, anchor: str) -> Table:

@@ -71,7 +71,8 @@ class ScoreFile:
 def read(path: Path, wanted: Expected, *, all_datasets: bool = True, column: str = "") -> ScoreFile:
     """Read a score file and list all its problems; nothing in the file raises an exception.
 
-    With `all_datasets`, scores missing in any wanted dataset are problems, else only in datasets with at least one.
+    With `all_datasets`, scores missing in any wanted dataset are problems, else only in datasets with at least one. The
+    scores are in `column` if the file has it, else in `score`.
     """
     digest = ""
     try:

@@ -13,10 +13,10 @@ edges is dropped; words more than four hops apart have no edge, the same word on
 is not in its own N_i; v_g = 0 without keywords.
 
 `branch`, `khop`, `weighted`, `negatives`, `first` (N1) and `second` (N2) are the ablations of the paper's Table 3;
-each needs its own training run. Where the paper is silent, `recipe=paper` follows the released code: replies to at
-least two utterances, each against a false reply similar in words and one similar in meaning; the rank of the former
-depends on how many replies share a word; keywords by part of speech and rarity; the length of a path is its number of
-nodes, 20 if there is none.
+each needs its own training run. `recipe=paper` is the paper's system, which requires bert-base-uncased, ConceptNet and
+Numberbatch. Where the paper is silent, it follows the released code: replies to at least two utterances, each against a
+false reply similar in words and one similar in meaning; the rank of the former depends on how many replies share a
+word; keywords by part of speech and rarity; the length of a path is its number of nodes, 20 if there is none.
 """
 
 from __future__ import annotations

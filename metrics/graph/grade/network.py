@@ -8,9 +8,9 @@
     v_g     = ELU(FC0(mean_i [h_i ; max_j A_ij])), zeros without a node  equation 10
     s       = σ(FC3(ELU(FC2(ELU(FC1([v_c ; v_g]))))))                    equation 11
 
-P projects a node's vector to the size of the layers. max_j A_ij, the proximity of the nearest topic on the other side,
-is appended to h_i because the softmax over the neighbours hides it: the attention to a single neighbour is 1 at any
-distance. The utterance branch uses the frozen encoder's vectors:
+P projects a node's vector to the size of the layers. A node without edges has z_i = 0. max_j A_ij, the proximity of the
+nearest topic on the other side, is appended to h_i because the softmax over the neighbours hides it: the attention to a
+single neighbour is 1 at any distance. The utterance branch uses the frozen encoder's vectors:
 v_c = [h(c) ∘ h(r) ; |h(c) − h(r)| ; cos(c_t, r) ; match(c, r)].
 
 PublishedGrade is the paper's network: P is the identity, max_j A_ij is left out, and v_c is BERT's pooled state,

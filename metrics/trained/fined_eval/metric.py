@@ -1,8 +1,9 @@
 """FineD-Eval (Zhang et al. 2022): coherence, likability and topic depth of a whole dialogue, and their mean.
 
 Each sub-metric learns to prefer the better of two dialogues, max(0, −(s₊ − s₋) + 0.1), from pairs that strategies make
-without human ratings. Both dialogues of a pair are of the same corpus, chosen at random, and are scored separately. The
-ensemble is the mean of the sub-metrics; `fined-eval-multitask` has one network. The strategies of `small` are
+without human ratings. Both dialogues of a pair are of the same corpus, chosen at random, so that the corpus does not
+decide which is better, and are scored separately. The ensemble is the mean of the sub-metrics; `fined-eval-multitask`
+has one network. The strategies of `small` are
 
     coherence:order          a dialogue, and the same utterances in a different order
     coherence:answers        the mean over questions of how well they are answered
@@ -14,7 +15,8 @@ ensemble is the mean of the sub-metrics; `fined-eval-multitask` has one network.
 All but the first rate dialogues, by word counts or with the judges of judges.py: the highest third of a corpus is
 better than the lowest third. A strategy is left out if no corpus has labels for it or no dialogue qualifies; the
 checkpoint's card counts the dialogues of each strategy used. The second strategy of likability and those of topic depth
-are this project's choice; that part of the paper was not available.
+are this project's choice; that part of the paper was not available. In `small`, a convolutional network uses the
+vectors of the utterances, in training only of the first 20 of a dialogue.
 
 The recipe `paper` encodes a dialogue as one sequence with RoBERTa, with </UTT> after each utterance: the mean of the
 second-to-last layer's states, a linear layer, a sigmoid. It compares adjacent utterances only, takes dialogues with

@@ -18,7 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks.storage.files import STALE, Files, Store, sweep, write_atomically
-from tests.conftest import Invoke
+from tests.conftest import Invoke, refused
 
 
 @pytest.fixture(params=["folder", "file://", "memory://"])
@@ -131,10 +131,10 @@ def test_an_unreachable_url_is_an_os_error() -> None:
 
 
 def test_an_unusable_url_is_refused() -> None:
-    for url in ("nowhere://bucket", "s3+x://bucket", "s3://", "s3:/bucket", "gs:///"):
-        with pytest.raises(OSError, match=r"rotocol|no path") as error:
+    for url, reason in (("nowhere://bucket", "rotocol"), ("s3+x://bucket", "rotocol"), ("s3://", "no path"),
+                        ("s3:/bucket", "no path"), ("gs:///", "no path")):
+        with refused(OSError, reason, repr(url)):
             Files(url)
-        assert error.value.filename in (url, url.rstrip("/"))
 
 
 def test_a_run_with_its_scores_behind_a_url(tmp_path: Path, invoke: Invoke) -> None:

@@ -88,7 +88,7 @@ def test_template_never_overwrites_scores(tmp_path: Path, invoke: Invoke) -> Non
 
 def test_texts_suffice_to_score_elsewhere(tmp_path: Path, invoke: Invoke) -> None:
     """Covers a whole dialogue and a response."""
-    lines = tmp_path / "texts.jsonl"
+    lines = tmp_path / "new folder" / "texts.jsonl"
     invoke("template", "--texts", "--dataset", "persona-usr", "--dataset", "fed-dial", "--out", lines)
     rows = list(map(json.loads, lines.read_text().splitlines()))
     items = [item for name in ("persona-usr", "fed-dial") for item in registry.sample(registry.card(name)).items]

@@ -103,6 +103,7 @@ def test_the_three_columns_of_specificity_by_hand() -> None:
     for name, expected in (("sm-ll", [np.log(20), np.nan, np.log(10)]), ("sm-ppl", [20 ** 0.5, np.nan, 10]),
                            ("sm-nce", [-np.log(20) / 2, np.nan, -np.log(10)])):
         np.testing.assert_allclose(columns[name], expected, rtol=1e-6)
+        assert columns[name][1].tobytes() == np.float64(np.nan).tobytes(), "NaN of positive sign"
 
 
 def test_facts_and_ratings_of_dialogues() -> None:

@@ -93,6 +93,7 @@ def test_lexical_negatives_share_words_by_bm25_and_are_of_other_dialogues(rng: n
 
 
 def test_bm25_by_hand() -> None:
+    """The texts have one, two and three words; "cat" is in two of them, "mat" in one."""
     rows, scores = examples.Index(["cat", "cat mat", "dog dog bird"]).search(["cat mat"], top=3)
     idf_cat, idf_mat = math.log(1 + 1.5 / 2.5), math.log(1 + 2.5 / 1.5)
     weight = [2.2 / (1 + 1.2 * (0.25 + 0.75 * length / 2)) for length in (1, 2)]

@@ -31,7 +31,7 @@ from metrics.training.objectives import contrast, retrieval  # noqa: E402
 from metrics.training.recipe import Recipe, TrainingData  # noqa: E402
 from metrics.training.tuned import Tuned, built, tokenized  # noqa: E402
 from tests import tiny_weights  # noqa: E402
-from tests.conftest import make_item  # noqa: E402
+from tests.conftest import make_item, refused  # noqa: E402
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 TINY = Recipe(("toy",), steps=4, rate=1e-2, every=2, batch=4, length=16, architecture="cross-encoder")
@@ -192,7 +192,7 @@ def test_a_share_of_the_contexts_keeps_its_adversarial_replies(data: TrainingDat
 def test_unknown_negatives_are_refused() -> None:
     assert Deb(negatives="0.5%", recipe="paper").weights_name == "deb-paper-0-5-per-cent"
     for negatives in ("some", "100%", "%", "-1%", "0%"):
-        with pytest.raises(BadOption):
+        with refused(BadOption, f"negatives={negatives}:"):
             Deb(negatives=negatives)
 
 
@@ -253,10 +253,15 @@ def test_a_part_reads_the_parts_trained_into_the_same_folder(tmp_path: Path, com
 
 def test_a_response_is_never_its_own_false_response(data: TrainingData) -> None:
     examples = [row._replace(wrong=None) for row in TOY]
-    for objective, batch, held_out in ((contrast, 1, examples), (retrieval, 1, examples), (contrast, 4, examples[:1])):
+
+    def refuses(objective: Callable[..., object], batch: int, held_out: list[Contrast]) -> None:
         data.recipe = dataclasses.replace(TINY, batch=batch, architecture="match")
         with pytest.raises(MetricError, match="at least 2"):
             objective(data, (examples, held_out))
+
+    refuses(contrast, 1, examples)
+    refuses(retrieval, 1, examples)
+    refuses(contrast, 4, examples[:1])
 
 
 @pytest.mark.slow
