@@ -41,7 +41,10 @@ class Reference:
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """The subject of a rating: a response in its context, or a whole dialogue (`response` is None)."""
+    """The subject of a rating: a response in its context, or a whole dialogue (`response` is None).
+
+    `language` is a code such as en or zh.
+    """
 
     id: str
     context: tuple[Utterance, ...]
@@ -49,10 +52,11 @@ class Item:
     references: tuple[Reference, ...] = ()
     facts: tuple[str, ...] = ()
     system: str | None = None
-    language: str = "en"  # or another code such as zh
+    language: str = "en"
 
     @property
     def utterances(self) -> tuple[Utterance, ...]:
+        """The context, then the response if there is one."""
         return self.context if self.response is None else (*self.context, self.response)
 
     @classmethod
@@ -175,10 +179,12 @@ class Dataset:
 
     @property
     def kind(self) -> str:
+        """Sample or real; the two never share a board."""
         return "sample" if self.origin == "sample" else "real"
 
     @property
     def rated(self) -> int:
+        """Number of pairs of item and quality with votes."""
         return sum(bool(rating.votes) for rating in self.ratings)
 
 

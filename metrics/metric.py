@@ -30,6 +30,7 @@ NEEDS = ("references", "context", "facts")
 KINDS = ("encoder", "lm", "vectors")
 """Kinds of model that a metric can use."""
 Signature: TypeAlias = Mapping[str, str]
+"""Everything that scores depend on besides the items, by name: see `signature`."""
 RESERVED = frozenset({"metric", "revision", "code"})
 """Parts of every signature, whose names no option can have."""
 GROUP = "harness.metrics"
@@ -122,6 +123,7 @@ class Trained:
 
     @property
     def weights_name(self) -> str:
+        """Name of the checkpoint trained with these options."""
         return self.card.checkpoints[0]
 
     @classmethod

@@ -183,7 +183,7 @@ def rated_items(name: str, home: Path) -> tuple[list[tuple[Sequence[str], str]],
 def of_corpus(name: str, home: Path, count: int, rng: np.random.Generator) -> Iterator[Row]:
     """Yield contexts of a corpus with the replies that are made without a model."""
     dialogues = corpora.load(name, home).dialogues
-    judged = {row.turns: row.hard for row in labelled_contexts(dialogues) if row.hard}
+    negatives = {row.turns: row.hard for row in labelled_contexts(dialogues) if row.hard}
     found = [(number, before[-TURNS:], reply) for number, before, reply in exchanges(dialogues)
              if len(" ".join(before[-TURNS:]).split()) <= WORDS and 2 < len(reply.split()) <= 50]
     chosen = [found[index] for index in rng.permutation(len(found))[:count]]
@@ -191,7 +191,7 @@ def of_corpus(name: str, home: Path, count: int, rng: np.random.Generator) -> It
     for (number, before, reply), hits in zip(chosen, near, strict=True):
         other = found[int(rng.integers(len(found)))][2]
         similar = [found[hit][2] for hit in hits if hit >= 0 and found[hit][0] != number] or [other]
-        hard = judged.get(tuple(before), similar)
+        hard = negatives.get(tuple(before), similar)
         same = [turn.text for turn in dialogues[number].utterances if turn.text not in (*before[-1:], reply)] or [other]
         corrupt = pick((reordered, dropped, repeated, truncated), rng)
         yield {"dialogue": dialogues[number].id, "context": before,

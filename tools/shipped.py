@@ -10,11 +10,11 @@ wordnet FOLDER                  metrics/text/wordnet.zip, the part of WordNet 3.
 notebook                        the output of the cells of docs/notebook.ipynb, run in an empty folder
 """
 
+import argparse
 import ast
 import contextlib
 import io
 import json
-import sys
 import tempfile
 import zipfile
 from collections.abc import Callable, Iterator
@@ -128,4 +128,8 @@ def value_of(source: str, names: dict[str, Any]) -> Any:
 MAKERS: dict[str, Callable[..., None]] = {"overlap": overlap, "wordnet": wordnet, "notebook": notebook}
 
 if __name__ == "__main__":
-    MAKERS[sys.argv[1]](*map(Path, sys.argv[2:]))
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("maker", choices=MAKERS)
+    parser.add_argument("folders", nargs="*", type=Path)
+    args = parser.parse_args()
+    MAKERS[args.maker](*args.folders)

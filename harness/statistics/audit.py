@@ -171,9 +171,9 @@ def preference(weights: Array, scores: Vector, trait: Vector, ratings: Vector, s
                votes: Vector) -> Vector:
     """Return by how many standard deviations scores rise per unit of a trait, at equal quality.
 
-    This is the coefficient of the trait in a regression of the scores on it and on quality, corrected for the error of
-    the ratings by their reliability (Fuller 1987, 2.2). Without the correction, a fair judge seems to favour every
-    trait of good replies.
+    This is the coefficient of the trait in a regression of the scores on it and on the quality that the ratings measure
+    with an error, corrected for this error by their reliability (Fuller 1987, 2.2). Without the correction, a fair
+    judge seems to favour every trait of good replies.
     """
     score_rating_r, score_trait_r, rating_trait_r = (
         correlation(weights, *two) for two in ((scores, ratings), (scores, trait), (ratings, trait)))
@@ -193,7 +193,10 @@ def reliability(weights: Array, ratings: Vector, squares: Vector, votes: Vector)
 
 
 def kappa(weights: Array, scores: Vector, ratings: Vector, squares: Vector) -> Vector:
-    """Return Cohen's κ with quadratic weights, 1 − E(s − v)² / E(s − v′)², v a vote on the item, v′ on any item."""
+    """Return Cohen's κ with quadratic weights, 1 − E(s − v)² / E(s − v′)², v a vote on the item, v′ on any item.
+
+    For numbers on a scale it is Lin's concordance.
+    """
     common = mean(weights, scores * scores) + mean(weights, squares)
     observed = common - 2 * mean(weights, scores * ratings)
     return 1 - observed / (common - 2 * mean(weights, scores) * mean(weights, ratings))

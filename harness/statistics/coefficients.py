@@ -52,7 +52,7 @@ def spearman(panel: Panel) -> float:
 
 
 def kendall(panel: Panel, variant: Variant = "b") -> float:
-    """Return Kendall's tau-b, or Stuart's tau-c for scales of different lengths."""
+    """Return Kendall's tau-b, or Stuart's tau-c for scales of different lengths, such as 5 ratings and any score."""
     return math.nan if undefined(panel) else float(_kendall(panel.human.tobytes(), panel.metric.tobytes(), variant)[0])
 
 

@@ -187,7 +187,7 @@ def _p_values(panel: Panel, values: Array) -> Iterator[Vector]:
             chance += rng.permuted(np.tile(weights, (DRAWS, 1)), axis=1) @ part
             observed += weights @ part
             size += np.abs(part).sum(axis=0)
-        beyond = chance - observed
+        beyond = chance - observed  # ties count half
         yield np.where(np.abs(beyond) <= ROUNDING * size, 0.5, beyond > 0).mean(axis=0)
 
 

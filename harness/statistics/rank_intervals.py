@@ -34,7 +34,10 @@ BLOCK = 1 << 17  # draws × items per block, small enough for the CPU's cache
 
 @dataclass(frozen=True, slots=True)
 class TargetScores:
-    """Ratings (n,), scores (metrics, n), NaN if missing, and contexts of a dataset's items on one quality."""
+    """Ratings (n,), scores (metrics, n), NaN if missing, and contexts of a dataset's items on one quality.
+
+    Whole contexts are drawn, or swapped, together.
+    """
 
     dataset: str
     human: Vector
@@ -55,7 +58,10 @@ class TargetScores:
 
 @dataclass(frozen=True, slots=True)
 class Rank:
-    """A rank (1 is the best, None without a value); with draws also its interval, letters and cluster (from 1)."""
+    """A rank (1 is the best, None without a value); with draws also its interval, letters and cluster (from 1).
+
+    Metrics that share one of their `letters` are not significantly different.
+    """
 
     value: float
     rank: int | None
@@ -173,4 +179,3 @@ def _correlator(group: Sequence[TargetScores]) -> Correlate:
 def _ranks(values: Array) -> Array:
     """Rank each row, 1 being the highest value; ties share the best rank, NaN stays NaN."""
     return np.where(np.isnan(values), np.nan, lowest_ranks(-np.round(values, 12)))
-

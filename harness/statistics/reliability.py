@@ -143,7 +143,10 @@ def alpha(votes: Array, scale: str = "interval") -> PeopleAgreement:
 
 
 def disattenuated(value: float, reliability: float) -> float:
-    """Return r with error-free ratings, given the reliability of the mean of all votes; NaN if that is 0 or less."""
+    """Return r with error-free ratings, given the reliability of the mean of all votes; NaN if that is 0 or less.
+
+    It may exceed 1 by chance.
+    """
     return value / math.sqrt(reliability) if reliability > 0 else math.nan
 
 

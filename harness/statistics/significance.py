@@ -20,7 +20,7 @@ test of the table of right and wrong, as Sai et al. (2020) report it for DEB, is
 
     N (ad - bc)² / ((a+b)(c+d)(a+c)(b+d)),    1 degree of freedom.
 
-It assumes independent samples and has less power on the same items.
+It assumes independent samples and has less power on the same items, where McNemar's test is the right one.
 """
 
 from __future__ import annotations
@@ -38,6 +38,7 @@ import scipy
 from harness.statistics.panel import Array, Vector
 
 MANY = 25
+"""Number of discordant items from which McNemar's test uses the chi-squared distribution."""
 
 Better: TypeAlias = npt.NDArray[np.bool_]  # [i, j] is True if metric i is significantly better than metric j
 

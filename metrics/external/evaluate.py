@@ -21,7 +21,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
-from unittest import mock
 
 import numpy as np
 
@@ -216,6 +215,8 @@ def _refusal(requested: str, is_file: bool, error: BaseException) -> MetricError
 @contextlib.contextmanager
 def _offline() -> Iterator[None]:
     """Keep the library from asking the hub, and from warning about it."""
+    from unittest import mock  # imports asyncio
+
     with warnings.catch_warnings(action="ignore"):
         import evaluate
         from evaluate import config
