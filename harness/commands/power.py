@@ -21,7 +21,7 @@ from harness.errors import BadConfig
 from harness.results import files
 from harness.results.pooled import Pool
 from harness.results.power import Between, Power, chosen, power
-from harness.statistics.power import MOST, shows
+from harness.statistics.power import MAX_CONTEXTS, detectable_text
 from leaderboard.render.templates import BANNER
 from leaderboard.render.text import wrapped
 
@@ -75,7 +75,7 @@ def _lines(rows: Sequence[Power], pair: Sequence[str], data: str) -> Iterator[st
     """Describe the power on a target, also for other numbers of contexts and raters, and the contexts needed."""
     first = rows[0]
     of = "correlations" if first.between == "columns" else "mean ratings"
-    named = f"{shows(first.items, first.contexts, first.detectable, of)} for {first.first} and {first.second}"
+    named = f"{detectable_text(first.items, first.contexts, first.detectable, of)} for {first.first} and {first.second}"
     yield wrapped(f"{first.dataset}, {first.quality}: {named if pair else first}")
     groups = {count: list(group) for count, group in groupby(rows, key=lambda row: row.raters)}
     known = {count: {row.contexts: row for row in group} for count, group in sorted(groups.items())
@@ -88,11 +88,11 @@ def _lines(rows: Sequence[Power], pair: Sequence[str], data: str) -> Iterator[st
         yield wrapped("other numbers of raters: unknown; either the ratings have no reliability, or it implies more "
                       "noise than this pair has")
     needed = {count: groups[count][0].needed for count in known if not math.isnan(groups[count][0].needed)}
-    needs = [f"{f'{contexts:,.0f}' if contexts <= MOST else f'more than {MOST:,}'} with {_raters(count)}"
-             for count, contexts in needed.items()]
+    needs = [f"{f'{number:,.0f}' if number <= MAX_CONTEXTS else f'more than {MAX_CONTEXTS:,}'} with {_raters(count)}"
+             for count, number in needed.items()]
     needs += ["unknown with other numbers of raters"] * (len(needed) < len(known))
-    if len(needed) == len(groups) > 1 and min(needed.values()) > MOST:
-        needs = [f"more than {MOST:,}, however many raters"]
+    if len(needed) == len(groups) > 1 and min(needed.values()) > MAX_CONTEXTS:
+        needs = [f"more than {MAX_CONTEXTS:,}, however many raters"]
     yield wrapped(f"{'' if pair else 'The leading pair: '}{first.first} and {first.second} differ by "
                   f"{abs(first.difference):.3f}; these data detect that with a power of {100 * first.power:.0f} %. "
                   f"Contexts needed for 80 %: {', '.join(needs)}")

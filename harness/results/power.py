@@ -16,7 +16,7 @@ from harness.results.item_scores import labels
 from harness.results.pooled import Pool
 from harness.results.rows import Results, Target
 from harness.statistics.panel import Array, Codes, codes
-from harness.statistics.power import Contrasts, of_columns, of_systems, shows
+from harness.statistics.power import Contrasts, detectable_text, of_columns, of_systems
 
 Between = Literal["columns", "systems"]
 Group: TypeAlias = tuple[str, bool]
@@ -53,8 +53,8 @@ class Power:
 
     def __str__(self) -> str:
         if self.between == "systems":
-            return shows(self.items, self.contexts, self.detectable, "mean ratings")
-        return f"{shows(self.items, self.contexts, self.detectable)} for these metrics"
+            return detectable_text(self.items, self.contexts, self.detectable, "mean ratings")
+        return f"{detectable_text(self.items, self.contexts, self.detectable)} for these metrics"
 
 
 def power(results: Results, target: Target, between: Between = "columns", pair: Sequence[str] = (),

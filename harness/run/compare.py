@@ -22,14 +22,14 @@ from harness.run.correlate import TargetData
 from harness.statistics import pooled
 from harness.statistics import reliability as rater_agreement
 from harness.statistics.coefficients import spearmans
-from harness.statistics.panel import Array, Codes, by_known_rows, folds, undefined
-from harness.statistics.permutation import below_draws
+from harness.statistics.panel import Array, Codes, by_known_rows, folds, why_undefined
+from harness.statistics.permutation import refined_p
 from harness.statistics.pooled import ALPHA, Swapped, all_pairs, swapped, weights
 from harness.statistics.pooled import generator as generator
 from harness.statistics.prediction import worth
-from harness.statistics.reliability import SINGLE, by_third, divergences, spread
+from harness.statistics.reliability import SINGLE_VOTES, by_third, divergences, spread
 from harness.statistics.reliability import parts as equal_parts
-from harness.statistics.replacement import LEAST, HeldOut, on_scale, replacement
+from harness.statistics.replacement import MIN_ITEMS, HeldOut, on_scale, replacement
 from harness.statistics.significance import Better, benjamini_hochberg, holm
 from harness.statistics.williams import PairTests
 
@@ -86,7 +86,7 @@ def reliability(target: TargetData, seed: int, cache: Cache | None, source: str 
     Random draws are seeded by the seed, the quality and the `source` of the votes, by default the dataset's name.
     """
     origin = source or target.dataset, target.quality
-    votes, rated = rater_agreement.shared(target.judged.votes), target.judged.by_rater
+    votes, rated = rater_agreement.multiply_rated(target.judged.votes), target.judged.by_rater
 
     def compute() -> list[list[object]]:
         by_method = {
@@ -111,7 +111,7 @@ def compared(dataset: str, quality: str, names: Sequence[str], statistic: str, t
     first, second = first[tested], second[tested]
     ahead = tests.delta[first, second] >= 0
     pairs = better, worse = np.where(ahead, first, second), np.where(ahead, second, first)
-    p = (below_draws(tests, permutations) if permutations else tests.p)[pairs]
+    p = (refined_p(tests, permutations) if permutations else tests.p)[pairs]
     return Comparisons(dataset, quality, statistic, test, tuple(names), better, worse, tests.n[pairs],
                        tests.delta[pairs], tests.value[pairs], tests.p[pairs], holm(p), benjamini_hochberg(p))
 
@@ -144,7 +144,7 @@ def _votes(target: TargetData) -> tuple[Array, bool]:
     """Return the votes (raters, items), NaN if missing, and whether they must be treated as exchangeable."""
     table = target.judged.by_rater
     known = np.isfinite(table)
-    if ((known & (known.sum(axis=0) > 1)).sum(axis=1) >= LEAST).sum() > 1:
+    if ((known & (known.sum(axis=0) > 1)).sum(axis=1) >= MIN_ITEMS).sum() > 1:
         return table, False
     return target.judged.votes.T, True
 
@@ -173,10 +173,11 @@ def _note(target: TargetData, row: int, votes: Array, *, exchangeable: bool) -> 
     """Return the caveats of a decision and the reasons for missing numbers."""
     shared = np.isfinite(votes).sum(axis=0) > 1
     contexts = len(np.unique(target.units[shared]))
-    why = "raters are unknown" if not target.judged.raters else f"fewer than two raters share {LEAST} items with others"
+    why = ("raters are unknown" if not target.judged.raters else
+           f"fewer than two raters share {MIN_ITEMS} items with others")
     values = votes[:, shared][np.isfinite(votes[:, shared])]
-    reason = undefined(target.panel(row))
-    notes = {reason: True, SINGLE: not shared.any(),
+    reason = why_undefined(target.panel(row))
+    notes = {reason: True, SINGLE_VOTES: not shared.any(),
              "all votes on items with several votes are equal":
                  values.size > 0 and np.ptp(values) == 0 and reason != "every rating is the same",
              f"{why}, so votes are treated as exchangeable": exchangeable and shared.any(),

@@ -25,7 +25,7 @@ from harness.scoring.score import AGGREGATIONS, Scores
 from harness.statistics import estimates
 from harness.statistics.coefficients import OF_ROWS, where_known
 from harness.statistics.panel import Array, Codes, Panel, Vector, codes, rounded
-from harness.statistics.power import shows
+from harness.statistics.power import detectable_text
 from harness.statistics.rank_intervals import TargetScores
 from harness.statistics.reliability import disattenuated, vote_table
 from metrics.column import of_aggregate, of_quality, split_aggregate, split_quality
@@ -266,7 +266,7 @@ def shown_by(dataset: Dataset) -> str:
     """State the difference of correlations that the rated items of a dataset can show; all items if none is rated."""
     rated = {rating.item for rating in dataset.ratings if rating.votes}
     items = [item for item in dataset.items if not rated or item.id in rated]
-    return shows(len(items), len(set(conversations(items).tolist())))
+    return detectable_text(len(items), len(set(conversations(items).tolist())))
 
 
 def lengths(items: Sequence[Item]) -> Codes:

@@ -1,11 +1,11 @@
 """Checks of a judge: is it consistent, are its scores biased, and do people agree with it?
 
-Every statistic is a function of weighted means over items, so that a bootstrap is a product of matrices: the first row
-of the weights is 1 for every item, each further row counts how often each item was drawn with its context.
+Every statistic is a function of weighted means over items, so a bootstrap needs only matrix products: the first row
+of the weights is 1 for every item, and each further row counts how often the context of each item was drawn.
 
 A check is flagged if its interval lies wholly beyond its limit, so that a fair judge is rarely flagged. Agreement with
 people is flagged unless its interval lies wholly above the limit; without an interval, only if the scores do not vary.
-The limits were chosen by simulation: docs/judges.md has their error rates.
+The limits were chosen by simulation; docs/judges.md states their error rates.
 """
 
 from __future__ import annotations
@@ -21,13 +21,14 @@ from harness.statistics.panel import Array, Codes, Mask, Vector
 from harness.statistics.ranks import ranks
 
 MIN_CONTEXTS = 5  # the fewest contexts from which an interval is estimated
-FEW, CONSTANT, UNRELIABLE = "too few contexts", "scores do not vary", "reliability of ratings unknown or too low"
+TOO_FEW_CONTEXTS, CONSTANT = "too few contexts", "scores do not vary"
+UNRELIABLE = "reliability of ratings unknown or too low"
 Rule: TypeAlias = Literal["at least", "at most", "within", "proved above"]
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """A statistic with its 95 % interval, or the reason for having none in `note`, and its limit."""
+    """A statistic with its limit and its 95 % interval, or in `note` the reason why it has no interval."""
 
     name: str
     value: float
@@ -44,9 +45,9 @@ class Check:
 
     @property
     def flagged(self) -> bool:
-        broken = {"at least": self.high < self.limit, "at most": self.low > self.limit,
+        violated = {"at least": self.high < self.limit, "at most": self.low > self.limit,
                   "within": self.low > self.limit or self.high < -self.limit, "proved above": not self.low > self.limit}
-        return broken[self.rule] if self.measured else self.rule == "proved above" and self.note == CONSTANT
+        return violated[self.rule] if self.measured else self.rule == "proved above" and self.note == CONSTANT
 
 
 RULES: dict[str, tuple[Rule, float]] = {
@@ -54,7 +55,7 @@ RULES: dict[str, tuple[Rule, float]] = {
     "verbosity": ("within", 0.1), "position": ("within", 0.1), "length": ("within", 0.1), "family": ("at most", 0.1),
     "unread": ("at most", 0.02), "agreement": ("proved above", 0.0), "kappa": ("proved above", 0.0),
     "offset": ("within", 0.1)}
-"""The rule and limit of each check, in the order of the card."""
+"""The rule and limit of each check, in the order in which checks are returned."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,9 +63,9 @@ class Evidence:
     """Scores of a judge on the same items under different conditions; None for a condition that was not tried.
 
     `scores` and `ratings` (the mean of each item's votes) are on a scale of 0 to 1; `mean_squares` are the means
-    of the votes' squares, `vote_counts` their numbers. `unread` is the share of each item's questions that got no
-    readable answer. `family` marks replies by the judge's model family. `first_preferred` has for each pair of replies
-    the share of its two orders in which the first was preferred, `pair_contexts` its context. NaN is a missing score.
+    of the squared votes, `vote_counts` the numbers of votes. `unread` is the share of each item's questions that got no
+    readable answer. `family` marks replies by the judge's model family. For each pair of replies, `first_preferred` is
+    the share of its two orders in which the first was preferred, `pair_contexts` its context. Missing scores are NaN.
     """
 
     scores: Vector
@@ -83,7 +84,7 @@ class Evidence:
     pair_contexts: Vector | None = None
 
 
-def card(evidence: Evidence, rng: np.random.Generator, draws: int = 400) -> list[Check]:
+def checks_of(evidence: Evidence, rng: np.random.Generator, draws: int = 400) -> list[Check]:
     """Return every check for which there is evidence."""
     scores, ratings = evidence.scores, evidence.ratings
     people = ratings, evidence.mean_squares, evidence.vote_counts
@@ -99,7 +100,7 @@ def card(evidence: Evidence, rng: np.random.Generator, draws: int = 400) -> list
                 values = statistic(weights[:, known], *(column[known].astype(float) for column in columns))
         low, high, note = math.nan, math.nan, ""
         if len(np.unique(groups[known])) < MIN_CONTEXTS:
-            note = FEW
+            note = TOO_FEW_CONTEXTS
         elif np.isfinite(values[0]) and np.isfinite(values[1:]).any():
             low, high = np.nanpercentile(values[1:], (2.5, 97.5))
         else:
@@ -118,9 +119,9 @@ def card(evidence: Evidence, rng: np.random.Generator, draws: int = 400) -> list
     for name, trait, unit in (("length", length, length.std()), ("family", evidence.family, 1.0)):
         if trait is not None and len(np.unique(trait)) > 1:
             add(name, preference, scores, trait / unit, *people, undefined=UNRELIABLE)
-    share, few = float(evidence.unread.mean()), len(np.unique(evidence.contexts)) < MIN_CONTEXTS
-    low, high = (math.nan, math.nan) if few else wilson(share, len(scores))
-    checks.append(Check("unread", share, low, high, *RULES["unread"], len(scores), FEW if few else ""))
+    share, too_few = float(evidence.unread.mean()), len(np.unique(evidence.contexts)) < MIN_CONTEXTS
+    low, high = (math.nan, math.nan) if too_few else wilson(share, len(scores))
+    checks.append(Check("unread", share, low, high, *RULES["unread"], len(scores), TOO_FEW_CONTEXTS if too_few else ""))
     add("agreement", rank_correlation, scores, ratings)
     add("kappa", kappa, scores, ratings, evidence.mean_squares)
     add("offset", lambda weights, x, y: mean(weights, x - y), scores, ratings)
@@ -146,7 +147,7 @@ def correlation(weights: Array, x: Vector, y: Vector) -> Vector:
 
 
 def wilson(share: float, items: int) -> tuple[float, float]:
-    """Return the 95 % interval of a share, as if each item were one trial."""
+    """Return Wilson's 95 % interval of a share, with each item as one trial."""
     z = 1.96**2 / items
     middle, half = share + z / 2, math.sqrt(z * (share * (1 - share) + z / 4))
     return max(0.0, middle - half) / (1 + z), (middle + half) / (1 + z)
@@ -163,7 +164,7 @@ def rank_correlation(weights: Array, x: Vector, y: Vector) -> Vector:
 
 
 def shift(weights: Array, before: Vector, after: Vector) -> Vector:
-    """Return the mean change of the scores, in standard deviations of the scores before."""
+    """Return the mean change of the scores, in standard deviations of the scores before the change."""
     return mean(weights, after - before) / np.sqrt(variance(weights, before))
 
 
@@ -171,15 +172,16 @@ def preference(weights: Array, scores: Vector, trait: Vector, ratings: Vector, s
                votes: Vector) -> Vector:
     """Return by how many standard deviations scores rise per unit of a trait, at equal quality.
 
-    This is the coefficient of the trait in a regression of the scores on it and on the quality that the ratings measure
-    with an error, corrected for this error by their reliability (Fuller 1987, 2.2). Without the correction, a fair
+    This is the coefficient of the trait in a regression of the scores on the trait and on the quality that the ratings
+    measure with error; their reliability corrects for this error (Fuller 1987, 2.2). Without the correction, a fair
     judge seems to favour every trait of good replies.
     """
     score_rating_r, score_trait_r, rating_trait_r = (
-        correlation(weights, *two) for two in ((scores, ratings), (scores, trait), (ratings, trait)))
-    known = reliability(weights, ratings, squares, votes)
-    denominator = known - rating_trait_r**2
-    slope = (score_trait_r * known - score_rating_r * rating_trait_r) / np.where(denominator > 0, denominator, np.nan)
+        correlation(weights, *columns) for columns in ((scores, ratings), (scores, trait), (ratings, trait)))
+    rating_reliability = reliability(weights, ratings, squares, votes)
+    denominator = rating_reliability - rating_trait_r**2
+    numerator = score_trait_r * rating_reliability - score_rating_r * rating_trait_r
+    slope = numerator / np.where(denominator > 0, denominator, np.nan)
     return np.asarray(slope / np.sqrt(variance(weights, trait)), dtype=float)
 
 
@@ -188,14 +190,14 @@ def reliability(weights: Array, ratings: Vector, squares: Vector, votes: Vector)
 
     The variance of votes on an item is estimated from the items with several votes; without any, the result is NaN.
     """
-    of_vote = mean(weights, votes * (squares - ratings**2)) / mean(weights, votes - 1)
-    return 1 - of_vote * mean(weights, 1 / votes) / variance(weights, ratings)
+    vote_variance = mean(weights, votes * (squares - ratings**2)) / mean(weights, votes - 1)
+    return 1 - vote_variance * mean(weights, 1 / votes) / variance(weights, ratings)
 
 
 def kappa(weights: Array, scores: Vector, ratings: Vector, squares: Vector) -> Vector:
-    """Return Cohen's κ with quadratic weights, 1 − E(s − v)² / E(s − v′)², v a vote on the item, v′ on any item.
+    """Return Cohen's κ with quadratic weights: 1 − E(s − v)² / E(s − v′)², v a vote on the item, v′ on any item.
 
-    For numbers on a scale it is Lin's concordance.
+    For numbers on a scale, this is Lin's concordance.
     """
     common = mean(weights, scores * scores) + mean(weights, squares)
     observed = common - 2 * mean(weights, scores * ratings)
@@ -203,7 +205,7 @@ def kappa(weights: Array, scores: Vector, ratings: Vector, squares: Vector) -> V
 
 
 def kappa_of_votes(votes: Sequence[Vector]) -> float:
-    """Return κ between two votes on an item, over all pairs of votes; NaN if no item has two."""
+    """Return κ between two votes on an item, over all pairs of votes; NaN if no item has two votes."""
     rated = [row for row in votes if len(row) > 1]
     if not rated:
         return math.nan

@@ -3,23 +3,23 @@
     BCa   the quantiles of the statistic over resamples at Phi(z0 + (z0 + z) / (1 - a (z0 + z))), z the normal quantile
           of 0.025 and 0.975 (Efron & Tibshirani 1993, ch. 14);
           z0 = Phi^-1(share of resamples below the value; those equal to it up to rounding count half)
-          a  = sum d^3 / (6 (sum d^2)^(3/2)), d the mean of the jackknife less each of its values
+          a  = sum d^3 / (6 (sum d^2)^(3/2)), d the mean of the jackknife values minus each of them
     test  p = min(1, 2 min(#{d <= 0} + 1, #{d >= 0} + 1) / (k + 1)) over k differences d of two metrics on the same
           resamples, never 0 (Koehn 2004). Unlike a permutation test, it does not assume exchangeable metrics
 
-Contexts are drawn with all their rows, since rows of a context are dependent; a context drawn twice counts as two.
-Contexts of a conversation are drawn together. Coverage is good from about 30 contexts on. Beyond MOST units
-the jackknife leaves out blocks of them, which estimates the same acceleration. Resamples on which the statistic does
-not exist are left out; if most are, there is neither interval nor p.
+Contexts are drawn with all their rows, since rows of a context are dependent; a context drawn twice counts as two
+contexts. Contexts of a conversation are drawn together. Intervals have good coverage from about 30 contexts on. With
+more than MAX_BLOCKS contexts, the jackknife leaves out blocks of them, which estimates the same acceleration a.
+Resamples on which the statistic does not exist are left out; if most are, there is neither interval nor p.
 
 Two statistics are computed for many metrics and resamples at once, without sorting each resample. A resample is a row
-of counts w, how often it has each item: (B, n) for B resamples. N = Σ w.
+of counts w, one for each item: (B, n) for B resamples. N = Σ w.
 
     Pearson     the five sums of h, x, h², x², h x, each one matrix product for all metrics
-    Spearman    items are sorted once; in a resample the mid-rank of a run of equal scores is a running sum of w up to
-                it, less half of the run's t = Σ w; and V = (N³ - Σ t³)/12 is N times the variance of the ranks with
-                ties. Doubled ranks are integers, so their sums and products are exact. The ranks of a metric are reused
-                for all qualities
+    Spearman    items are sorted once. In a resample, the mid-rank of a run of equal scores is 1/2 plus the sum of w up
+                to the end of the run, minus half of the run's t = Σ w; V = (N³ - Σ t³)/12 is N times the variance of
+                the ranks with ties. Doubled ranks are integers, so their sums and products are exact. The ranks of a
+                metric are reused for all qualities
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ from harness.statistics.panel import Array, Codes, Panel, Statistic, Vector, by_
 from harness.statistics.ranks import standardised
 from harness.statistics.williams import PairTests, shared_rows
 
-MOST = 1000  # largest number of blocks of the jackknife
-EQUAL = 1e-10  # values this close count as equal, since the order of rows changes the rounding
+MAX_BLOCKS = 1000  # largest number of blocks of the jackknife
+TOLERANCE = 1e-10  # values this close count as equal, since their rounding depends on the order of rows
 CELLS = 1 << 17  # resamples × rows per batch, small enough for the CPU's cache
-EXACT = 150_000  # up to this number of items, sums of products of ranks are below 2^53 and thus exact in floats
+MAX_EXACT_ITEMS = 150_000  # up to this number, sums of products of ranks are below 2^53 and thus exact in floats
 
 Counts: TypeAlias = npt.NDArray[np.int32]
 Correlate: TypeAlias = Callable[[Array], Array]
@@ -50,7 +50,7 @@ Correlate: TypeAlias = Callable[[Array], Array]
 
 def bootstrap(rows: Panel, statistic: str | Statistic, rng: np.random.Generator, draws: int = 1000,
               ) -> tuple[float, float]:
-    """Return the 95 % BCa interval of a statistic, which is fast if it is named in QUICK.
+    """Return the 95 % BCa interval of a statistic; those in QUICK are computed for many resamples at once.
 
     NaN for a single context, or if the statistic does not exist on the panel or on most resamples.
     """
@@ -64,8 +64,8 @@ def bootstrap(rows: Panel, statistic: str | Statistic, rng: np.random.Generator,
         return math.nan, math.nan
     resampled = values(rng.integers(size, size=size) for _ in range(draws))
     known = resampled[np.isfinite(resampled)]
-    block = np.arange(size) % min(size, MOST)
-    left_out = (np.flatnonzero(block != number) for number in range(min(size, MOST)))
+    block = np.arange(size) % min(size, MAX_BLOCKS)
+    left_out = (np.flatnonzero(block != omitted) for omitted in range(min(size, MAX_BLOCKS)))
     return bca(value, known, values(left_out)) if 2 * len(known) >= draws else (math.nan, math.nan)
 
 
@@ -73,15 +73,15 @@ def paired_bootstrap(people: Panel, scores: Array, statistic: str | Statistic, r
                      draws: int = 1000) -> PairTests:
     """Test each pair of metrics, scores (metrics, items), on the rows with a rating and both scores."""
     tests = PairTests.empty(len(scores))
-    for chosen, pairs, used, positions in shared_rows(people.human, scores):
-        rows, table = people.take(chosen), scores[used][:, chosen]
+    for shared, pairs, metrics, positions in shared_rows(people.human, scores):
+        rows, table = people.take(shared), scores[metrics][:, shared]
         units, size = _units(rows)
         (observed,) = _values(rows, table, statistic, [np.arange(size)], units)
         drawn = resampled_by_context(rows, table, statistic, rng, draws)
         first, second = positions.T
         delta, differences = observed[first] - observed[second], (drawn[:, first] - drawn[:, second]).T
         p = np.where(np.isfinite(delta), list(map(two_sided, differences)), math.nan)
-        tests.put(pairs, delta, p, int(chosen.sum()))
+        tests.put(pairs, delta, p, int(shared.sum()))
     return tests
 
 
@@ -100,26 +100,27 @@ def resampled_by_context(rows: Panel, scores: Array, statistic: str | Statistic,
 
 
 def two_sided(differences: Vector) -> float:
-    """Return the p of resampled differences; NaN where most of them do not exist."""
+    """Return the two-sided p of resampled differences; NaN if most of them do not exist."""
     known = differences[np.isfinite(differences)]
     if not len(known) or 2 * len(known) < len(differences):
         return math.nan
-    tail = min((known <= EQUAL).sum(), (known >= -EQUAL).sum())
-    return min(1.0, 2 * (int(tail) + 1) / (len(known) + 1))
+    smaller_tail = min((known <= TOLERANCE).sum(), (known >= -TOLERANCE).sum())
+    return min(1.0, 2 * (int(smaller_tail) + 1) / (len(known) + 1))
 
 
 def bca(value: float, draws: Vector, left_out: Vector) -> tuple[float, float]:
-    """Return the 95 % BCa interval, given the jackknife values; NaN where every resample lies on one side."""
-    below = (np.count_nonzero(draws < value - EQUAL) + np.count_nonzero(draws <= value + EQUAL)) / (2 * len(draws))
-    if below in (0, 1):
+    """Return the 95 % BCa interval, given the jackknife values; NaN if all resamples lie on one side of the value."""
+    counts = np.count_nonzero(draws < value - TOLERANCE), np.count_nonzero(draws <= value + TOLERANCE)
+    share_below = sum(counts) / (2 * len(draws))
+    if share_below in (0, 1):
         return math.nan, math.nan
-    bias, ends = scipy.special.ndtri(below), scipy.special.ndtri([0.025, 0.975])
+    bias, quantiles = scipy.special.ndtri(share_below), scipy.special.ndtri([0.025, 0.975])
     known = left_out[np.isfinite(left_out)]
     d = known.mean() - known if known.size else known
     spread = float((d**2).sum())
     acceleration = (d**3).sum() / (6 * spread**1.5) if spread > 0 else 0.0
-    moved = bias + (bias + ends) / (1 - acceleration * (bias + ends))
-    low, high = np.quantile(draws, scipy.special.ndtr(moved))
+    levels = bias + (bias + quantiles) / (1 - acceleration * (bias + quantiles))
+    low, high = np.quantile(draws, scipy.special.ndtr(levels))
     return float(low), float(high)
 
 
@@ -175,9 +176,9 @@ def _pearson(human: Array, scores: Array) -> Correlate:
         total, values = counts.sum(axis=1)[:, None], []
         for parts in sums:
             with np.errstate(invalid="ignore"):
-                mean_h, mean_z, square_h, square_z, both = (counts @ part / total for part in parts)
-            spread = _above(square_h - mean_h**2, 1e-12) * _above(square_z - mean_z**2, 1e-12)
-            values.append((both - mean_h * mean_z) / np.sqrt(spread))
+                mean_h, mean_z, square_h, square_z, products = (counts @ part / total for part in parts)
+            spread = _nan_unless_above(square_h - mean_h**2, 1e-12) * _nan_unless_above(square_z - mean_z**2, 1e-12)
+            values.append((products - mean_h * mean_z) / np.sqrt(spread))
         return np.stack(values, axis=1)
 
     return correlate
@@ -187,24 +188,24 @@ def _spearman(human: Array, scores: Array) -> Correlate:
     ratings, metrics = [_Sorted(row) for row in human], [_Sorted(row) for row in scores]
 
     def correlate(counts: Array) -> Array:
-        dtype = np.float64 if counts.shape[1] <= EXACT else np.int64
+        dtype = np.float64 if counts.shape[1] <= MAX_EXACT_ITEMS else np.int64
         integers, total = counts.astype(np.int32), counts.sum(axis=1)[:, None]
         untied = _cubes(integers)
-        rated = [row.ranks(integers, untied) for row in ratings]
-        weighted = np.stack([counts * (doubled - total) for doubled, _ in rated], axis=1).astype(dtype)
-        spreads = np.stack([spread for _, spread in rated], axis=1)
+        rating_ranks = [row.ranks(integers, untied) for row in ratings]
+        weighted = np.stack([counts * (doubled - total) for doubled, _ in rating_ranks], axis=1).astype(dtype)
+        spreads = np.stack([spread for _, spread in rating_ranks], axis=1)
         values = np.empty((len(counts), len(ratings), len(metrics)))
         for index, metric in enumerate(metrics):
-            doubled, spread = metric.ranks(integers, untied)
-            top = (weighted @ doubled.astype(dtype)[:, :, None])[:, :, 0] / 4
-            values[:, :, index] = top / np.sqrt(_above(spreads * spread[:, None]))
+            doubled_ranks, spread = metric.ranks(integers, untied)
+            covariance = (weighted @ doubled_ranks.astype(dtype)[:, :, None])[:, :, 0] / 4
+            values[:, :, index] = covariance / np.sqrt(_nan_unless_above(spreads * spread[:, None]))
         return values
 
     return correlate
 
 
 class _Sorted:
-    """The order of values, the end of each run of equal values in it, and the run of each value."""
+    """The sorted order of values, the end of each run of equal values, and the run of each value."""
 
     def __init__(self, values: Vector) -> None:
         self.order = np.argsort(values, kind="stable")
@@ -212,15 +213,15 @@ class _Sorted:
         self.ends, self.run = np.flatnonzero(ends), np.empty(len(values), dtype=np.int64)
         self.run[self.order] = np.cumsum(ends) - ends
 
-    def ranks(self, counts: Counts, untied: Codes) -> tuple[Counts, Vector]:
-        """Return twice the mid-rank, less 1, of each item (B, n), and V of each resample; `untied` is Σ w³."""
+    def ranks(self, counts: Counts, cubes: Codes) -> tuple[Counts, Vector]:
+        """Return twice the mid-rank, less 1, of each item (B, n), and V of each resample; `cubes` is Σ w³ of each."""
         sizes = np.take(counts, self.order, axis=1)
         ends = np.cumsum(sizes, axis=1, dtype=np.int32)
         if len(self.ends) < len(self.order):
             ends = np.take(ends, self.ends, axis=1)
             sizes = np.diff(ends, axis=1, prepend=np.int32(0))
-            untied = _cubes(sizes)
-        spread: Vector = (ends[:, -1].astype(np.int64) ** 3 - untied) / 12
+            cubes = _cubes(sizes)
+        spread: Vector = (ends[:, -1].astype(np.int64) ** 3 - cubes) / 12
         return np.take(2 * ends - sizes, self.run, axis=1), spread
 
 
@@ -230,7 +231,7 @@ def _cubes(sizes: Counts) -> Codes:
     return np.asarray(np.einsum("ij,ij,ij->i", wide, wide, wide))
 
 
-def _above(spread: Array, least: float = 0.0) -> Array:
+def _nan_unless_above(spread: Array, least: float = 0.0) -> Array:
     return np.where(spread > least, spread, np.nan)
 
 

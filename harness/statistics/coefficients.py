@@ -2,15 +2,15 @@
 
     r       sum (x - mean x)(y - mean y) / sqrt(sum (x - mean x)^2 * sum (y - mean y)^2)
     rho     r of the ranks, ties sharing their mean rank (Spearman 1904; Kendall & Gibbons 1990, ch. 3)
-    tau-b   (C - D) / sqrt((N - ties of people)(N - ties of metric)), N all pairs
+    tau-b   (C - D) / sqrt((N - ties of people)(N - ties of metric)), of N pairs C ordered alike and D oppositely
     tau-c   2 (C - D) / (n^2 (m - 1) / m), m the smaller number of distinct values of the two sides (Stuart)
     partial (r_hm - r_hc r_mc) / sqrt((1 - r_hc^2)(1 - r_mc^2)), each r a rho (Fisher 1924); h human, m metric,
-            c control: the correlation of the ranks after their linear dependence on those of the control, such as
+            c control: the correlation of the ranks after their linear dependence on the control's ranks, such as
             the length of the response, is removed from both
 
     pdp     sum (x - x')(y - y') / sqrt(sum (x - x')^2 * sum (y - y')^2), over all pairs of rows of the same context
             (pairwise difference Pearson; DiIanni & Deutsch 2025). Both orders of a pair count, so the mean difference
-            is 0; equal to the sum over contexts of n times the co-moment of their n rows
+            is 0; each sum is twice the sum over contexts of n times the co-moment of the context's n rows
 
     auc     the share of pairs of a positive and a negative item in which the positive one has the higher score, ties
             half; ratings above the midpoint of the lowest and the highest are positive, those below it negative, and
@@ -18,9 +18,9 @@
 
 Other values are from -1 to 1, higher is better; NaN where a side is constant. Values and two-sided p are those of scipy
 with its defaults: r by the beta distribution, exact for normal data; rho by Student's t with n - 2 degrees of freedom,
-a partial one with n - 3; tau exact without ties if there are at most 33 rows or at most one pair breaks a perfect
+a partial rho with n - 3; tau exact without ties if there are at most 33 rows or at most one pair breaks a perfect
 order, else normal with the variance corrected for ties; tau-c has the p of tau-b, auc that of Mann and Whitney's test.
-All assume independent rows. Departure from scipy: with at most 9 rows, p of rho is exact, as its documentation advises.
+All assume independent rows. Departure: with at most 9 rows, p of rho is exact, as scipy's documentation advises.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 import scipy
 
-from harness.statistics.panel import Array, Panel, Vector, by_known_rows, undefined
+from harness.statistics.panel import Array, Panel, Vector, by_known_rows, why_undefined
 from harness.statistics.ranks import ranks, standardised
 
 Variant: TypeAlias = Literal["b", "c"]
 
-EXPLAINED = 1e-12  # share of a side's variance that the control must leave unexplained for a partial correlation
-EXACT = 9  # largest number of rows for which p of rho is exact, with ties too; it has 362,880 orders
+TOLERANCE = 1e-12  # unexplained shares of variance, and deviations of standardised values, up to this size count as 0
+MAX_EXACT_ROWS = 9  # largest number of rows for which p of rho is exact, also with ties; 9 rows have 362,880 orders
 
 
 def pearson(panel: Panel) -> float:
@@ -52,8 +52,10 @@ def spearman(panel: Panel) -> float:
 
 
 def kendall(panel: Panel, variant: Variant = "b") -> float:
-    """Return Kendall's tau-b, or Stuart's tau-c for scales of different lengths, such as 5 ratings and any score."""
-    return math.nan if undefined(panel) else float(_kendall(panel.human.tobytes(), panel.metric.tobytes(), variant)[0])
+    """Return Kendall's tau-b, or Stuart's tau-c for scales of different lengths, such as five ratings and any score."""
+    if why_undefined(panel):
+        return math.nan
+    return float(_kendall(panel.human.tobytes(), panel.metric.tobytes(), variant)[0])
 
 
 def kendall_p(_: float, panel: Panel, variant: Variant = "b") -> float:
@@ -66,7 +68,7 @@ def _kendall(human: bytes, metric: bytes, variant: Variant) -> Any:
 
 
 def pearsons(human: Array, metrics: Array) -> Vector:
-    """Return Pearson's r of each row of scores (rows, n) with the ratings (n,), or those of the same row (rows, n)."""
+    """Return Pearson's r of each row of scores (rows, n) with the ratings: (n,), or (rows, n) for a row of each."""
     return _of_rows(human, metrics, lambda x, y: product_moments(standardised(x), standardised(y)))
 
 
@@ -79,7 +81,7 @@ OF_ROWS: dict[str, Callable[[Array, Array], Vector]] = {"spearman": spearmans, "
 
 
 def where_known(human: Vector, metrics: Array, statistic: str = "spearman") -> Vector:
-    """Return the statistic of each row of scores on the items that have a rating and a score; NaN if missing."""
+    """Return the statistic of each row of scores on the items that have a rating and a score; NaN if undefined."""
     values = np.full(len(metrics), math.nan)
     for rows, columns in by_known_rows(np.isfinite(metrics) & np.isfinite(human)):
         values[columns] = OF_ROWS[statistic](human[rows], metrics[columns][:, rows])
@@ -98,30 +100,30 @@ def _of_rows(human: Array, metrics: Array, coefficient: Callable[[Array, Array],
 
 def point_biserial(panel: Panel) -> float:
     """Return Pearson's r with ratings of exactly two values; NaN for any other ratings."""
-    return math.nan if not_binary(panel) else pearson(panel)
+    return math.nan if why_not_binary(panel) else pearson(panel)
 
 
-def not_binary(panel: Panel) -> str:
+def why_not_binary(panel: Panel) -> str:
     distinct = len(np.unique(panel.human))
-    return undefined(panel) or ("" if distinct == 2 else f"the ratings have {distinct} values, not two")
+    return why_undefined(panel) or ("" if distinct == 2 else f"the ratings have {distinct} values, not two")
 
 
 def pairwise_difference_pearson(panel: Panel) -> float:
-    """Return the correlation of differences within contexts; NaN where no context has a difference on a side."""
-    if undefined(panel):
+    """Return the correlation of differences within contexts; NaN if a side is constant within every context."""
+    if why_undefined(panel):
         return math.nan
     context = np.unique(panel.context, return_inverse=True)[1].ravel()
     sizes = np.bincount(context)
     sides = [side - (np.bincount(context, side) / sizes)[context]
              for side in map(standardised, (panel.human, panel.metric))]
-    h, m = (np.where(np.abs(side) > EXPLAINED, side, 0.0) for side in sides)
+    h, m = (np.where(np.abs(side) > TOLERANCE, side, 0.0) for side in sides)
     length = math.sqrt(sizes[context] @ h**2) * math.sqrt(sizes[context] @ m**2)
     return float(np.clip(sizes[context] @ (h * m) / length, -1.0, 1.0)) if length else math.nan
 
 
 def roc_auc(panel: Panel) -> float:
     """Return the area under the ROC curve, for ratings such as safe or unsafe."""
-    if undefined(panel):
+    if why_undefined(panel):
         return math.nan
     positive, negative = _by_rating(panel)
     return float(scipy.stats.mannwhitneyu(positive, negative).statistic) / (len(positive) * len(negative))
@@ -139,25 +141,25 @@ def _by_rating(panel: Panel) -> tuple[Vector, Vector]:
 
 def partial(panel: Panel) -> float:
     """Return Spearman's rho given the control; NaN if the control explains a side completely."""
-    if panel.control is None or no_partial(panel):
+    if panel.control is None or why_not_partial(panel):
         return math.nan
     human, metric, control = (ranks(side) for side in (panel.human, panel.metric, panel.control))
-    return with_control_held(*(float(product_moments(*sides)) for sides in (
+    return partial_correlation(*(float(product_moments(*sides)) for sides in (
         (human, metric), (human, control), (metric, control))))
 
 
-def no_partial(panel: Panel) -> str:
+def why_not_partial(panel: Panel) -> str:
     if panel.control is None:
-        return undefined(panel) or "no control is given"
-    return undefined(panel) or (
+        return why_undefined(panel) or "no control is given"
+    return why_undefined(panel) or (
         f"{panel.n} rows are too few for a control" if panel.n < 4 else
         "every value of the control is the same" if np.ptp(panel.control) == 0 else "")
 
 
-def with_control_held(both: float, human: float, metric: float) -> float:
-    """Return the partial correlation, given that of human and metric (`both`) and those of each with the control."""
+def partial_correlation(both: float, human: float, metric: float) -> float:
+    """Return the partial correlation, given the correlations of human and metric (`both`) and each with the control."""
     unexplained = (1 - human * human, 1 - metric * metric)
-    if min(unexplained) < EXPLAINED:
+    if min(unexplained) < TOLERANCE:
         return math.nan
     return float(np.clip((both - human * metric) / math.sqrt(unexplained[0] * unexplained[1]), -1.0, 1.0))
 
@@ -169,16 +171,17 @@ def pearson_p(r: float, panel: Panel) -> float:
 
 
 def spearman_p(rho: float, panel: Panel) -> float:
-    """Return the share of all orders of the rows whose rho is as far from 0; above EXACT rows, p by Student's t."""
-    if panel.n > EXACT:
+    """Return the share of all orders of the rows with a rho at least as far from 0; with more rows, Student's p."""
+    if panel.n > MAX_EXACT_ROWS:
         return student_p(rho, panel.n - 2)
     human, metric = (ranks(side) - (panel.n + 1) / 2 for side in (panel.human, panel.metric))
-    return float(np.mean(_by_chance(np.sort(human).tobytes(), np.sort(metric).tobytes()) >= abs(human @ metric)))
+    sums = _sums_of_all_orders(np.sort(human).tobytes(), np.sort(metric).tobytes())
+    return float(np.mean(sums >= abs(human @ metric)))
 
 
-@functools.lru_cache(10)  # without ties, all columns share it
-def _by_chance(human: bytes, metric: bytes) -> Vector:
-    """Return the size of the sum of products of centred ranks in every order; these sums are exact."""
+@functools.lru_cache(10)  # columns without ties share the result
+def _sums_of_all_orders(human: bytes, metric: bytes) -> Vector:
+    """Return the absolute sum of products of centred ranks for every order of the rows; these sums are exact."""
     return np.abs(np.array(list(itertools.permutations(np.frombuffer(human)))) @ np.frombuffer(metric))
 
 
@@ -197,6 +200,6 @@ def product_moments(x: Array, y: Array) -> Array:
 
 
 def _dot(x: Array, y: Array) -> Array:
-    """Return the dot products of vectors along the last axis; their rounding does not depend on other vectors."""
+    """Return the dot products of vectors along the last axis; each is rounded independently of other vectors."""
     products: Array = np.matmul(x[..., None, :], y[..., :, None])[..., 0, 0]
     return products

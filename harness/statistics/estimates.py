@@ -27,7 +27,7 @@ import numpy as np
 import scipy
 
 from harness.statistics import coefficients, pairwise
-from harness.statistics.panel import LEVELS, Panel, Statistic, undefined
+from harness.statistics.panel import LEVELS, Panel, Statistic, why_undefined
 
 ITEMS = "items"
 
@@ -36,7 +36,7 @@ Variance: TypeAlias = Callable[[float, int], float]  # the variance of artanh(va
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A value over `n` rows or systems; NaN with the reason in `note`. `epsilon` is a calibrated threshold of ties."""
+    """A value over `n` rows or systems; NaN with the reason in `note`. `epsilon` is the calibrated tie threshold."""
 
     value: float
     p: float
@@ -49,16 +49,16 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True)
 class NamedStatistic:
-    """A statistic of the table; higher is better for all.
+    """A statistic of the table; higher values are better.
 
     `p` takes the value and its panel; `variance` returns the variance of Fisher's z; `why_not` returns the reason for a
-    missing value; `threshold` returns the threshold of ties over all parts.
+    missing value; `threshold` returns the tie threshold shared by all parts.
     """
 
     value: Statistic
     p: Callable[[float, Panel], float] | None = None
     variance: Variance | None = None
-    why_not: Callable[[Panel], str] = undefined
+    why_not: Callable[[Panel], str] = why_undefined
     threshold: Callable[[Sequence[Panel]], float] | None = None
 
 
@@ -70,16 +70,16 @@ STATISTICS: dict[str, NamedStatistic] = {
     "kendall-c": NamedStatistic(functools.partial(coefficients.kendall, variant="c"),
                                 functools.partial(coefficients.kendall_p, variant="c")),
     "point-biserial": NamedStatistic(coefficients.point_biserial, coefficients.pearson_p, lambda r, n: 1 / (n - 3),
-                                     coefficients.not_binary),
+                                     coefficients.why_not_binary),
     "roc-auc": NamedStatistic(coefficients.roc_auc, coefficients.roc_auc_p),
     "pairwise-accuracy": NamedStatistic(lambda panel: pairwise.calibrated(panel).value, why_not=pairwise.why_not,
                                         threshold=pairwise.threshold),
     "soft-pairwise-accuracy": NamedStatistic(pairwise.soft_pairwise_accuracy, why_not=pairwise.why_not_soft),
     "pairwise-difference-pearson": NamedStatistic(
         coefficients.pairwise_difference_pearson,
-        why_not=lambda panel: undefined(panel) or "ratings or scores do not differ within any context"),
+        why_not=lambda panel: why_undefined(panel) or "ratings or scores do not differ within any context"),
     "partial": NamedStatistic(coefficients.partial, lambda rho, panel: coefficients.student_p(rho, panel.n - 3),
-                              lambda rho, n: (1 + rho**2 / 2) / (n - 4), coefficients.no_partial),
+                              lambda rho, n: (1 + rho**2 / 2) / (n - 4), coefficients.why_not_partial),
 }
 
 DEFAULT = ("spearman", "pearson", "kendall")  # statistics that every run computes
@@ -104,25 +104,25 @@ def at_level(statistic: str, level: str) -> Statistic:
     return lambda panel: _value(STATISTICS[statistic], LEVELS[level](panel))[0]
 
 
-def _value(row: NamedStatistic, parts: Sequence[Panel]) -> tuple[float, float]:
-    """Return the mean over the parts in which the statistic exists, and its threshold of ties."""
-    epsilon = row.threshold(parts) if row.threshold else math.nan
-    statistic = functools.partial(pairwise.accuracy, epsilon=epsilon) if row.threshold else row.value
+def _value(entry: NamedStatistic, parts: Sequence[Panel]) -> tuple[float, float]:
+    """Return the mean over the parts in which the statistic exists, and the tie threshold."""
+    epsilon = entry.threshold(parts) if entry.threshold else math.nan
+    statistic = functools.partial(pairwise.accuracy, epsilon=epsilon) if entry.threshold else entry.value
     values = [value for value in map(statistic, parts) if math.isfinite(value)]
     return float(np.mean(values)) if values else math.nan, epsilon
 
 
 def estimate(panel: Panel, statistic: str, level: str = ITEMS, value: float | None = None) -> Estimate:
     """Return a statistic on a panel with p and 95 % interval; `value` is its value over items if already known."""
-    row, parts, epsilon = STATISTICS[statistic], LEVELS[level](panel), math.nan
+    entry, parts, epsilon = STATISTICS[statistic], LEVELS[level](panel), math.nan
     if value is None:
-        value, epsilon = _value(row, parts)
+        value, epsilon = _value(entry, parts)
     if level.startswith("within"):
-        note = f"no {level[7:-1]} has a value; {row.why_not(panel)}".rstrip("; ") if math.isnan(value) else ""
+        note = f"no {level[7:-1]} has a value; {entry.why_not(panel)}".rstrip("; ") if math.isnan(value) else ""
         return Estimate(value, math.nan, math.nan, math.nan, panel.n, note, epsilon)
     (part,) = parts
     if math.isnan(value):
-        note = ("" if level == ITEMS else "means of systems: ") + (row.why_not(part) or "there is no value")
+        note = ("" if level == ITEMS else "means of systems: ") + (entry.why_not(part) or "there is no value")
         return Estimate(math.nan, math.nan, math.nan, math.nan, part.n, note)
-    low, high = fisher(value, part.n, row.variance) if row.variance else (math.nan, math.nan)
-    return Estimate(value, row.p(value, part) if row.p else math.nan, low, high, part.n, "", epsilon)
+    low, high = fisher(value, part.n, entry.variance) if entry.variance else (math.nan, math.nan)
+    return Estimate(value, entry.p(value, part) if entry.p else math.nan, low, high, part.n, "", epsilon)

@@ -1,13 +1,13 @@
 """Firmness of a lead: how little data must be removed before another metric has a higher mean over the targets.
 
     datasets   exact: a rival leads if its differences from the leader sum to more than 0 over the remaining datasets,
-               so those that favour the leader most go first
+               so the datasets that favour the leader most are removed first
     contexts   in the order of their first-order contribution to the lead over a rival (ranks.py)
-    votes      in the order of their effect on the lead to first order: a vote moves the mean rating of its item, and
+    votes      in the order of their first-order effect on the lead: a vote moves the mean rating of its item, and
                with it the ranks of the item and of the items that it passes
 
 As in Broderick, Giordano & Meager (2020), 'An Automatic Finite-Sample Robustness Metric', contexts and votes are
-ordered once and then removed until the recomputed means show another leader. Their numbers are upper bounds: a
+ordered once and then removed until the recomputed means show another leader. The results are upper bounds: a
 smaller set may exist. Only the MAX_RIVALS rivals predicted to need the fewest removals are tried.
 """
 
@@ -23,10 +23,10 @@ import numpy as np
 from harness.statistics.coefficients import where_known
 from harness.statistics.panel import Array, Codes, Vector, rounded
 from harness.statistics.rank_intervals import TargetScores
-from harness.statistics.ranks import of_spearman, ranks
+from harness.statistics.ranks import ranks, spearman_influence
 
 MAX_RIVALS = 3
-EQUAL = 1e-12  # means closer than this count as equal
+TOLERANCE = 1e-12  # means closer than this count as equal
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,14 +38,14 @@ class Removal:
 
 
 def datasets_to_remove(contributions: Array, rivals: Sequence[int]) -> Removal | None:
-    """Return the fewest datasets to remove; `contributions` (datasets, columns) to the means, the leader first."""
+    """Return the fewest datasets to remove; `contributions` to the means are (datasets, columns), the leader first."""
     leads = contributions[:, :1] - contributions[:, rivals]
     order = np.argsort(-leads, axis=0, kind="stable")
-    rest = (leads.sum(axis=0) - np.cumsum(np.take_along_axis(leads, order, axis=0), axis=0))[:-1]
-    if not (rest < -EQUAL).any():
+    remaining = (leads.sum(axis=0) - np.cumsum(np.take_along_axis(leads, order, axis=0), axis=0))[:-1]
+    if not (remaining < -TOLERANCE).any():
         return None
-    number = int(np.argmax((rest < -EQUAL).any(axis=1)))
-    units = np.sort(order[:number + 1, np.argmin(rest[number])])
+    last = int(np.argmax((remaining < -TOLERANCE).any(axis=1)))
+    units = np.sort(order[:last + 1, np.argmin(remaining[last])])
     means = np.delete(contributions, units, axis=0)[:, rivals].sum(axis=0)
     return Removal(tuple(units.tolist()), rivals[int(np.argmax(means))])
 
@@ -69,7 +69,7 @@ class Board:
 def contexts_to_remove(board: Board, sums: Sequence[Array]) -> tuple[Removal | None, Sequence[int]]:
     """Return the contexts to remove, numbered across datasets, and the closest rivals.
 
-    `sums` has the contribution of each context of a dataset to each weighted mean (columns, contexts).
+    `sums` has a table for each dataset: the contribution of each context to each weighted mean (columns, contexts).
     """
     names = list(dict.fromkeys(target.dataset for target in board.targets))
     starts = dict(zip(names, np.cumsum([0, *(table.shape[1] for table in sums)]), strict=False))
@@ -106,28 +106,28 @@ def votes_to_remove(board: Board, tables: Sequence[Array], rivals: Sequence[int]
 
 def _greedy(board: Board, effects: Array, rivals: Sequence[int], without: Callable[[Codes], Mapping[int, Vector]],
             ) -> tuple[Removal | None, Sequence[int]]:
-    """Remove units in order of their effect on the lead over a rival (rivals, units) until the lead is lost."""
+    """Remove units in order of their `effects` on the lead over a rival (rivals, units) until the lead is lost."""
     means = board.means({}, [0, *rivals])
     gained = np.cumsum(-np.sort(-effects, axis=1), axis=1)
     predicted = np.where((enough := gained > (means[0] - means[1:])[:, None]).any(axis=1),
                          enough.argmax(axis=1) + 1, effects.shape[1])
     closest = np.argsort(predicted, kind="stable")[:MAX_RIVALS]
-    fewest, best = effects.shape[1], None
+    fewest, smallest = effects.shape[1], None
     for row in closest:
         order = np.argsort(-effects[row], kind="stable")
 
-        def lost(number: int, order: Codes = order, rival: int = rivals[row]) -> bool:
+        def lead_is_lost(number: int, order: Codes = order, rival: int = rivals[row]) -> bool:
             leader, other = board.means(without(order[:number]), [0, rival])
-            return bool(other - leader > EQUAL)
+            return bool(other - leader > TOLERANCE)
 
         limit = min(fewest - 1, int((effects[row] > 0).sum()))
-        if number := _smallest(lost, int(predicted[row]), limit):
-            fewest, best = number, order[:number]
+        if number := _smallest(lead_is_lost, int(predicted[row]), limit):
+            fewest, smallest = number, order[:number]
     tried = [rivals[row] for row in closest]
-    if best is None:
+    if smallest is None:
         return None, tried
-    successor = board.rivals[int(np.nanargmax(board.means(without(best), board.rivals)))]
-    return Removal(tuple(np.sort(best).tolist()), successor), tried
+    successor = board.rivals[int(np.nanargmax(board.means(without(smallest), board.rivals)))]
+    return Removal(tuple(np.sort(smallest).tolist()), successor), tried
 
 
 def _smallest(holds: Callable[[int], bool], guess: int, limit: int) -> int:
@@ -157,7 +157,7 @@ def _effects(target: TargetScores, values: Vector, items: Codes, columns: Iterab
     def of_column(scores: Vector) -> Vector:
         known = np.isfinite(scores) & np.isfinite(target.human)
         h, z = (ranks(side[known]) - (known.sum() + 1) / 2 for side in (target.human, scores))
-        (rho,), (influence,) = of_spearman(scores[None, known], target.human[known])
+        (rho,), (influence,) = spearman_influence(scores[None, known], target.human[known])
         order, row = np.argsort(target.human[known], kind="stable"), np.cumsum(known)[items] - 1
         ratings = target.human[known][order]
         old, new = ([np.searchsorted(ratings, x, side) for side in ("left", "right")] for x in (before, after))

@@ -2,7 +2,7 @@
 
     acc_eq(e) = (C + T) / (n (n - 1) / 2)        Deutsch, Foster & Freitag (2023), with tie calibration
 
-C counts the pairs that both order in the same way, T those that both tie; the metric ties a pair if the scores differ
+C counts the pairs that both order in the same way, T the pairs that both tie; the metric ties a pair if scores differ
 by at most e. The threshold is the smallest that maximises acc_eq on the panel itself, as in the paper, so that metrics
 that rarely tie and metrics that often do are compared fairly. Range 0 to 1, higher is better; no scale is assumed. A
 constant metric ties every pair, so its accuracy is the share of pairs that raters tie, the lowest of any metric. Groups
@@ -17,15 +17,15 @@ Soft pairwise accuracy: agreement of metric and raters on the certainty that one
     SPA = 1 - mean over pairs of systems i < j of |p_human(i, j) - p_metric(i, j)|       Thompson et al. (2024)
 
 p(i, j) is the one-sided p of a permutation test that system i has a higher mean than j. Rows are permuted between the
-two within strata: each context that both answered (with one row each, the two are swapped in random contexts), and all
+two within strata: each context that both answered (if with one row each, the two rows are swapped at random), and all
 other rows. The difference of the means over all rows then varies in proportion to the sum over strata of
 
     2 k_i k_j / (k_i + k_j) * (x_i - x_j)        k_i rows of system i in the stratum, x_i their mean
 
 Range 0 to 1, higher is better; a random p scores 0.5 against raters who are always certain.
 
-Departure: a permutation equal to the observed value counts half, where the paper counts it fully. Then
-p(j, i) = 1 - p(i, j), and the order of systems does not matter. Raters and metric share their permutations, as in the
+Departure: a permutation equal to the observed value counts half, in the paper fully. Counting half makes
+p(j, i) = 1 - p(i, j), so the order of systems does not matter. Raters and metric share their permutations, as in the
 authors' program, so that a metric equal to the ratings scores exactly 1.
 """
 
@@ -39,12 +39,12 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from harness.statistics.panel import Array, Codes, Panel, Vector, centred, undefined
+from harness.statistics.panel import Array, Codes, Panel, Vector, centred, why_undefined
 
-ALL_AT_ONCE = 2000  # largest number of rows whose pairs are all kept in memory
+MAX_ROWS_AT_ONCE = 2000  # largest number of rows whose pairs are all kept in memory
 
 MANTISSA, OCTAVES = 14, 40
-"""A bin of differences is one step of the leading 14 bits of a double, down to 2^-40 of the largest score."""
+"""Differences share a bin if their exponents and first 14 bits agree, or if both are below 2^-40 of the largest."""
 
 DRAWS = 1000
 ROUNDING = 1e-12  # sums of the same numbers in another order differ by less than this share of their absolute sum
@@ -69,7 +69,7 @@ def why_not(panel: Panel) -> str:
 
 def accuracy(panel: Panel, epsilon: float) -> float:
     """Return acc_eq at a given threshold, such as one calibrated on other data."""
-    return math.nan if why_not(panel) else _right(*_sorted(panel, 0), epsilon) / math.comb(panel.n, 2)
+    return math.nan if why_not(panel) else _count_right(*_sorted(panel, 0), epsilon) / math.comb(panel.n, 2)
 
 
 def threshold(groups: Sequence[Panel]) -> float:
@@ -87,8 +87,8 @@ def calibrated(panel: Panel) -> Calibration:
         return Calibration(math.nan, math.nan)
     exponent = int(np.frexp(np.abs(panel.metric).max())[1])  # scores at most 1, by a power of two: exact
     human, metric = _sorted(panel, -exponent)
-    gaps, sizes = _merged(_blocks(human, metric) if panel.n <= ALL_AT_ONCE else _promising_steps(human, metric))
-    right, gained = _right(human, metric, 0.0), np.append(0, np.cumsum(sizes))
+    gaps, sizes = _merged(_blocks(human, metric) if panel.n <= MAX_ROWS_AT_ONCE else _promising_steps(human, metric))
+    right, gained = _count_right(human, metric, 0.0), np.append(0, np.cumsum(sizes))
     best = int(np.argmax(gained))
     epsilon = math.ldexp(float(gaps[best - 1]), exponent) if best else 0.0
     return Calibration((right + int(gained[best])) / math.comb(panel.n, 2), epsilon)
@@ -100,7 +100,7 @@ def _sorted(panel: Panel, exponent: int) -> tuple[Vector, Vector]:
     return panel.human[order], np.ldexp(panel.metric[order], exponent)
 
 
-def _right(human: Vector, metric: Vector, epsilon: float) -> int:
+def _count_right(human: Vector, metric: Vector, epsilon: float) -> int:
     """Count the pairs that are right at a threshold; rows must be sorted by score."""
     right = 0
     for row in range(len(human) - 1):
@@ -110,15 +110,15 @@ def _right(human: Vector, metric: Vector, epsilon: float) -> int:
 
 
 def _promising_steps(human: Vector, metric: Vector) -> Iterator[Steps]:
-    """Yield the steps in bins that can hold the maximum, and the sum of each other bin."""
-    won, net = np.zeros(BINS, dtype=np.int64), np.zeros(BINS, dtype=np.int64)
+    """Yield the steps in bins that can hold the maximum, and the sum of the steps in each other bin."""
+    gained, net = np.zeros(BINS, dtype=np.int64), np.zeros(BINS, dtype=np.int64)
     for gaps, sizes in _blocks(human, metric):
         bins, ties = _bins(gaps), sizes > 0
         gains = np.bincount(bins[ties], minlength=BINS)
-        won += gains
+        gained += gains
         net += gains - np.bincount(bins[~ties], minlength=BINS)
-    after = np.cumsum(net)
-    promising = (won > 0) & (after - net + won >= max(0, int(after.max())))
+    totals = np.cumsum(net)
+    promising = (gained > 0) & (totals - net + gained >= max(0, int(totals.max())))
     for gaps, sizes in _blocks(human, metric):
         chosen = promising[_bins(gaps)]
         yield _merged([(gaps[chosen], sizes[chosen])])
@@ -128,8 +128,8 @@ def _promising_steps(human: Vector, metric: Vector) -> Iterator[Steps]:
 
 
 def _blocks(human: Vector, metric: Vector) -> Iterator[Steps]:
-    """Yield the steps of a block of rows against all later ones, without pairs that are always wrong."""
-    rows = max(1, ALL_AT_ONCE**2 // len(human))
+    """Yield the steps of each block of rows paired with all later rows, without pairs that are always wrong."""
+    rows = max(1, MAX_ROWS_AT_ONCE**2 // len(human))
     for start in range(0, len(human) - 1, rows):
         stop = start + rows
         gaps = metric[start + 1:] - metric[start:stop, None]  # (rows, later); if not above 0: not a pair, or a tie
@@ -168,41 +168,41 @@ def soft_pairwise_accuracies(panel: Panel, scores: Array) -> Vector:
 def why_not_soft(panel: Panel) -> str:
     """Return the reason why there is no soft pairwise accuracy; a constant metric has one, unlike a correlation."""
     systems = len(np.unique(panel.system))
-    return undefined(replace(panel, metric=panel.human)) or (
+    return why_undefined(replace(panel, metric=panel.human)) or (
         "there are fewer than two systems" if systems < 2 else
         "each system has only one row" if systems == panel.n else "")
 
 
 def _p_values(panel: Panel, values: Array) -> Iterator[Vector]:
-    """Yield the one-sided p of each pair of systems by each row of values (rows, items)."""
+    """Yield, for each pair of systems, its one-sided p for each row of values (rows, items)."""
     contexts, context = np.unique(panel.context, return_inverse=True)
     rng = np.random.default_rng(0)
     swaps = rng.choice([-1.0, 1.0], size=(DRAWS, len(contexts)))
     for (first, second), others in strata(panel):
         difference = (values[:, first] - values[:, second]).T
         chance, observed = swaps[:, context[first]] @ difference, difference.sum(axis=0)
-        size = np.abs(difference).sum(axis=0)
+        magnitude = np.abs(difference).sum(axis=0)
         for items, weights in others:
             part = centred(values[:, items], np.zeros_like(items)).T
             chance += rng.permuted(np.tile(weights, (DRAWS, 1)), axis=1) @ part
             observed += weights @ part
-            size += np.abs(part).sum(axis=0)
-        beyond = chance - observed  # ties count half
-        yield np.where(np.abs(beyond) <= ROUNDING * size, 0.5, beyond > 0).mean(axis=0)
+            magnitude += np.abs(part).sum(axis=0)
+        excess = chance - observed  # ties count half
+        yield np.where(np.abs(excess) <= ROUNDING * magnitude, 0.5, excess > 0).mean(axis=0)
 
 
 def strata(panel: Panel) -> Iterator[tuple[Codes, list[tuple[Codes, Vector]]]]:
     """Yield the strata of each pair of systems.
 
-    These are the two items of each context in which both have one (2, contexts), and the items of every other stratum
-    with weights that sum to 0; they are positive for the first system.
+    First the two items of each context in which both systems have one item (2, contexts); then, for every other
+    stratum, its items with weights that sum to 0 and are positive for the first system.
     """
     context = np.unique(panel.context, return_inverse=True)[1].ravel()
     for i, j in itertools.combinations(np.unique(panel.system), 2):
         items = np.concatenate([np.flatnonzero(panel.system == system) for system in (i, j)])
-        first, where = panel.system[items] == i, context[items]
-        counts = np.array([np.bincount(where[side], minlength=len(context))[where] for side in (first, ~first)])
-        once, stratum = (counts == 1).all(axis=0), np.where(counts.all(axis=0), where, -1)
-        pairs = items[once][np.argsort(where[once], kind="stable")].reshape(-1, 2).T
-        others = [stratum == number for number in np.unique(stratum[~once])]
+        first, contexts = panel.system[items] == i, context[items]
+        counts = np.array([np.bincount(contexts[side], minlength=len(context))[contexts] for side in (first, ~first)])
+        one_each, stratum = (counts == 1).all(axis=0), np.where(counts.all(axis=0), contexts, -1)
+        pairs = items[one_each][np.argsort(contexts[one_each], kind="stable")].reshape(-1, 2).T
+        others = [stratum == index for index in np.unique(stratum[~one_each])]
         yield pairs, [(items[other], 2 * (first[other] - first[other].mean())) for other in others]

@@ -1,4 +1,4 @@
-"""Panels, the ratings and scores of one metric on the same items, and their parts at each level.
+"""Panels (ratings of items with the scores of one metric on them), and the parts of a panel at each level.
 
 The statistic at a level is the mean over the parts in which it exists. Deutsch, Foster & Freitag (2023) call the levels
 no grouping, group-by-item, group-by-system, and system level.
@@ -23,9 +23,9 @@ Array: TypeAlias = npt.NDArray[np.float64]
 Vector: TypeAlias = npt.NDArray[np.float64]
 Mask: TypeAlias = npt.NDArray[np.bool_]
 Pairs: TypeAlias = npt.NDArray[np.int64]
-Codes: TypeAlias = npt.NDArray[np.int64]  # the group of each row, as numbers from 0
+Codes: TypeAlias = npt.NDArray[np.int64]  # the group of each row, numbered from 0
 
-COARSE = 9  # decimals of the means of systems, fewer than those of the averaged ratings, so that equal means tie
+SYSTEM_DECIMALS = 9  # of the means of systems, fewer than those of the averaged ratings, so that equal means tie
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,9 +93,9 @@ def by_known_rows(known: Mask) -> list[tuple[Mask, Codes]]:
     return [(known[columns[0]], np.array(columns, dtype=np.int64)) for columns in groups.values()]
 
 
-def folds(units: Codes, rng: np.random.Generator, number: int = 5) -> Codes:
+def folds(units: Codes, rng: np.random.Generator, count: int = 5) -> Codes:
     """Assign whole units at random to folds of equal size, and return the fold of each row."""
-    assigned: Codes = rng.permutation(int(units.max(initial=-1)) + 1)[units] % number
+    assigned: Codes = rng.permutation(int(units.max(initial=-1)) + 1)[units] % count
     return assigned
 
 
@@ -124,7 +124,7 @@ def number_of_contexts(rated: Iterable[tuple[str, Mask]]) -> int:
     return sum(int(mask.sum()) for mask in masks.values())
 
 
-def undefined(panel: Panel) -> str:
+def why_undefined(panel: Panel) -> str:
     """Return the reason why no correlation exists on this panel, or an empty string."""
     if panel.n < 3:
         return f"{panel.n} rows have both a rating and a score, fewer than the 3 needed"
@@ -138,9 +138,10 @@ def system_means(panel: Panel) -> Panel:
     _, first, system, sizes = np.unique(panel.system, return_index=True, return_inverse=True, return_counts=True)
 
     def means(side: Vector) -> Vector:
-        low = side.min(initial=np.inf)  # subtracted to make the means of a constant equal
-        above = side - low
-        return np.asarray(low + rounded(np.bincount(system, above, len(sizes)) / sizes, above, COARSE))
+        minimum = side.min(initial=np.inf)  # subtracted to make the means of a constant equal
+        deviations = side - minimum
+        mean_deviations = np.bincount(system, deviations, len(sizes)) / sizes
+        return np.asarray(minimum + rounded(mean_deviations, deviations, SYSTEM_DECIMALS))
 
     return Panel(means(panel.human), means(panel.metric), panel.system[first], np.zeros(len(first), dtype=np.int64),
                  None if panel.control is None else means(panel.control))

@@ -8,10 +8,10 @@
           degrees of freedom (Welch 1947, Satterthwaite 1946), f = 1 / sum s^2 - 1, at least 1
 
 A context contributes its influence on a correlation (ranks.py), Spearman's of the ranks or Pearson's of the
-standardised values, plus the correlation times its share of the rows; contributions add up to the correlation. So a
-draw needs one sum per metric, which serves all its pairs. Swapping the ranks themselves, with new means and variances
-of both mixtures (permutation.py), gives nearly the same p. Draws depend only on the seed and the dataset: the test of a
-pair is the same on every board of the same targets. Contexts without a rating do not count.
+standardised values, plus the correlation times its share of the rows; contributions add up to the correlation. A
+draw thus needs one sum per metric for all its pairs. Swapping the ranks themselves, with new means and variances
+of both swapped series (permutation.py), gives nearly the same p. Draws depend only on the seed and the dataset, so the
+test of a pair is the same on every board of the same targets. Contexts without a rating do not count.
 
 p is adjusted over all pairs by Benjamini & Hochberg (1995): at most 5 % of the differences reported on a target or
 board are expected to be false. The datasets are fixed: results generalise to other contexts of the same datasets,
@@ -30,7 +30,7 @@ import numpy as np
 import scipy
 
 from harness.statistics.panel import Array, Codes, Mask, Vector, by_known_rows, number_of_contexts
-from harness.statistics.permutation import TOLERANCE, below_draws, extreme, mask_bits, put
+from harness.statistics.permutation import TOLERANCE, extreme, mask_bits, refined_p, store_results
 from harness.statistics.rank_intervals import TargetScores
 from harness.statistics.ranks import INFLUENCE
 from harness.statistics.significance import Better, benjamini_hochberg, over_pairs
@@ -68,9 +68,9 @@ class Difference:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Swapped:
-    """The correlations of metrics on a target.
+    """The correlations of metrics on a target, and their changes when contexts are swapped at random.
 
-    `influence` and `share` are those of contexts (metrics, contexts). `drawn` are the sums of contributions with random
+    `influence` and `share` are per context (metrics, contexts). `drawn` are the sums of contributions with random
     signs (metrics, draws), the same for all targets of the dataset. `rated` marks the contexts with a rating.
     """
 
@@ -82,9 +82,9 @@ class Swapped:
     rated: Mask
 
     def take(self, metrics: Sequence[int] | Codes) -> Swapped:
-        chosen = list(metrics)
-        return replace(self, values=self.values[chosen], influence=self.influence[chosen], share=self.share[chosen],
-                       drawn=self.drawn[chosen])
+        indices = list(metrics)
+        return replace(self, values=self.values[indices], influence=self.influence[indices], share=self.share[indices],
+                       drawn=self.drawn[indices])
 
 
 def generator(seed: int, dataset: str, quality: str) -> np.random.Generator:
@@ -116,16 +116,16 @@ def all_pairs(parts: Sequence[Swapped], weight: Vector, *, one_sided: bool = Fal
     drawn = sum(w * part.drawn for w, part in zip(weight, parts, strict=True))
     contexts = number_of_contexts((part.dataset, part.rated) for part in parts)
     tests, draws = PairTests.empty(len(means)), drawn.shape[1]
-    for row, of_row in enumerate(drawn):
-        delta, swaps = means[row] - means[row:], of_row - drawn[row:]
+    for row, row_drawn in enumerate(drawn):
+        delta, swaps = means[row] - means[row:], row_drawn - drawn[row:]
         counts = extreme(swaps, delta, one_sided=one_sided), np.einsum("ij,ij->i", swaps, swaps), draws
         pairs = np.stack([np.full(len(delta), row), np.arange(row, len(means))], axis=1)
-        put(tests, pairs, delta, counts, contexts, one_sided=one_sided)
+        store_results(tests, pairs, delta, counts, contexts, one_sided=one_sided)
     return tests
 
 
 def adjusted(tests: PairTests, draws: int) -> Array:
-    return over_pairs(below_draws(tests, draws), benjamini_hochberg)
+    return over_pairs(refined_p(tests, draws), benjamini_hochberg)
 
 
 def better(parts: Sequence[Swapped], weight: Vector) -> Better:
@@ -135,7 +135,7 @@ def better(parts: Sequence[Swapped], weight: Vector) -> Better:
 
 
 def difference(parts: Sequence[Swapped], weight: Vector, first: int, second: int, p: float) -> Difference:
-    """Return the difference of two metrics' weighted means with its interval; `p` is the p of their test."""
+    """Return the difference of two metrics' weighted means with its interval; `p` is the p of its test."""
     value = float(sum(w * (part.values[first] - part.values[second]) for w, part in zip(weight, parts, strict=True)))
     terms = list[tuple[float, float]]()
     for name in dict.fromkeys(part.dataset for part in parts):
@@ -161,7 +161,7 @@ def contributions(target: TargetScores, statistic: str) -> tuple[Vector, Array]:
 
 
 def by_context(target: TargetScores, statistic: str) -> tuple[Vector, Array, Array]:
-    """Return the correlation of each metric, and influence and share of the rows of each context on it."""
+    """Return the correlation of each metric, and each context's influence on it and share of its rows."""
     values, shape = np.full(len(target.scores), np.nan), (len(target.scores), target.contexts)
     influence, share = np.full((2, *shape), np.nan)
     for rows, metrics in by_known_rows(np.isfinite(target.scores) & np.isfinite(target.human)):

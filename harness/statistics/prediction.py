@@ -18,8 +18,8 @@ but not between them, or if contexts are so few that estimating the slope costs 
 
 The ends are those of Wilson (1927) for ratings of two values, and extend his variance to other bounded scales: means
 near an end of the scale have a skewed distribution, for which the coverage of a symmetric interval is too low. With
-fewer than MIN_RATINGS ratings, the interval is symmetric, as is that of a mean at an end of the scale, where it is cut.
-Items are treated as a sample; the estimate is the mean of the population they were drawn from.
+fewer than MIN_RATINGS ratings, the interval is symmetric; that of a mean at an end of the scale is so within the scale.
+Items are treated as a sample: the mean of the population from which they were drawn is estimated.
 
 The worth of a metric is the number of ratings that one rating together with plentiful scores replaces: with weight l,
 the variance of the estimate is that of y - l f over the rated items of the system, so
@@ -39,10 +39,10 @@ import numpy as np
 import scipy
 
 from harness.statistics.panel import Array, Codes, Mask, Vector, centred, sums
-from harness.statistics.ranks import of_pearson, standardised
+from harness.statistics.ranks import pearson_influence, standardised
 from harness.statistics.significance import over_pairs
 
-MIN_RATINGS = 10  # number of ratings below which their range says too little about the scale
+MIN_RATINGS = 10  # with fewer ratings, their range says too little about the scale
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,23 +109,23 @@ def means(human: Vector, scores: Vector | None, system: Codes, unit: Codes,
         table = np.bincount(unit * size + system, weights=values, minlength=cells)
         return np.asarray(table, dtype=np.float64).reshape(-1, size)
 
-    n_unit, y_unit, f_unit, others_unit, g_unit = map(by_cell, (1.0 * rated, y, rated * x, 1.0 * ~rated, ~rated * x))
-    n, others = n_unit.sum(axis=0), others_unit.sum(axis=0)
+    n_unit, y_unit, f_unit, unrated_unit, g_unit = map(by_cell, (1.0 * rated, y, rated * x, 1.0 * ~rated, ~rated * x))
+    n, n_unrated = n_unit.sum(axis=0), unrated_unit.sum(axis=0)
     with np.errstate(invalid="ignore", divide="ignore"):
         mean, f_mean = y_unit.sum(axis=0) / n, f_unit.sum(axis=0) / n
-        g_mean = g_unit.sum(axis=0) / np.maximum(others, 1)
+        g_mean = g_unit.sum(axis=0) / np.maximum(n_unrated, 1)
         rating_part = (y_unit - n_unit * mean) / n
-        score_part = (g_unit - others_unit * g_mean) / np.maximum(others, 1) - (f_unit - n_unit * f_mean) / n
+        score_part = (g_unit - unrated_unit * g_mean) / np.maximum(n_unrated, 1) - (f_unit - n_unit * f_mean) / n
         b, b_without = _slopes(y, x, system, unit, rated)
-        share, unsloped = others / (n + others), n**2 / (n_unit**2).sum(axis=0) - 1
+        share, freedom_without_slope = n_unrated / (n + n_unrated), n**2 / (n_unit**2).sum(axis=0) - 1
         sloped = (b * share != 0) * n / n.sum()
-        freedom = np.maximum(unsloped - sloped, np.minimum(unsloped, 1))
-        wider = scipy.special.stdtrit(freedom, 0.975) / scipy.special.stdtrit(unsloped, 0.975)
+        freedom = np.maximum(freedom_without_slope - sloped, np.minimum(freedom_without_slope, 1))
+        quantile_ratio = scipy.special.stdtrit(freedom, 0.975) / scipy.special.stdtrit(freedom_without_slope, 0.975)
         corrected = (rating_part + b_without[:, None] * share * score_part) / (1 - n_unit / n) ** ((1 + sloped) / 2)
-        unscored = rating_part / np.sqrt(1 - n_unit / n)
-        helps = wider**2 * (corrected**2).sum(axis=0) <= (unscored**2).sum(axis=0)
-        corrected = np.where(helps, corrected, unscored)
-        share, freedom = share * helps, np.where(helps, freedom, unsloped)
+        without_scores = rating_part / np.sqrt(1 - n_unit / n)
+        scores_help = quantile_ratio**2 * (corrected**2).sum(axis=0) <= (without_scores**2).sum(axis=0)
+        corrected = np.where(scores_help, corrected, without_scores)
+        share, freedom = share * scores_help, np.where(scores_help, freedom, freedom_without_slope)
     weight = b * share
     return Means(centre + mean + weight * (g_mean - f_mean), np.ldexp(weight, -exponent),
                  rating_part + weight * score_part, corrected, np.where(freedom > 0, freedom, np.nan),
@@ -153,16 +153,16 @@ class Worth:
 
 
 def worth(human: Vector, scores: Array, system: Codes, units: Codes, fold: Codes) -> Worth:
-    """Return the worth of scores (columns, items) with mean ratings; `units` are contexts, `fold` their folds."""
+    """Return the worth of scores (columns, items) with mean ratings; `units` and `fold` are those of each item."""
     ratings, scores = standardised(centred(human[None], system))[0], standardised(centred(scores, system))
     residuals = np.repeat(ratings[None], len(scores), axis=0)
     with np.errstate(divide="ignore", invalid="ignore"):
-        for held in np.unique(fold):
-            rows, others = fold == held, fold != held
+        for test_fold in np.unique(fold):
+            rows, others = fold == test_fold, fold != test_fold
             weight = scores[:, others] @ ratings[others] / (scores[:, others] ** 2).sum(axis=1)
             residuals[:, rows] -= np.maximum(weight, 0)[:, None] * scores[:, rows]
         value = (ratings**2).sum() / (residuals**2).sum(axis=1)
-        r, influence = of_pearson(scores, ratings)
+        r, influence = pearson_influence(scores, ratings)
         by_context = sums(influence, units)
         contexts = len(np.unique(units))
         error = np.sqrt((by_context**2).sum(axis=1) * contexts / (contexts - 1)) / (1 - r**2)

@@ -28,7 +28,7 @@ from harness.statistics.ranks import lowest_ranks
 
 Name = TypeVar("Name", bound=Hashable)
 
-LEVEL = 0.95
+CONFIDENCE = 0.95
 BLOCK = 1 << 17  # draws × items per block, small enough for the CPU's cache
 
 
@@ -75,17 +75,17 @@ def rank(values: Mapping[Name, float], drawn: Array | None = None, better: signi
          clusters: str = "every") -> dict[Name, Rank]:
     """Rank named values, the highest first; values equal to 12 decimals share a rank.
 
-    `drawn` are the values on each draw (draws, metrics). Letters and clusters follow from `better`, by default from
+    `drawn` are the values in each draw (draws, metrics). Letters and clusters follow from `better`, by default from
     the draws. `clusters` is a rule of `significance.clusters`.
     """
     table = np.array(list(values.values()), dtype=np.float64)
-    ranks = [None if math.isnan(number) else int(number) for number in _ranks(table).tolist()]
+    ranks = [None if math.isnan(place) else int(place) for place in _ranks(table).tolist()]
     if drawn is None:
         return {name: Rank(value, rank) for (name, value), rank in zip(values.items(), ranks, strict=True)}
     ranks_drawn = _ranks(drawn)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # a column without a rank in any draw
-        ends = np.nanquantile(ranks_drawn, ((1 - LEVEL) / 2, (1 + LEVEL) / 2), axis=0, method="inverted_cdf")
+        ends = np.nanquantile(ranks_drawn, ((1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2), axis=0, method="inverted_cdf")
     low, high = np.where(np.isnan(table), np.nan, ends).tolist()
     better = ahead(ranks_drawn) if better is None else better
     columns = zip(values.values(), ranks, low, high, significance.letters(table, better),
@@ -97,7 +97,7 @@ def rank(values: Mapping[Name, float], drawn: Array | None = None, better: signi
 class Drawn:
     """Correlations on the targets of each dataset, on resamples of its items: (draws, targets, metrics).
 
-    `datasets` (draws, datasets) are the datasets of each draw. All rules are applied to the same draws.
+    `datasets` (draws, datasets) are the datasets of each draw. All ranking rules share these draws.
     """
 
     resampled: Sequence[Array]
@@ -137,7 +137,7 @@ def drawn(targets: Sequence[TargetScores], rng: np.random.Generator, draws: int 
     return Drawn.jointly([resampled(group, draws, rng) for group in groups.values()], rng)
 
 
-def ahead(ranks: Array, share: float = (1 + LEVEL) / 2) -> significance.Better:
+def ahead(ranks: Array, share: float = (1 + CONFIDENCE) / 2) -> significance.Better:
     """Return a matrix, True where metric i is ahead of metric j in at least a share of the draws that rank both."""
     columns = np.ascontiguousarray(ranks.T, dtype=np.float32)  # exact for ranks
     wins = np.array([(column < columns).sum(axis=1) for column in columns])  # NaN is never ahead
@@ -149,7 +149,7 @@ def ahead(ranks: Array, share: float = (1 + LEVEL) / 2) -> significance.Better:
 def resampled(group: Sequence[TargetScores], draws: int, rng: np.random.Generator) -> Array:
     """Return Spearman correlations on resamples of a dataset's contexts with a rating: (draws, targets, metrics).
 
-    They do not depend on the number of threads.
+    The result does not depend on the number of threads.
     """
     rows = np.any([np.isfinite(target.human) for target in group], axis=0)
     context = np.unique(group[0].context[rows], return_inverse=True)[1].ravel()

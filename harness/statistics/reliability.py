@@ -1,6 +1,6 @@
 """Reliability of human ratings: how well people agree with each other, which limits what any metric can reach.
 
-    leave-one-out    agreement of one vote with the mean of the item's other votes: a rater in place of the metric
+    leave-one-out    agreement of one vote with the mean of the item's other votes, as if the rater were a metric
     leave-one-rater-out    the same for each rater over the items that others rated too, averaged over raters
     split-half       r between the means of two halves of the votes, stepped up to the mean of all votes by Spearman
                      (1910) and Brown (1910):  m r / (1 + (m - 1) r),  m = votes / votes in a half
@@ -8,12 +8,12 @@
     disattenuated    r / sqrt(reliability of the ratings) (Spearman 1904): the r with error-free ratings
 
 Higher is better throughout. All assume that raters err independently. Where raters are unknown, votes are held out and
-split at random within each item, which assumes that raters are interchangeable. Items with one vote are left out; the
-result is NaN with that reason if no items remain.
+split at random within each item, which assumes that raters are interchangeable. Items with one vote are left out; if no
+items remain, the result is NaN with this reason.
 
 Agreement of columns with people where raters disagree:
 
-    spread       standard deviation of the votes on an item, for two or more votes
+    spread       standard deviation of the votes on an item with two or more votes
     thirds       items up to the first tercile of the spread, up to the second, and above; equal spreads stay together
     divergence   Jensen-Shannon divergence in bits, 0 to 1, between (1 - s, s) and (1 - q, q); s is the score, q the
                  share of votes for the higher of the two values of a quality; mean over items. It takes scores as
@@ -34,7 +34,7 @@ from harness.statistics.coefficients import where_known
 from harness.statistics.panel import Array, Codes, Vector, rounded
 from harness.statistics.ranks import ranks
 
-SINGLE = "no item has more than one vote"
+SINGLE_VOTES = "no item has more than one vote"
 CELLS = 1 << 20  # draws × items for which the statistic is computed at once
 
 OfRows: TypeAlias = Callable[[Array, Array], Vector]
@@ -59,8 +59,8 @@ def vote_table(rows: Iterable[Sequence[float]]) -> Array:
     return table
 
 
-def shared(votes: Array) -> Array:
-    """Return the votes (items, votes) on items with at least two."""
+def multiply_rated(votes: Array) -> Array:
+    """Return the votes (items, votes) on the items with at least two votes."""
     return np.asarray(votes[np.isfinite(votes).sum(axis=1) >= 2])
 
 
@@ -70,8 +70,8 @@ def leave_one_out(votes: Array, statistic: OfRows, rng: np.random.Generator, dra
     rows = np.arange(len(votes))
 
     def draw() -> tuple[Vector, Vector]:
-        held = votes[rows, rng.integers(0, counts)]
-        return rounded((totals - held) / (counts - 1), votes), held
+        held_out = votes[rows, rng.integers(0, counts)]
+        return rounded((totals - held_out) / (counts - 1), votes), held_out
 
     return _mean(draw, statistic, draws, len(votes))
 
@@ -106,8 +106,8 @@ def split_half(votes: Array, statistic: OfRows, rng: np.random.Generator, draws:
 
     def draw() -> tuple[Vector, Vector]:
         keys = np.where(np.isfinite(votes), rng.random(votes.shape), 2.0)  # missing votes stay last
-        dealt = np.nan_to_num(np.take_along_axis(votes, np.argsort(keys, axis=1), axis=1))
-        means = rounded(np.array([np.where(half, dealt, 0).sum(axis=1) for half in (first, second)]) / halves, votes)
+        shuffled = np.nan_to_num(np.take_along_axis(votes, np.argsort(keys, axis=1), axis=1))
+        means = rounded(np.array([np.where(half, shuffled, 0).sum(axis=1) for half in (first, second)]) / halves, votes)
         return means[0], means[1]
 
     half = _mean(draw, statistic, draws, len(votes))
@@ -127,7 +127,7 @@ def alpha(votes: Array, scale: str = "interval") -> PeopleAgreement:
     if scale not in ("ordinal", "interval"):
         raise ValueError(f"unknown scale {scale!r}; known: ordinal, interval")
     if not len(votes):
-        return PeopleAgreement(math.nan, 0, SINGLE)
+        return PeopleAgreement(math.nan, 0, SINGLE_VOTES)
     known = np.isfinite(votes)
     values, item = votes[known], np.nonzero(known)[0]
     if np.ptp(values) == 0:
@@ -153,7 +153,7 @@ def disattenuated(value: float, reliability: float) -> float:
 def _mean(draw: Callable[[], tuple[Vector, Vector]], statistic: OfRows, draws: int, items: int) -> PeopleAgreement:
     """Average the statistic over the draws of two sides in which it exists."""
     if not items:
-        return PeopleAgreement(math.nan, 0, SINGLE)
+        return PeopleAgreement(math.nan, 0, SINGLE_VOTES)
     values, size = [], max(1, CELLS // items)
     for start in range(0, draws, size):
         sides = zip(*(draw() for _ in range(min(size, draws - start))), strict=True)
@@ -170,21 +170,21 @@ def spread(votes: Array) -> Vector:
     return np.where(np.isfinite(votes).sum(axis=0) > 1, deviations, math.nan)
 
 
-def parts(values: Vector, number: int) -> Codes:
+def parts(values: Vector, count: int) -> Codes:
     """Divide values into parts of about equal size, numbered from 0; equal values share a part, NaN has -1."""
     known = np.sort(values[np.isfinite(values)])
-    ends = [known[math.ceil(len(known) * part / number) - 1] for part in range(1, number)] if len(known) else []
+    ends = [known[math.ceil(len(known) * part / count) - 1] for part in range(1, count)] if len(known) else []
     return np.where(np.isfinite(values), np.searchsorted(ends, values), -1)
 
 
 def by_third(human: Vector, scores: Array, spreads: Vector) -> Array:
     """Return Spearman's rho of each column on each third of the spread (columns, thirds)."""
     third = parts(spreads, 3)
-    return np.column_stack([where_known(np.where(third == number, human, np.nan), scores) for number in range(3)])
+    return np.column_stack([where_known(np.where(third == index, human, np.nan), scores) for index in range(3)])
 
 
 def divergences(votes: Array, scores: Array) -> Vector:
-    """Return the mean divergence of each column; NaN for votes of more than two values, or scores beyond 0 and 1."""
+    """Return the mean divergence of each column; NaN for votes of more than two values, or scores outside 0 to 1."""
     values = np.full(len(scores), math.nan)
     levels = np.unique(votes[np.isfinite(votes)])
     if len(levels) != 2:

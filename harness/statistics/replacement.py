@@ -6,13 +6,13 @@ votes of two values, this gives the same order as the share of others who disagr
 
     W        1 if the metric is at least as near to the others as rater j, else 0; for the rater vice versa
     rho      the mean of W over the items of a rater, averaged over raters; rater_rho likewise
-    p_j      one-sided p of the metric's mean W > rater j's - epsilon, by t; by Benjamini & Yekutieli over raters
+    p_j      one-sided p by t for 'mean W of the metric > that of rater j - epsilon', adjusted by Benjamini & Yekutieli
     passes   True if p_j < .05 for at least half of the raters; their share is the winning rate
 
 Departures. Scores are mapped to the rating scale by the nondecreasing function with the highest rho on the other folds
 of contexts. If raters hardly differ, a constant passes too, so the best constant of the other folds is tested in the
 same way, and a metric replaces a rater only if its rho is also significantly above the constant's, by t. Standard
-errors are of whole contexts; if each item has its own context, the test is the published one. Below 30 items the paper
+errors are by whole contexts; if each item has its own context, the test is the published one. Below 30 items the paper
 uses Wilcoxon's test, which with epsilon does not test the mean and rejects too often; here t is always used. If raters
 are unknown, votes are exchangeable: W is averaged over the votes of an item, and there is one p.
 """
@@ -28,8 +28,8 @@ from harness.statistics.panel import Array, Codes, Mask, Vector, sums
 from harness.statistics.significance import benjamini_yekutieli
 
 ALPHA = 0.05
-LEAST = 10  # minimum number of items of a compared rater; votes of all raters count among the others'
-VALUES = 21  # maximum number of values of a scale; a finer scale is represented by quantiles of its votes
+MIN_ITEMS = 10  # minimum number of items of a compared rater; raters with fewer still count among the others
+MAX_SCALE_VALUES = 21  # maximum number of values of a scale; a finer scale is represented by quantiles of its votes
 TOLERANCE = 1e-9
 
 
@@ -67,11 +67,11 @@ class HeldOut:
 
     @classmethod
     def of(cls, votes: Array, units: Codes, *, exchangeable: bool = False) -> HeldOut:
-        """Make the table from votes (raters, items), NaN if missing, and contexts; one rater if `exchangeable`."""
+        """Create from votes (raters, items), NaN if missing, and contexts; as of one rater if `exchangeable`."""
         known = np.isfinite(votes)
         counts, totals = known.sum(axis=0), np.where(known, votes, 0).sum(axis=0)
         known &= counts > 1
-        rater, item = np.nonzero(known if exchangeable else known & (known.sum(axis=1) >= LEAST)[:, None])
+        rater, item = np.nonzero(known if exchangeable else known & (known.sum(axis=1) >= MIN_ITEMS)[:, None])
         value, weight = votes[rater, item], 1 / counts[item] if exchangeable else np.ones(len(item))
         rater = np.zeros_like(rater) if exchangeable else np.unique(rater, return_inverse=True)[1]
         weight /= np.bincount(rater, weights=weight)[rater]
@@ -81,7 +81,7 @@ class HeldOut:
                    0 if exchangeable else int(rater.max(initial=-1)) + 1)
 
     def wins(self, values: Array) -> tuple[Array, Array]:
-        """Return W of values (rows, votes), and of the raters against them."""
+        """Return W of values (rows, votes) against the raters, and W of the raters against the values."""
         of_value, of_rater = np.abs(values - self.others), np.abs(self.value - self.others)
         return (np.where(of_value <= of_rater + TOLERANCE, 1.0, 0.0),
                 np.where(of_rater <= of_value + TOLERANCE, 1.0, 0.0))
@@ -96,13 +96,13 @@ class HeldOut:
 def on_scale(votes: HeldOut, scores: Array, fold: Codes) -> Array:
     """Map scores (columns, items) to ratings, as learned on the other folds; the last row is the best constant."""
     scale = np.unique(votes.value)
-    if len(scale) > VALUES:
-        scale = np.unique(np.quantile(votes.value, np.linspace(0, 1, VALUES), method="nearest"))
+    if len(scale) > MAX_SCALE_VALUES:
+        scale = np.unique(np.quantile(votes.value, np.linspace(0, 1, MAX_SCALE_VALUES), method="nearest"))
     gains = votes.wins(np.repeat(scale[:, None], len(votes.item), axis=1))[0] * votes.weight
     gains = np.array([np.bincount(votes.item, weights=row, minlength=len(fold)) for row in gains])
     values = np.empty((len(scores) + 1, len(fold)))
-    for held in np.unique(fold):
-        rows = fold == held
+    for test_fold in np.unique(fold):
+        rows = fold == test_fold
         learned = np.where(rows, 0.0, gains)
         values[:-1, rows] = scale[steps(learned, scores)[:, rows]]
         values[-1, rows] = scale[learned.sum(axis=1).argmax()]
@@ -111,16 +111,17 @@ def on_scale(votes: HeldOut, scores: Array, fold: Codes) -> Array:
 
 def replacement(votes: HeldOut, values: Array, epsilon: float = 0.1) -> Replacement:
     """Test values (columns + 1, items) on the rating scale; the last row is a constant."""
-    wins, lost_to = votes.wins(values[:, votes.item])
-    (rho, _), (rater_rho, _) = votes.means(wins), votes.means(lost_to)
-    means, parts = votes.means(lost_to[:-1] - wins[:-1])
+    wins, rater_wins = votes.wins(values[:, votes.item])
+    (rho, _), (rater_rho, _) = votes.means(wins), votes.means(rater_wins)
+    means, parts = votes.means(rater_wins[:-1] - wins[:-1])
     p = _p_below(means - epsilon, parts, votes.rater)
-    rate = np.array([(benjamini_yekutieli(row) < ALPHA).mean() for row in p])
+    winning_rate = np.array([(benjamini_yekutieli(row) < ALPHA).mean() for row in p])
     means, parts = votes.means(wins[-1] - wins[:-1])
     by_context = sums(parts, np.unique(votes.unit, return_inverse=True)[1]) / means.shape[1]
     p = _p_below(means.mean(axis=1, keepdims=True), by_context, np.zeros(by_context.shape[1], np.int64))
-    return Replacement(rho[:-1].mean(axis=1), rater_rho[:-1].mean(axis=1), float(rho[-1].mean()), rate, rate >= 0.5,
-                       (rate >= 0.5) & (p[:, 0] < ALPHA), len(np.unique(votes.item)), votes.raters)
+    passes = winning_rate >= 0.5
+    return Replacement(rho[:-1].mean(axis=1), rater_rho[:-1].mean(axis=1), float(rho[-1].mean()), winning_rate, passes,
+                       passes & (p[:, 0] < ALPHA), len(np.unique(votes.item)), votes.raters)
 
 
 def steps(gains: Array, scores: Array) -> Codes:
@@ -134,13 +135,13 @@ def steps(gains: Array, scores: Array) -> Codes:
     edge[:, 1:-1] = ordered[:, 1:] > ordered[:, :-1]
     totals = np.zeros((len(gains), *edge.shape))
     np.cumsum(gains[:, order], axis=2, out=totals[:, :, 1:])  # totals over the items before each edge
-    best, ahead = totals[0], []
+    best, advantages = totals[0], []
     for total in totals[1:]:
-        ahead.append(np.where(edge, best - total, -np.inf))
-        best = total + np.maximum.accumulate(ahead[-1], axis=1)
+        advantages.append(np.where(edge, best - total, -np.inf))
+        best = total + np.maximum.accumulate(advantages[-1], axis=1)
     position, start = np.arange(edge.shape[1]), np.full((len(scores), 1), edge.shape[1])
     index = np.zeros(scores.shape, np.int64)
-    for gain in reversed(ahead):
+    for gain in reversed(advantages):
         start = np.where(position <= start, gain, -np.inf).argmax(axis=1)[:, None]
         index += position[:-1] >= start
     return np.take_along_axis(index, np.argsort(order, axis=1), axis=1)

@@ -14,7 +14,7 @@ letters are a greedy cover by cliques from the best metric on (Gramm et al. 2007
 
 Two accuracies on the same items are compared by McNemar's test (1947) of the b items that only the first metric gets
 right and the c items that only the second does. Under the null hypothesis b is binomial with b + c trials and
-probability 1/2. For MANY or more discordant items, (|b - c| - 1)² / (b + c), with Edwards' continuity correction
+probability 1/2. From MIN_CHI_SQUARED discordant items on, (|b - c| - 1)² / (b + c), with Edwards' continuity correction
 (1948), is chi-squared with 1 degree of freedom. On different items, or if only the counts are known, the chi-squared
 test of the table of right and wrong, as Sai et al. (2020) report it for DEB, is
 
@@ -37,8 +37,7 @@ import scipy
 
 from harness.statistics.panel import Array, Vector
 
-MANY = 25
-"""Number of discordant items from which McNemar's test uses the chi-squared distribution."""
+MIN_CHI_SQUARED = 25  # discordant items from which McNemar's test uses the chi-squared distribution
 
 Better: TypeAlias = npt.NDArray[np.bool_]  # [i, j] is True if metric i is significantly better than metric j
 
@@ -65,7 +64,7 @@ def over_pairs(p: Array, adjust: Callable[[Array], Array] = holm) -> Array:
 
 
 def clusters(values: Vector, better: Better, rule: str = "every") -> tuple[tuple[int, ...], ...]:
-    """Return the metrics of each cluster, best first, by rule `every` or `wmt`; those without a value are left out."""
+    """Return the metrics of each cluster, best first, by rule `every` or `wmt`, without metrics that lack a value."""
     order = _ranking(values)
     parts: list[tuple[int, ...]] = []
     start = 0
@@ -146,7 +145,7 @@ def mcnemar(first: npt.ArrayLike, second: npt.ArrayLike) -> AccuracyTest:
         return AccuracyTest()
     only_first, only_second = int((a > b).sum()), int((b > a).sum())
     discordant = only_first + only_second
-    if discordant < MANY:
+    if discordant < MIN_CHI_SQUARED:
         statistic = float(min(only_first, only_second))
         p, method = min(1.0, 2 * scipy.special.bdtr(statistic, discordant, 0.5)), "McNemar, exact binomial"
     else:

@@ -25,7 +25,7 @@ from harness.statistics.ranks import INFLUENCE, ranks, standardised
 
 Formula: TypeAlias = Callable[[npt.ArrayLike, npt.ArrayLike, npt.ArrayLike, npt.ArrayLike], tuple[Array, Array]]
 
-SAME = 1e-12  # metrics whose correlation is this close to 1 count as identical
+TOLERANCE = 1e-12  # metrics whose correlation is this close to 1 count as identical
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -67,7 +67,7 @@ def williams(r12: npt.ArrayLike, r13: npt.ArrayLike, r23: npt.ArrayLike, n: npt.
     with np.errstate(invalid="ignore", divide="ignore"):
         t = (a - b) * np.sqrt((rows - 1) * (1 + c) / denominator)
         opposite = a * np.sqrt((rows - 3) / (1 - a**2))
-    t = np.where(1 + c <= SAME, opposite, t)  # the limit for opposite metrics: a test of r12 = 0
+    t = np.where(1 + c <= TOLERANCE, opposite, t)  # the limit for opposite metrics: a test of r12 = 0
     return _tied(t, c, lambda x: scipy.special.stdtr(rows - 3, x))
 
 
@@ -95,8 +95,8 @@ def meng(r12: npt.ArrayLike, r13: npt.ArrayLike, r23: npt.ArrayLike, n: npt.Arra
 FORMULAS: dict[str, Formula] = {"williams": williams, "steiger": steiger, "meng": meng}
 
 
-def all_pairs_by_formula(human: Vector, scores: Array, statistic: str = "pearson",
-                       formula: Formula = williams) -> PairTests:
+def all_pairs_by_formula(human: Vector, scores: Array, statistic: str = "pearson", formula: Formula = williams,
+                         ) -> PairTests:
     """Test each pair of metrics, scores (metrics, items), on the rows with a rating and both scores.
 
     `statistic` is pearson, spearman or kendall.
@@ -113,7 +113,7 @@ def all_pairs_by_formula(human: Vector, scores: Array, statistic: str = "pearson
 
 
 def all_pairs_by_context(human: Vector, scores: Array, context: Codes, statistic: str = "pearson") -> PairTests:
-    """Test the same difference with a variance from whole contexts, whose rows may depend on each other.
+    """Test each pair of metrics with a variance from whole contexts, whose rows may depend on each other.
 
     With d the influence of a context on r12 - r13 (ranks.py), over the m contexts:
     t = (r12 - r13) / √(m/(m-1) Σ d²) with m-1 degrees of freedom.
@@ -128,15 +128,15 @@ def all_pairs_by_context(human: Vector, scores: Array, context: Codes, statistic
         square = np.array([np.square(by_context[a] - by_context[b]).sum() for a, b in positions])
         with np.errstate(invalid="ignore", divide="ignore"):
             t = delta / np.sqrt(square * m / (m - 1)) if m > 1 else np.full(len(delta), np.nan)
-        t = np.where(square <= SAME**2, np.where(np.isnan(delta), np.nan, 0.0), t)
+        t = np.where(square <= TOLERANCE**2, np.where(np.isnan(delta), np.nan, 0.0), t)
         tests.put(pairs, delta, 2 * scipy.special.stdtr(m - 1, -np.abs(t)), int(rows.sum()), t)
     return tests
 
 
 def shared_rows(human: Vector, scores: Array) -> Iterator[tuple[Mask, Pairs, Codes, Pairs]]:
-    """Yield groups of pairs of metrics (k, 2) with the rows on which they have a rating and both scores.
+    """Yield, for each group of pairs with the same rows: the rows with a rating and both scores, and the pairs (k, 2).
 
-    The last two are the metrics of a group, and the pairs as indices into these.
+    Then the metrics of these pairs, and the pairs as indices into these metrics.
     """
     kinds = by_known_rows(np.isfinite(scores) & np.isfinite(human))
     kind, numbers = np.empty(len(scores), dtype=np.int64), dict[bytes, int]()
@@ -178,5 +178,5 @@ def _floats(*values: npt.ArrayLike) -> tuple[Array, ...]:
 
 def _tied(statistic: Array, r23: Array, below: Callable[[Array], Any]) -> tuple[Array, Array]:
     """Return the statistic and its two-sided p by the distribution function `below`; identical metrics tie."""
-    same = 1 - r23 <= SAME
+    same = 1 - r23 <= TOLERANCE
     return np.where(same, 0.0, statistic), np.where(same, 1.0, np.asarray(2 * below(-np.abs(statistic))))

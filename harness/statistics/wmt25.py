@@ -44,7 +44,7 @@ class Task:
 
 
 def tasks(panel: Panel, scores: Array, draws: int, rng: np.random.Generator) -> list[Task]:
-    """Return the tasks of a target for scores (metrics, rows), NaN if missing; equal generators give equal draws."""
+    """Return the tasks of a target for scores (metrics, rows), NaN if missing; equal generators share draws."""
     unit, size = panel.units, int(panel.units.max()) + 1
     kept = np.vstack([np.ones((1, size)), rng.integers(2, size=(draws, size))]).astype(np.float32)
     soft, ties = np.full((2, len(scores)), math.nan)
@@ -72,7 +72,7 @@ def mean(all_tasks: Sequence[Task], kind: str = "") -> Vector:
 
 def clusters(all_tasks: Sequence[Task], metrics: Sequence[int]) -> list[int]:
     """Return the cluster of each metric, 1 the best; 0 for all but `metrics`, which must have values on all tasks."""
-    values, numbers, members, last = mean(all_tasks), np.zeros(len(all_tasks[0].values), np.int64), list[int](), 1
+    values, numbers, members, current = mean(all_tasks), np.zeros(len(all_tasks[0].values), np.int64), list[int](), 1
 
     def worse(metric: int, better: int) -> bool:
         drawn = np.mean([task.differences(better, metric) for task in all_tasks], axis=0)
@@ -80,8 +80,8 @@ def clusters(all_tasks: Sequence[Task], metrics: Sequence[int]) -> list[int]:
 
     for metric in sorted(metrics, key=lambda metric: -values[metric]):
         differs = any(worse(metric, better) for better in members)
-        last, members = last + differs, [metric] if differs else [*members, metric]
-        numbers[metric] = last
+        current, members = current + differs, [metric] if differs else [*members, metric]
+        numbers[metric] = current
     return numbers.tolist()
 
 
@@ -115,12 +115,12 @@ def _soft_draws(panel: Panel, scores: Array, unit: Codes, kept: Table) -> Callab
     values = np.vstack([panel.human[rated], deviations / np.where(spread > 0, spread, 1)])
     features = _features(panel.take(rated), values, unit[rated], kept.shape[1])
     totals = features.sum(axis=1)  # (1 + metrics, 2, pairs of systems)
-    human_p = _p(totals[0])
+    human_p = _approximate_p(totals[0])
     drawn = functools.cache(lambda metric: np.tensordot(kept, features[1 + metric], 1))
 
     def differences(first: int, second: int) -> Vector:
         drawn_difference = drawn(first) - drawn(second)
-        errors = [np.abs(human_p - _p(sums)).mean(axis=-1)
+        errors = [np.abs(human_p - _approximate_p(sums)).mean(axis=-1)
                   for sums in (totals[1 + second] + drawn_difference, totals[1 + first] - drawn_difference)]
         return np.asarray(errors[1] - errors[0], dtype=np.float64)
 
@@ -141,7 +141,7 @@ def _features(panel: Panel, values: Array, unit: Codes, units: int) -> Table:
     return np.stack(pairs, axis=-1).transpose(2, 0, 1, 3).astype(np.float32)
 
 
-def _p(features: Table) -> Table:
+def _approximate_p(features: Table) -> Table:
     """Return Phi(-z) of the two sums (..., 2, pairs of systems), accurate to 3e-4; 1/2 without variance."""
     z = features[..., 0, :] / np.sqrt(np.maximum(features[..., 1, :], TOLERANCE))
     return np.asarray(0.5 - np.tanh(z * (0.797885 + 0.035677 * z * z)) / 2)

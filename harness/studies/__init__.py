@@ -3,8 +3,10 @@
 A study is one module or package of this folder, found by its name, with
 
     TITLE                               its subject, in a line
-    FLAGS                               the flags it accepts of --metric, --dataset, --quality, --split and --from
-    study(request) -> Findings          the first paragraph of its docstring leads its page
+    FLAGS                               which of --metric, --dataset, --quality, --split and --from it accepts
+    study(request) -> Findings          the study itself
+
+The first paragraph of the module's docstring introduces the study's page.
 """
 
 from __future__ import annotations
@@ -92,7 +94,7 @@ def load(name: str) -> ModuleType:
 
 
 def files(name: str, command: str, findings: Findings) -> dict[str, bytes]:
-    """Return the files of a study: page, a CSV file for each kind of object, picture, and exhibit for the site."""
+    """Return the files of a study: page, a CSV file for each kind of object, heat maps, and exhibit for the site."""
     study = load(name)
     failed = tuple(f"Failed and left out: {line}." for line in findings.failures)
     exhibit = Exhibit(name, "study", study.TITLE, " ".join((study.__doc__ or "").partition("\n\n")[0].split()), command,
@@ -104,7 +106,7 @@ def files(name: str, command: str, findings: Findings) -> dict[str, bytes]:
 
 
 def _cell(value: object) -> object:
-    """Round numbers to nine significant digits; return missing ones as None and lists as JSON."""
+    """Round numbers to nine significant digits; return missing numbers as None and lists as JSON."""
     if isinstance(value, list | tuple):
         return json.dumps(list(map(_cell, value)), ensure_ascii=False)
     if not isinstance(value, float | Decimal):

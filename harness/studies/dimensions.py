@@ -4,12 +4,12 @@ Zhang et al. (2022) correlate the eleven qualities of FED's dialogues with each 
 three that a metric should have. The same is done here with every dataset of three qualities or more, without metrics,
 and compared with the paper's numbers on fed-dial.
 
-A pair is strong from 0.75 on, as in the paper. That threshold does not give the groups of its Table 1, where qualities
-with partners of 0.75 to 0.79 are separate; the four observations listed in the paper do, all of them pairs with 0.80 or
-more. So pairs are joined from 0.80 on. A group is a representative and all qualities joined to it except other
-representatives. The representatives are the smallest set that reaches all joined qualities; among several such sets,
-the one that correlates best with the overall quality. A quality can be in two groups, as in the paper, and is then not
-selected.
+A pair is strong from 0.75 on, as in the paper. The groups of the paper's Table 1 do not follow from this threshold:
+qualities with partners of 0.75 to 0.79 are separate there. They follow from the four observations that the paper lists,
+all about pairs with 0.80 or more, so pairs are joined from 0.80 on. A group is a representative and all qualities
+joined to it except other representatives. The representatives are the smallest set that reaches all joined qualities;
+among several such sets, the one that correlates best with the overall quality. A quality can be in two groups, as in
+the paper, and is then not selected.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ from harness.published.exhibit import QUALITIES
 from harness.results.exhibits import Grid, HeatMap, number
 from harness.run.correlate import Judged, judged
 from harness.statistics.coefficients import spearmans
-from harness.statistics.reliability import shared
+from harness.statistics.reliability import multiply_rated
 from harness.studies import Findings, StudyRequest
 
 TITLE = "How the qualities that people rate are related"
 FLAGS = ("dataset", "quality", "split")
 SELECTION = ("quality", "ρ overall", "agreement", "no answer", "strong with", "in the group of", "selected", "paper")
 PAPER = Tables.of("finedeval")
-FEWEST = 3
+MIN_QUALITIES = 3
 STRONG, JOINED = 0.75, 0.80
 OVERALL, AGREEMENT, ABSENT = 0.75, 0.6, 0.1
 """Thresholds for selecting a quality: correlation with overall, agreement of raters, and largest share of missing
@@ -56,7 +56,7 @@ class QualityPair(NamedTuple):
     high: float = math.nan
 
     @property
-    def printed(self) -> float:  # thresholds apply to this
+    def rounded(self) -> float:  # as in the paper; thresholds apply to this value
         return round(self.spearman, 2)
 
 
@@ -88,7 +88,7 @@ def relate(dataset: Dataset, qualities: Sequence[str], seed: int, draws: int) ->
     wanted = {name.casefold() for name in qualities}
     rated = tuple(ratings for ratings in judged(dataset, dataset.card.qualities) if ratings.usable and (
         not wanted or {ratings.quality.name.casefold(), ratings.quality.dimension} & wanted))
-    if len(rated) < FEWEST:
+    if len(rated) < MIN_QUALITIES:
         return None
     rng = np.random.default_rng(seed)
     pairs = tuple(pair(first, second, rng, draws) for first, second in itertools.combinations(rated, 2))
@@ -115,12 +115,12 @@ def pair(first: Judged, second: Judged, rng: np.random.Generator, draws: int) ->
 def agreement(rated: Judged) -> float:
     """Return Spearman's ρ of votes with the mean of the votes on their item; NaN for too few or constant votes."""
     counts = np.isfinite(rated.votes).sum(axis=1)
-    votes = shared(rated.votes)
+    votes = multiply_rated(rated.votes)
     return float(spearmans(votes[np.isfinite(votes)], np.repeat(rated.means, np.where(counts > 1, counts, 0))[None])[0])
 
 
 def absent(rated: Judged, raters: int) -> float:
-    """Return the share of missing votes out of `raters` per item."""
+    """Return the share of missing votes, given that `raters` votes per item are complete."""
     return float(1 - np.isfinite(rated.votes).sum() / (raters * len(rated.votes)))
 
 
@@ -129,7 +129,7 @@ def groups(qualities: Sequence[str], pairs: Sequence[QualityPair], overall: Mapp
     """Return each representative with its group, itself first."""
     joined: dict[str, set[str]] = {quality: set() for quality in qualities}
     for row in pairs:
-        if joined.keys() >= {*row[:2]} and row.printed >= JOINED:
+        if joined.keys() >= {*row[:2]} and row.rounded >= JOINED:
             joined[row.first].add(row.second)
             joined[row.second].add(row.first)
     chosen = _representatives(joined, overall)
@@ -138,7 +138,7 @@ def groups(qualities: Sequence[str], pairs: Sequence[QualityPair], overall: Mapp
 
 
 def _representatives(joined: Mapping[str, set[str]], overall: Mapping[str, float]) -> tuple[str, ...]:
-    """Return the smallest set that reaches all; ties are broken by correlation with overall, then by partners."""
+    """Return the smallest set that reaches all; ties go to the highest correlation with overall, then most partners."""
     single = tuple(name for name, others in joined.items() if not others)
     linked = [name for name, others in joined.items() if others]
     sets = ([names for names in itertools.combinations(linked, size)
@@ -168,7 +168,7 @@ def study(request: StudyRequest) -> Findings:
     seed, qualities = request.settings.seed, request.settings.quality
     related = (relate(dataset, qualities, seed, request.draws) for dataset in request.datasets())
     if not (relations := list(filter(None, related))):
-        raise BadConfig(f"no requested dataset has {FEWEST} qualities or more whose ratings are not constant; "
+        raise BadConfig(f"no requested dataset has {MIN_QUALITIES} qualities or more whose ratings are not constant; "
                         "fed-dial has eleven")
     return findings(relations, seed, request.draws)
 
@@ -177,8 +177,8 @@ def findings(relations: Sequence[Relations], seed: int, draws: int) -> Findings:
     return Findings(
         tables=tuple(table for row in relations for table in _tables(row)),
         remarks=(
-            ("Correlations are Spearman's ρ between the mean ratings of the items that have both qualities; intervals "
-            f"in pair.csv are of {draws} bootstrap draws of items (95 %). Seed: {seed}."),
+            ("Correlations are Spearman's ρ between the mean ratings of the items that have both qualities; 95 % "
+            f"intervals in pair.csv are from {draws} bootstrap draws of items. Seed: {seed}."),
             (f"strong with: ρ of {STRONG:.2f} or more. Groups join pairs of {JOINED:.2f} or more; a group is a "
              "representative with all qualities joined to it, and the representatives are the fewest that reach every "
              "joined quality."),
@@ -210,7 +210,7 @@ def _tables(relations: Relations) -> Iterator[Grid]:
 def _selection(relations: Relations, in_print: bool) -> Iterator[tuple[str, ...]]:
     printed = {QUALITIES.get(row.quality, row.quality) for row in PAPER.where(note="selected for a sub-metric").rows}
     for row in relations.choices:
-        strong = [other for pair in relations.pairs if pair.printed >= STRONG and row.quality in pair[:2]
+        strong = [other for pair in relations.pairs if pair.rounded >= STRONG and row.quality in pair[:2]
                   for other in pair[:2] if other not in (row.quality, "overall")]
         yield (row.quality, number(row.overall), number(row.agreement, 3), number(row.absent),
                ", ".join(strong) or "–", ", ".join(row.groups),

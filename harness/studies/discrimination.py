@@ -45,8 +45,8 @@ from metrics.training.recipe import Recipe, TrainingData
 TITLE = "Dialogues against perturbed versions"
 FLAGS = ("metric",)
 PRINTED = {"random": "Random", "cosim": "CoSim", "s-dicoh": "S-DiCoh", "dynaeval": "DynaEval"}
-SET = {"cosim": ("pooling",), "s-dicoh": ("negatives",), "dynaeval": ("negatives", "window")}
-"""Options that the study sets: both strategies, the paper's windows, and mean vectors for all."""
+SET_OPTIONS = {"cosim": ("pooling",), "s-dicoh": ("negatives",), "dynaeval": ("negatives", "window")}
+"""Options that the study sets itself: `negatives` to the strategy, `window` as in the paper, `pooling` to the mean."""
 STRATEGIES: dict[Negatives, str] = {"ur": "utterance replacement (ur)", "ss": "speaker level utterance shuffling (ss)"}
 KINDS = tuple(STRATEGIES)
 SEEDS = 5
@@ -55,7 +55,7 @@ REVISION = 1  # increment this when the perturbation changes; metrics have their
 
 @dataclass(frozen=True, slots=True)
 class CorpusPart:
-    """A corpus, the split for evaluation, its name in the paper, and training steps, fewer than for shipped weights."""
+    """A corpus: its evaluation split, name in the paper, window, and training steps, fewer than for shipped weights."""
 
     corpus: str
     title: str
@@ -76,21 +76,21 @@ def dialogues(part: CorpusPart, home: Path, limit: int | None = None) -> list[Di
     if not file.is_file():
         raise BenchmarkError(f"{part.corpus} is not in {home}; run `harness fetch --corpora {part.corpus}`")
     rows = (row for row in files.read(file) if row["split"] == part.split)
-    read = (Dialogue(row["dialogue_id"], part.corpus, part.split,
-                     tuple(Utterance(turn["speaker"], turn["text"]) for turn in row["utterances"])) for row in rows)
-    fitting = [dialogue for dialogue in read if all(usable(dialogue, kind) for kind in KINDS)][:limit]
+    in_split = (Dialogue(row["dialogue_id"], part.corpus, part.split,
+                         tuple(Utterance(turn["speaker"], turn["text"]) for turn in row["utterances"])) for row in rows)
+    fitting = [dialogue for dialogue in in_split if all(usable(dialogue, kind) for kind in KINDS)][:limit]
     if not fitting:
         raise BenchmarkError(f"{file} has no dialogue of 4 to 30 utterances in the split {part.split}")
     return fitting
 
 
-def share(original: Vector, perturbed: Vector) -> float:
+def share_above(original: Vector, perturbed: Vector) -> float:
     """Return how often a dialogue scores above its perturbed versions, a tie counting half; NaN without a score."""
     difference = np.repeat(original, len(perturbed) // len(original)) - perturbed
     return float(((np.sign(difference) + 1) / 2).mean())
 
 
-def adjacent(dialogues: Sequence[Turns], table: TextTable) -> Vector:
+def adjacent_cosines(dialogues: Sequence[Turns], table: TextTable) -> Vector:
     means = table.vectors[:, : table.width].astype(np.float64)
     units = means / np.maximum(np.linalg.norm(means, axis=1, keepdims=True), 1e-12)
     rows = [table.rows(dialogue.texts) for dialogue in dialogues]
@@ -121,7 +121,7 @@ class Training:
 
     @property
     def key(self) -> list[Any]:
-        """Return the key of an accuracy: all that it depends on except the seed of its training."""
+        """The cache key of an accuracy: everything that it depends on except the training seed."""
         file = corpora.path(self.part.corpus, self.models.home)
         digest = hashlib.sha256(file.read_bytes()).hexdigest() if file.is_file() else ""
         return [REVISION, self.label, self.metric.card.revision, self.part.corpus, self.part.split, self.kind,
@@ -143,8 +143,8 @@ class Training:
         return dialogues(self.part, self.models.home, self.limit)
 
     @cached_property
-    def trial(self) -> tuple[TextTable, list[Turns], list[Turns]]:
-        """The text table, the dialogues, and the perturbed versions of each dialogue in turn."""
+    def evaluation_data(self) -> tuple[TextTable, list[Turns], list[Turns]]:
+        """The text table, the dialogues, and the perturbed versions of the first dialogue, the second, and so on."""
         rng, window = np.random.default_rng([self.seed, KINDS.index(self.kind)]), self.part.window
         pool = [turn.text for dialogue in self.dialogues for turn in dialogue.utterances]
         perturbed = [Turns(perturb(dialogue.utterances, self.kind, pool, rng), window) for dialogue in self.dialogues
@@ -158,7 +158,7 @@ class Training:
         return TrainingData(loaded, self.models, self.seed, self.encoder or "", self.vectors, recipe=self.recipe)
 
     def accuracies(self) -> list[float]:
-        """Return the accuracy with each seed, from the cache if known."""
+        """Return the accuracy with each seed, from the cache if possible."""
         return [float(self.cache.get("discrimination", [*self.key, seed], partial(self.accuracy, seed)))
                 for seed in range(self.seed, self.seed + SEEDS)]
 
@@ -166,10 +166,10 @@ class Training:
         """Return how often a dialogue scores above its perturbed versions, after training if the system learns."""
         if self.encoder is None:
             count, rng = len(self.dialogues), np.random.default_rng(seed)
-            return share(rng.random(count), rng.random(count * PERTURBATIONS))
-        table, original, perturbed = self.trial
-        score = self._fitted(seed, table) if self.learns else partial(adjacent, table=table)
-        return share(score(original), score(perturbed))
+            return share_above(rng.random(count), rng.random(count * PERTURBATIONS))
+        table, original, perturbed = self.evaluation_data
+        score = self._fitted(seed, table) if self.learns else partial(adjacent_cosines, table=table)
+        return share_above(score(original), score(perturbed))
 
     def _fitted(self, seed: int, table: TextTable) -> Callable[[Sequence[Turns]], Vector]:
         from metrics.training.loop import fit, randomness
@@ -193,19 +193,19 @@ def study(request: StudyRequest) -> Findings:
     if not systems:
         raise BadConfig(f"this study compares {', '.join(PRINTED)}; select one or more with --metric")
     for chosen in systems:
-        for option in SET.get(chosen.metric.card.name, ()):
+        for option in SET_OPTIONS.get(chosen.metric.card.name, ()):
             if getattr(chosen.metric, option) != getattr(type(chosen.metric)(), option):
                 raise BadConfig(f"{chosen.label}: this study sets {option} itself; leave it out")
     parts = [part for part in PARTS if corpora.path(part.corpus, request.home).is_file()]
     if not parts:
         raise BadConfig(f"none of the corpora is available; run `harness fetch --corpora {PARTS[0].corpus}` to get one")
-    space, settings = request.workspace, request.settings
+    workspace, settings = request.workspace, request.settings
     progress, start = Progress(), time.monotonic()
     accuracies: dict[Training, list[float]] = {}
     failures = list(request.broken)
     for part, kind, chosen in product(parts, KINDS, systems):
-        training = Training(chosen.label, chosen.metric, part, kind, settings.seed, settings.limit, space.models,
-                            space.cache)
+        training = Training(chosen.label, chosen.metric, part, kind, settings.seed, settings.limit, workspace.models,
+                            workspace.cache)
         try:
             values = training.accuracies()
         except (BenchmarkError, MetricError, HarnessError) as error:
@@ -240,10 +240,11 @@ def _percent(values: Sequence[float]) -> str:
     return f"{100 * float(np.mean(values)):.2f}" + (f" ± {100 * spread(values):.2f}" if spread(values) else "")
 
 
-def _quoted(found: PrintedNumber | None) -> str:
-    """Format a published accuracy in per cent, with the deviation over the seeds that its note has."""
-    deviation = re.search(r"std ([\d.]+)", found.note) if found else None
-    return (f"{100 * found.value:.2f}" if found else "") + (f" ± {100 * float(deviation[1]):.2f}" if deviation else "")
+def _quoted(published: PrintedNumber | None) -> str:
+    """Format a published accuracy in per cent, with the standard deviation over seeds that its note states."""
+    deviation = re.search(r"std ([\d.]+)", published.note) if published else None
+    return (f"{100 * published.value:.2f}" if published else "") + (
+        f" ± {100 * float(deviation[1]):.2f}" if deviation else "")
 
 
 def _table(accuracies: Mapping[Training, Sequence[float]]) -> Grid:
@@ -259,9 +260,9 @@ def _table(accuracies: Mapping[Training, Sequence[float]]) -> Grid:
 
 def _remarks(absent: Sequence[str]) -> Iterator[str]:
     yield ("UR: one utterance is replaced by one of another dialogue; SS: one speaker's utterances are reordered. "
-           "Twenty perturbed versions of each dialogue, the same for all systems; a tie counts half. ± is the standard "
-           f"deviation over {SEEDS} seeds of the training run, or of random scores.")
-    yield ("ConvAI2 is its validation part, as in the paper; systems for it are trained on the dialogues in the file "
-           "of PersonaChat, of which the paper has 17,878. Evaluation dialogues are not used for training.")
+           "Each dialogue has twenty perturbed versions, the same for all systems; a tie counts half. ± is the "
+           f"standard deviation over {SEEDS} seeds of the training run, or of random scores.")
+    yield ("For ConvAI2, the validation part is used, as in the paper; systems are trained on the dialogues in the "
+           "file of PersonaChat (17,878 in the paper). Evaluation dialogues are not used for training.")
     if absent:
         yield f"Not available and left out: {', '.join(absent)} (`harness fetch --corpora`)."

@@ -1,7 +1,7 @@
 """The tables of the MME-CRS paper on the available datasets: its submissions, ablations of sub-metrics, and MME-Avg.
 
 The paper evaluates on the challenge's five test sets, with one score per item for all qualities. As in the paper, the
-weights of a quality are not shrunk, and those for a test set are learned on all development datasets. Unlike in the
+weights of a quality are not shrunk, and weights for a test set are learned on all development datasets. Unlike in the
 paper, sub-metrics are standardised, and the weights for a development dataset are learned on the others.
 """
 
@@ -58,8 +58,8 @@ def study(request: StudyRequest) -> Findings:
                                number(row["printed"], 3)) for row in group), data)
                      for table in TABLES for data in DATA.values()
                      if (group := [row for row in rows if (row["table"], row["data"]) == (table, data)])),
-        remarks=(("Spearman, mean over the qualities of all datasets. The paper's values are of five test sets; unless "
-                  "these are imported, only the order of systems can be compared."),
+        remarks=(("Values are means of Spearman's ρ over the qualities of all datasets; in the paper, of five test "
+                  "sets. Unless these are imported, only the order of systems can be compared."),
                  ("Weights are not shrunk, as in the paper. Unlike in the paper, sub-metrics are standardised, and the "
                   "weights for a development dataset are learned on the others.")),
         objects={"table": rows}, failures=failures)

@@ -11,7 +11,7 @@ from harness.results.decision_rows import Firmness
 from harness.results.exhibits import number
 from harness.results.pooled import AT_ODDS, Pool
 from harness.statistics.pooled import TOO_FEW, weights
-from harness.statistics.power import shows
+from harness.statistics.power import detectable_text
 from leaderboard.model.boards import above_zero, half_width, plus_minus
 from leaderboard.model.index import Column, Index, Target, plural
 from leaderboard.model.questions import DEFAULT_CHOICE, SIZES, Answer, Choice, Question, allowed, answers, cost_of, size
@@ -69,7 +69,7 @@ def recommendation(index: Index, question: Question) -> str:
     powers = sorted((rows[0] for target in question.targets if target[0] in pool.points
                      and (rows := power.shown(index.results, target, pool))), key=lambda row: row.detectable)
     sizes = sorted(map(pool.rated, question.targets))
-    known = [*map(str, powers)] or [shows(*size) for size in sizes]  # a single column has no standard deviation
+    known = [*map(str, powers)] or [detectable_text(*size) for size in sizes]  # power needs two columns
     typical = f"On a typical target (the median of {len(known)}), " if known[1:] else ""
     named = filter(None, (index.labels[answer.best], _unbeaten_control(index, question, answer)))
     return (f"{question_and_verdict} {', '.join(named)}. {_score_and_lead(index, question, answer)}. "

@@ -14,7 +14,7 @@ import numpy as np
 from harness.results.entries import MetricEntry, QualityEntry, TrainingEntry
 from harness.results.item_scores import on_quality, slug
 from harness.results.rows import ItemScores, RankingRow, Results
-from harness.statistics.coefficients import spearmans, with_control_held
+from harness.statistics.coefficients import partial_correlation, spearmans
 from leaderboard.blocks import cells
 from leaderboard.blocks.boards import CONTROL, control_value
 from leaderboard.blocks.pictures import INTERVALS, example_blocks
@@ -225,7 +225,7 @@ def length_profile(points: ItemScores, quality: QualityEntry, column: Column) ->
     human, scores, words = human[rated], scores[rated], points.words[rated].astype(np.float64)
     of_scores, of_ratings = map(float, spearmans(words, np.array([scores, human])))
     agreement = float(spearmans(human, scores[None])[0])
-    return of_scores, of_ratings, agreement, with_control_held(agreement, of_ratings, of_scores)
+    return of_scores, of_ratings, agreement, partial_correlation(agreement, of_ratings, of_scores)
 
 
 def _training(entry: TrainingEntry) -> Facts:

@@ -10,9 +10,9 @@ Conicity is the narrowness of the cone of a set of vectors (Chandrahas et al., 2
     conicity(V) = mean over v in V of cos(v, mean of V)
 
 It is 1 if all vectors point the same way, and lower the more they spread. V holds the relevant replies P to one
-context, alone or with the random (P+R) or adversarial ones (P+A); the result is the mean over contexts. The vectors are
-the inputs of a trained metric's last layer, if it has a method `hidden(items, models)`, and the encoder's sentence
-vectors of the replies, which do not depend on the context.
+context, alone or with the random (P+R) or adversarial ones (P+A); the result is the mean over contexts. Conicity is
+computed separately for the encoder's sentence vectors of the replies, which do not depend on the context, and for the
+inputs of the last layer of each trained metric with a method `hidden(items, models)`.
 """
 
 from __future__ import annotations
@@ -45,14 +45,14 @@ FLAGS = ("metric", "folder")
 
 def study(request: StudyRequest) -> Findings:
     source, seed = _source(request), request.settings.seed
-    space, limit = request.workspace, request.settings.limit
+    workspace, limit = request.workspace, request.settings.limit
     contexts = {part: data.read(source, part, limit) for part in data.PARTS}
-    scores = ReplyScores(contexts, changes(seed, None), seed, space.models, space.store, Progress())
+    scores = ReplyScores(contexts, changes(seed, None), seed, workspace.models, workspace.store, Progress())
     try:
-        scores.changes = changes(seed, lexicon(space.models.resource("wordnet").path))
+        scores.changes = changes(seed, lexicon(workspace.models.resource("wordnet").path))
     except MissingResource as error:
         scores.skips["nouns only, synonyms"] = str(error)
-    result = compare(request.plan.chosen, scores, space.cache)
+    result = compare(request.plan.chosen, scores, workspace.cache)
     return dataclasses.replace(result, failures=(*request.broken, *result.failures))
 
 
@@ -60,26 +60,26 @@ def compare(metrics: Sequence[Chosen], scores: ReplyScores, cache: Cache) -> Fin
     rows: list[ScoredColumn] = []
     for chosen in metrics:
         start = time.monotonic()
-        if judged := columns(chosen, scores):
-            rows += judged
+        if scored_columns := columns(chosen, scores):
+            rows += scored_columns
             scores.progress.line(f"{chosen.label:<24} {time.monotonic() - start:6.1f} s")
-    cones = dict(spaces(metrics, scores, cache))
+    conicity_rows = dict(conicities_by_space(metrics, scores, cache))
     if not rows:
         reasons = (f"{name}: {reason}" for name, reason in (*scores.failures.items(), *scores.skips.items()))
         raise BadConfig("; ".join(("no metric could be scored", *reasons)))
-    return findings(rows, cones, scores)
+    return findings(rows, conicity_rows, scores)
 
 
 def _source(request: StudyRequest) -> Path:
-    where = f"dev.json and test.json of DailyDialog++ ({data.URL}, folder dataset)"
+    expected_files = f"dev.json and test.json of DailyDialog++ ({data.URL}, folder dataset)"
     if request.folder is not None:
         if all((request.folder / f"{part}.json").is_file() for part in data.PARTS):
             return request.folder
-        raise BadConfig(f"{request.folder} has no {where}")
+        raise BadConfig(f"{request.folder} has no {expected_files}")
     source = corpora.path(data.CORPUS, request.home)
     if not source.is_file():
         raise BadConfig(f"DailyDialog++ was not found; run `harness fetch --corpora {data.CORPUS}`, or name the folder "
-                        f"of the {where} with --from")
+                        f"of the {expected_files} with --from")
     return source
 
 
@@ -87,8 +87,8 @@ def conicity(vectors: Vectors) -> float:
     """Return the conicity, −1 to 1; the cosine of a zero vector is 0."""
     vectors = vectors.astype(np.float64)
     middle = vectors.mean(axis=0)
-    lengths = np.linalg.norm(vectors, axis=1) * np.linalg.norm(middle)
-    return float(np.mean(vectors @ middle / np.where(lengths == 0, 1, lengths)))
+    norms = np.linalg.norm(vectors, axis=1) * np.linalg.norm(middle)
+    return float(np.mean(vectors @ middle / np.where(norms == 0, 1, norms)))
 
 
 def conicities(vectors: Vectors, replies: Replies) -> dict[str, float]:
@@ -98,8 +98,9 @@ def conicities(vectors: Vectors, replies: Replies) -> dict[str, float]:
             for name, kinds in SETS.items()}
 
 
-def spaces(metrics: Sequence[Chosen], scores: ReplyScores, cache: Cache) -> Iterator[tuple[str, dict[str, float]]]:
-    """Yield the conicities of the encoder's vectors if a metric uses it, and of trained metrics' last layers."""
+def conicities_by_space(metrics: Sequence[Chosen], scores: ReplyScores, cache: Cache,
+                        ) -> Iterator[tuple[str, dict[str, float]]]:
+    """Yield the conicities of the encoder's vectors, if a metric uses one, and of each trained metric's last layer."""
     replies, models = scores.replies("test", "none"), scores.models
     items = replies.dataset.items
 
@@ -117,6 +118,6 @@ def spaces(metrics: Sequence[Chosen], scores: ReplyScores, cache: Cache) -> Iter
     if any("encoder" in chosen.metric.card.models for chosen in metrics):
         yield from cones("replies alone", partial(models.identity, "encoder"), sentences)
     for chosen in metrics:
-        if (hidden := getattr(chosen.metric, "hidden", None)) and not scores.lacks(chosen.label):
+        if (hidden := getattr(chosen.metric, "hidden", None)) and not scores.is_missing(chosen.label):
             yield from cones(chosen.label, partial(lambda metric: line(signature(metric, models)), chosen.metric),
                              partial(hidden, items, models))

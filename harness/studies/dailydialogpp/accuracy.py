@@ -1,7 +1,7 @@
 """Accuracy of scores in telling relevant replies from irrelevant ones: threshold, confusion matrix, and tests.
 
 A reply counts as relevant if its score reaches the threshold: 0.5 for a trained metric; for any other, the first of 0,
-0.01, ..., 1 with the fewest errors on the development part, relevant against random replies. If scores there are
+0.01, ..., 1 with the fewest errors on the relevant and random replies of the development part. If scores on it are
 outside 0 to 1, their quantiles 0, 0.01, ..., 1 are tried instead, so that the steps are equally fine on any scale. The
 same threshold is used for all kinds of irrelevant replies.
 """
@@ -55,17 +55,17 @@ class Confusion:
 
 
 def threshold(scores: Vector, relevant: Flags, trained: bool) -> Threshold:
-    """Set the threshold on the development part; NaN without a score."""
+    """Return the threshold set on scores of the development part; NaN if all scores are missing."""
     finite = np.isfinite(scores)
     known, labels = scores[finite], relevant[finite]
     if not len(known):
         return Threshold(math.nan, "none")
-    within = bool((known >= 0).all() and (known <= 1).all())
-    if trained and within:
+    in_unit_range = bool((known >= 0).all() and (known <= 1).all())
+    if trained and in_unit_range:
         return Threshold(0.5, "fixed")
-    candidates = STEPS if within else np.quantile(known, STEPS)
+    candidates = STEPS if in_unit_range else np.quantile(known, STEPS)
     errors = [int(((known >= value) != labels).sum()) for value in candidates]
-    return Threshold(float(candidates[int(np.argmin(errors))]), "grid" if within else "quantiles")
+    return Threshold(float(candidates[int(np.argmin(errors))]), "grid" if in_unit_range else "quantiles")
 
 
 def classified(scores: Vector, threshold: float) -> Vector:

@@ -30,11 +30,11 @@ from metrics.registry import Chosen
 ReferenceMode: TypeAlias = Literal["none", "single", "max", "avg", "standard"]
 """The use of references; `none` means that no reference is used."""
 
-OPTION: dict[ReferenceMode, str] = {"max": "max", "avg": "mean", "standard": "standard"}
+OPTION_VALUES: dict[ReferenceMode, str] = {"max": "max", "avg": "mean", "standard": "standard"}
 """The value of a metric's option `references` for each mode that uses several references."""
 
 NEGATIVES: tuple[Kind, ...] = ("random", "adversarial")
-WEIGHTED = ("delta-bleu",)  # metrics that use the weights of references; only these get irrelevant references
+WEIGHTED_METRICS = ("delta-bleu",)  # metrics that use the weights of references; only these get irrelevant references
 BLENDS = {"ruber", "bert-ruber"}  # columns of trained metrics that mix a learnt probability with a cosine
 
 
@@ -50,7 +50,7 @@ class ReferenceUse(NamedTuple):
 class ScoredColumn:
     """A column with one use of references.
 
-    `best_accuracies` are those at the best threshold on the development part, for trained metrics as well. `main` marks
+    `best_accuracies` are at the best threshold on the development part, for trained metrics as well. `main` marks
     the use that represents the metric; only such columns have `shares`, the shares of changed relevant replies that
     still count as relevant. `negatives` is the metric's option of that name, the irrelevant replies of its training.
     """
@@ -70,7 +70,7 @@ class ScoredColumn:
 
 @dataclass
 class ReplyScores:
-    """The replies of both parts and their scores; `skips` and `failures` have the reasons for missing ones."""
+    """The replies of both parts and their scores; `skips` and `failures` hold the reasons for missing scores."""
 
     contexts: Mapping[Part, Sequence[Context]]
     changes: Mapping[str, Change]
@@ -92,8 +92,8 @@ class ReplyScores:
         return self._replies[key]
 
     def scores(self, label: str, metric: Metric, replies: Replies) -> Mapping[str, Vector]:
-        """Return the columns of a metric in the order of the replies; none, with the reason recorded, if it fails."""
-        if self.lacks(label):
+        """Return the columns of a metric on the replies; if it fails, record the reason and return no columns."""
+        if self.is_missing(label):
             return {}
         self.progress.show(f"{replies.dataset.card.name} {label}")
         result = Scorer(replies.dataset, self.models, self.store).attempt(metric)
@@ -106,7 +106,7 @@ class ReplyScores:
             self.skips[label] = str(result)
         return {}
 
-    def lacks(self, label: str) -> bool:
+    def is_missing(self, label: str) -> bool:
         return label in self.skips or label in self.failures
 
 
@@ -115,7 +115,7 @@ def columns(chosen: Chosen, scores: ReplyScores) -> list[ScoredColumn]:
     rows = [row for use in others for row in _scored(use, chosen, scores)]
     rows += (scored := _scored(main, chosen, scores))
     shares = _shares(chosen.label, main, scored, scores) if scored else {}
-    if scores.lacks(chosen.label):
+    if scores.is_missing(chosen.label):
         return []
     return [row for column in chosen.metric.card.columns
             for row in _distinct([row for row in rows if row.column == column], shares.get(column, {}))]
@@ -129,16 +129,16 @@ def uses(chosen: Chosen) -> Iterator[ReferenceUse]:
             or ("references" in option_values and "against" not in option_values)):
         yield ReferenceUse(metric, "none", "none")
         return
-    if metric.card.name in WEIGHTED:
+    if metric.card.name in WEIGHTED_METRICS:
         yield ReferenceUse(metric, "standard", "weighted")
         return
     value = getattr(metric, "references", "")
-    modes = [mode for mode in OPTION if value in OPTION.values()]
+    modes = [mode for mode in OPTION_VALUES if value in OPTION_VALUES.values()]
     if "references=" in chosen.suffix:
-        modes = [mode for mode in modes if OPTION[mode] == value]
+        modes = [mode for mode in modes if OPTION_VALUES[mode] == value]
     yield ReferenceUse(metric, "single", "single")
     for mode in modes:
-        variant = dataclasses.replace(metric, references=OPTION[mode])  # type: ignore[type-var]
+        variant = dataclasses.replace(metric, references=OPTION_VALUES[mode])  # type: ignore[type-var]
         yield ReferenceUse(variant, mode, "several")
 
 
@@ -148,7 +148,7 @@ def _scored(use: ReferenceUse, chosen: Chosen, scores: ReplyScores) -> list[Scor
     tuning = scores.replies("dev", use.references, KINDS if whole_dataset else ("positive", "random"))
     test = scores.replies("test", use.references)
     dev_scores, test_scores = (scores.scores(chosen.label, use.metric, replies) for replies in (tuning, test))
-    if scores.lacks(chosen.label):
+    if scores.is_missing(chosen.label):
         return []
     tuned, relevant = tuning.kinds != "adversarial", tuning.kinds == "positive"
     rows = []
@@ -179,7 +179,7 @@ def _shares(label: str, use: ReferenceUse, rows: Sequence[ScoredColumn], scores:
 
 
 def _distinct(rows: list[ScoredColumn], shares: Mapping[str, float]) -> list[ScoredColumn]:
-    """Drop the standard mode if it equals another, which then becomes the main one.
+    """Drop the standard mode if another mode with several references has equal scores; that mode becomes the main one.
 
     A column with the same scores in every mode uses no reference.
     """

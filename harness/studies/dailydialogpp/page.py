@@ -63,8 +63,8 @@ def printed(row: ScoredColumn, negatives: Kind, statistic: str) -> PrintedNumber
         notes = {"Table 3": MODES["none"]} if training == "random" else {}
         notes["Table 7"] = TRAINING.get(training, "?")
     rows = PAPER.where(metric=METRICS.get(key(row)), quality=QUALITIES[negatives], statistic=statistic)
-    found = (rows.first(table=table, note=note) for table, note in notes.items())
-    return next(filter(None, found), None)
+    numbers = (rows.first(table=table, note=note) for table, note in notes.items())
+    return next(filter(None, numbers), None)
 
 
 def printed_with(row: ScoredColumn, table: str, **fields: str) -> PrintedNumber | None:
@@ -79,19 +79,20 @@ def key(row: ScoredColumn) -> str:
     return "-".join([row.column, *(part for part in VARIANTS if row.column in METRICS and f"={part}" in row.label)])
 
 
-def findings(rows: Sequence[ScoredColumn], cones: Mapping[str, Mapping[str, float]], scores: ReplyScores) -> Findings:
-    of = f"DailyDialog++, {len(scores.contexts['test'])} contexts of the test part"
+def findings(rows: Sequence[ScoredColumn], conicities: Mapping[str, Mapping[str, float]], scores: ReplyScores,
+             ) -> Findings:
+    data = f"DailyDialog++, {len(scores.contexts['test'])} contexts of the test part"
     main = sorted((row for row in rows if row.main), key=lambda row: (-row.matrices["random"].accuracy, row.name))
     replies = scores.replies("test", "none")
     pairs = {kind: compare_pairs([row.scores for row in main], [row.threshold.value for row in main], replies, kind)
              for kind in NEGATIVES}
     grids = (
-        Grid("accuracy", "Accuracy: relevant against irrelevant replies", ACCURACY, tuple(map(_accuracy, rows)), of),
-        Grid("confusion", "Confusion matrices", CONFUSION, tuple(_confusion(main)), of),
-        Grid("contests", "The best compared with all others", PAIRS, tuple(_best(main, pairs)), of),
+        Grid("accuracy", "Accuracy: relevant against irrelevant replies", ACCURACY, tuple(map(_accuracy, rows)), data),
+        Grid("confusion", "Confusion matrices", CONFUSION, tuple(_confusion(main)), data),
+        Grid("contests", "The best compared with all others", PAIRS, tuple(_best(main, pairs)), data),
         Grid("changes", "Changed relevant replies that still count as relevant", ("metric", *CHANGES),
-             tuple(_changed(main)), of),
-        Grid("conicity", "Conicity of embeddings", ("space", *SETS), tuple(_conicity(cones)), of))
+             tuple(_changed(main)), data),
+        Grid("conicity", "Conicity of embeddings", ("space", *SETS), tuple(_conicity(conicities)), data))
     return Findings(
         tuple(grid for grid in grids if grid.rows), tuple(_remarks(scores)),
         {"accuracy": list(_accuracy_objects(rows)), "contest": [
@@ -99,7 +100,7 @@ def findings(rows: Sequence[ScoredColumn], cones: Mapping[str, Mapping[str, floa
              for kind, compared in pairs.items() for pair in compared],
          "change": [{"metric": row.name, "change": change, "share": value, **_cited("paper", _share(row, change))}
                     for row in main for change, value in row.shares.items()],
-         "conicity": [{"space": space, **values} for space, values in cones.items()]},
+         "conicity": [{"space": space, **values} for space, values in conicities.items()]},
         failures=tuple(f"{label}: {reason}" for label, reason in scores.failures.items()))
 
 
@@ -146,10 +147,10 @@ def _changed(main: Iterable[ScoredColumn]) -> Iterator[tuple[str, ...]]:
             yield (f"{row.name} in the paper", *(_quoted(share, _percent) for share in shares))
 
 
-def _conicity(cones: Mapping[str, Mapping[str, float]]) -> Iterator[tuple[str, ...]]:
-    for space, values in cones.items():
+def _conicity(conicities: Mapping[str, Mapping[str, float]]) -> Iterator[tuple[str, ...]]:
+    for space, values in conicities.items():
         yield (space, *(number(values[name]) for name in SETS))
-    if cones:
+    if conicities:
         rows = PAPER.where(statistic="conicity")
         for space in rows.where(quality="set P").values("metric"):
             yield (f"{space} (paper)", *(_quoted(rows.first(quality=f"set {name.replace('+', ' u ')}", metric=space))
@@ -157,23 +158,22 @@ def _conicity(cones: Mapping[str, Mapping[str, float]]) -> Iterator[tuple[str, .
 
 
 def _remarks(scores: ReplyScores) -> Iterator[str]:
-    yield ("references: single is one relevant reply drawn at random; max, avg and standard use all but the k-th for "
-           "the k-th reply of each kind; none: the metric uses none. The standard way is not listed if it equals "
-           "another. Confusion matrices, tests and changes use the standard way.")
+    yield ("references: single is one relevant reply drawn at random; for the k-th reply of each kind, max, avg and "
+           "standard use all relevant replies except the k-th; none: the metric uses no references. The standard mode "
+           "is not listed if another gives the same scores. Confusion matrices, tests and changes use the standard "
+           "mode.")
     yield ("paper: Sai et al. (2020), who pretrained RUBER, RUBER-Large and DEB on Reddit. A question mark follows "
            "values whose place in the paper's table is uncertain: accuracies of avg and max may be swapped, RUBER and "
            "RUBER-Large are assumed to have the same order in each row of changes, and DEB's fp and tn on random "
            "negatives follow from its accuracy.")
-    yield ("trained metrics may have seen the development part of DailyDialog++ in training, on which the thresholds "
-           "of other metrics are set; their accuracy at the best threshold is then too high. No metric is trained on "
-           "the test part.")
+    yield ("trained metrics may have been trained on the development part of DailyDialog++, on which best thresholds "
+           "are set; their accuracy at the best threshold is then too high. No metric is trained on the test part.")
     yield (f"threshold: 0.5 for a trained metric; else the value of 0, 0.01, ..., 1 with the fewest errors on the "
-           f"{len(scores.contexts['dev'])} contexts of the development part, relevant against random; for scores "
-           "outside 0 to 1, one of their quantiles there. Random and adversarial replies have the same threshold.")
-    yield ("McNemar and Williams are adjusted over all pairs by Holm's method; chi² treats the replies of the two "
-           "metrics as independent samples, as the paper does, and is not adjusted. All treat replies to one context "
-           "as independent. "
-           f"Seed: {scores.seed}.")
+           f"{len(scores.contexts['dev'])} contexts of the development part, relevant against random replies; for "
+           "scores outside 0 to 1, one of their quantiles on these. Random and adversarial replies share a threshold.")
+    yield ("p of McNemar's and Williams' tests is adjusted over all pairs by Holm's method; the chi² test treats the "
+           "replies of the two metrics as independent samples, as in the paper, and is not adjusted. All three tests "
+           f"treat replies to one context as independent. Seed: {scores.seed}.")
     yield from (f"left out, {name}: {reason}" for name, reason in scores.skips.items())
 
 
@@ -190,13 +190,15 @@ def _accuracy_objects(rows: Sequence[ScoredColumn]) -> Iterator[dict[str, object
                    **{part: getattr(matrix, part) for part in (*COUNTS, "missing")}}
 
 
-def _cited(name: str, found: PrintedNumber | None) -> dict[str, object]:
-    return {name: found.value if found else None, f"{name}_note": found.note if found else ""}
+def _cited(name: str, published: PrintedNumber | None) -> dict[str, object]:
+    return {name: published.value if published else None, f"{name}_note": published.note if published else ""}
 
 
-def _quoted(found: PrintedNumber | None, shown: Callable[[Decimal], str] = str) -> str:
+def _quoted(published: PrintedNumber | None, format_value: Callable[[Decimal], str] = str) -> str:
     """Format a published number, with "?" if its place in its table is not certain; None as an empty string."""
-    return "" if found is None else shown(found.value) + " ?" * any(words in found.note for words in DOUBTS)
+    if published is None:
+        return ""
+    return format_value(published.value) + " ?" * any(words in published.note for words in DOUBTS)
 
 
 def _percent(value: Decimal | float) -> str:

@@ -1,8 +1,8 @@
 """Every reply of DailyDialog++ as an item with one reference, several, or none; and changes to relevant replies.
 
 The k-th reply of each kind is compared with all relevant replies except the k-th: a relevant one with the other four,
-and an irrelevant one with four as well, since the best of five would favour it. The reference of `single` is drawn
-from these, once for the k-th replies of all three kinds. ΔBLEU also gets all random replies except the k-th, with
+and an irrelevant one with four as well, since the best match among five would favour it. The reference of `single` is
+drawn from these, once for the k-th replies of all three kinds. ΔBLEU also gets all random replies except the k-th, with
 weight -1.
 
 The changes are those of Sai et al. (2020), some of which should make a reply irrelevant. Words are split at white space
@@ -10,9 +10,9 @@ and keep their punctuation. "Nouns only" can leave an empty reply. Synonyms are 
 neither its stop words nor its tagger: here stop words are the function words of English with their contractions, and
 there is no tagger. Parts of speech and synonyms come from the file of senses in NLTK's `wordnet.zip` (senseidx(5WN)). A
 line of `index.sense` is `lemma%type:...  synset  number  count`: the type is the part of speech, the number orders the
-senses of a lemma by frequency, the count is that of a sense in tagged texts. A word is looked up as it is and in its
-base forms (wndb(5WN), morphy(7WN)). Its part of speech is the most frequent one, regardless of the sentence. Function
-words are removed first, because WordNet lists "I" as iodine and "a" as a unit of length.
+senses of a lemma by frequency, the count is the sense's frequency in tagged texts. A word is looked up as it is and in
+its base forms (wndb(5WN), morphy(7WN)). Its part of speech is the most frequent one, regardless of the sentence.
+Function words are removed first, because WordNet lists "I" as iodine and "a" as a unit of length.
 """
 
 from __future__ import annotations
@@ -42,15 +42,15 @@ SETS = {"P": ("positive",), "P+R": ("positive", "random"), "P+A": ("positive", "
 
 Change = Callable[[str], str]
 
-CONTRACTED = ("n't", "'s", "'m", "'re", "'ve", "'ll", "'d")
-STOP = {word for word in STOP_WORDS - {"don"} if "'" not in word} | {
+CONTRACTIONS = ("n't", "'s", "'m", "'re", "'ve", "'ll", "'d")
+FUNCTION_WORDS = {word for word in STOP_WORDS - {"don"} if "'" not in word} | {
     "although", "either", "every", "herself", "himself", "may", "mine", "neither", "ourselves", "shall", "themselves",
     "though", "whose", "yourselves"}
 
 _WORD = re.compile(r"\w+(?:['’]\w+)*")
 _MARK = re.compile(r"(?<!\w)[^\w\s]+|[^\w\s]+(?!\w)|[^\w\s'’]")
 
-TYPES = {"1": "noun", "2": "verb", "3": "adj", "4": "adv", "5": "adj"}
+PARTS_OF_SPEECH = {"1": "noun", "2": "verb", "3": "adj", "4": "adv", "5": "adj"}
 
 Word: TypeAlias = tuple[str, str]  # a part of speech, and a lemma or the offset of a synset
 
@@ -66,16 +66,16 @@ class Replies:
 
 def make_replies(name: str, contexts: Sequence[Context], references: References, seed: int,
                  kinds: Sequence[Kind] = KINDS, change: Callable[[str], str] = str) -> Replies:
-    rows = [(kind, number, Item(f"{context.name}_{kind}_{k}", context.utterances, Utterance(SYSTEM, change(text)),
+    rows = [(kind, index, Item(f"{context.name}_{kind}_{k}", context.utterances, Utterance(SYSTEM, change(text)),
                                 tuple(_references(context, k, references, seed))))
-            for number, context in enumerate(contexts) for kind in kinds
+            for index, context in enumerate(contexts) for kind in kinds
             for k, text in enumerate(context.replies[kind])]
     items = tuple(item for _, _, item in rows)
     card = DatasetCard(
         name=name, title="DailyDialog++", split="test", level="turn", qualities=(Quality("relevance", 0, 1),),
         size=len(items), sources=(Source(URL),), licence="none stated", citation="Sai et al. 2020")
     return Replies(Dataset(card, items, (), "imported"),
-                   np.array([kind for kind, _, _ in rows]), np.array([number for _, number, _ in rows], np.int64))
+                   np.array([kind for kind, _, _ in rows]), np.array([index for _, index, _ in rows], np.int64))
 
 
 def _references(context: Context, k: int, references: References, seed: int) -> Iterator[Reference]:
@@ -95,7 +95,7 @@ def _references(context: Context, k: int, references: References, seed: int) -> 
 
 @dataclass
 class Lexicon:
-    """The senses of each lemma as (number, synset, count), the lemmas of synsets as (count, lemma), irregular forms."""
+    """The senses of each lemma (number, synset, count), the lemmas of each synset (count, lemma), irregular forms."""
 
     senses: dict[Word, list[tuple[int, str, int]]] = field(default_factory=dict)
     members: dict[Word, list[tuple[int, str]]] = field(default_factory=dict)
@@ -108,7 +108,7 @@ class Lexicon:
         return max(counts, key=lambda part: counts[part]) if counts else ""
 
     def synonym(self, word: str) -> str:
-        """Return a synonym of the word's most common sense that has one in its part of speech, else an empty string."""
+        """Return a synonym of the word's most common sense that has one, in its part of speech, or an empty string."""
         part, lowered = self.part_of_speech(word), word.lower()
         for form in self._forms(part, lowered) if part else ():
             for _, synset, _ in sorted(self.senses[part, form]):
@@ -134,7 +134,7 @@ def lexicon(path: Path) -> Lexicon:
             for line in archive.read("wordnet/index.sense").decode().splitlines():
                 key, offset, number, count = line.split()
                 lemma, _, rest = key.partition("%")
-                part = TYPES[rest[0]]
+                part = PARTS_OF_SPEECH[rest[0]]
                 words.senses.setdefault((part, lemma), []).append((int(number), offset, int(count)))
                 words.members.setdefault((part, offset), []).append((int(count), lemma))
             for part in ENDINGS:
@@ -148,7 +148,8 @@ def lexicon(path: Path) -> Lexicon:
 
 def is_stop(word: str) -> bool:
     bare = "".join(_WORD.findall(word.lower().replace("’", "'"))[:1])
-    return bare in STOP or any(bare.removesuffix(end) in STOP for end in CONTRACTED if bare.endswith(end))
+    return bare in FUNCTION_WORDS or any(
+        bare.removesuffix(end) in FUNCTION_WORDS for end in CONTRACTIONS if bare.endswith(end))
 
 
 def changes(seed: int, lexicon: Lexicon | None) -> dict[str, Change]:
@@ -159,17 +160,17 @@ def changes(seed: int, lexicon: Lexicon | None) -> dict[str, Change]:
         words = text.split()
         return " ".join(words[index] for index in np.random.default_rng([seed, digest]).permutation(len(words)))
 
-    known: dict[str, Change] = {
+    by_name: dict[str, Change] = {
         "unchanged": str, "reverse": lambda text: " ".join(text.split()[::-1]), "jumble": jumble,
         "no punctuation": lambda text: " ".join(_MARK.sub(" ", text).split()),  # except marks inside a word
         "no stop words": lambda text: " ".join(word for word in text.split() if not is_stop(word))}
     if lexicon is not None:
-        known["nouns only"] = lambda text: " ".join(
+        by_name["nouns only"] = lambda text: " ".join(
             word for word in _WORD.findall(text) if not is_stop(word) and lexicon.part_of_speech(word) == "noun")
-        known["synonyms"] = lambda text: _WORD.sub(lambda match: _synonym(match[0], lexicon), text)
-    return known
+        by_name["synonyms"] = lambda text: _WORD.sub(lambda match: _synonym(match[0], lexicon), text)
+    return by_name
 
 
 def _synonym(word: str, lexicon: Lexicon) -> str:
-    new = "" if is_stop(word) else lexicon.synonym(word)
-    return (new.capitalize() if word[0].isupper() else new) or word
+    synonym = "" if is_stop(word) else lexicon.synonym(word)
+    return (synonym.capitalize() if word[0].isupper() else synonym) or word

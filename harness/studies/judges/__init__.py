@@ -1,9 +1,9 @@
 """An audit of judges: is a judge consistent, are its scores biased, and do people agree with it?
 
-The judge is asked about the same items under other conditions: a second time, with its options in the other order (or
-its scale reversed), in other words, with a neutral sentence at the end of each reply, and about pairs of replies to one
-context in both orders. A correlation with people says little about any of this. The checks and their limits are those
-of harness/statistics/audit.py.
+The judge is asked about the same items under other conditions: a second time; with its options in the other order (or
+its scale reversed); with a reworded prompt; with a neutral sentence at the end of each reply; and about pairs of
+replies to one context in both orders. A correlation with people says little about these properties. The checks and
+their limits are those of harness/statistics/audit.py.
 """
 
 from __future__ import annotations
@@ -44,12 +44,12 @@ NEUTRAL = " That is what I wanted to say about this."
 REVERSED = "Here the scale is reversed: the lowest number is the best rating, the highest number the worst."
 WORDS = {"conversation": "dialogue", "conversations": "dialogues", "reply": "response", "replies": "responses",
          "judge": "assess", "judged": "assessed", "relevant": "related", "whole": "integer", "steps": "stages"}
-"""Replacements for words in a prompt."""
+"""Replacements for words of a prompt, to reword it."""
 
 SENTENCES = {
-    "retest": ("asked again", "two answers to the same question correlate only {value}"),
-    "options": ("options or scale reversed", "scores correlate only {value} with those of the usual order"),
-    "paraphrase": ("other words", "scores correlate only {value} with those of the original words"),
+    "retest": ("asked again", "the correlation of two answers to the same question is only {value}"),
+    "options": ("options or scale reversed", "the correlation with scores in the usual order is only {value}"),
+    "paraphrase": ("other words", "the correlation with scores of the original prompt is only {value}"),
     "verbosity": ("neutral sentence appended", "a neutral sentence moves scores by {value} standard deviations"),
     "position": ("first of two replies", "the share of pairs that the first reply wins lies {value} above one half"),
     "length": ("length at equal quality", "at equal quality, a standard deviation of length changes scores by {value}"),
@@ -58,12 +58,13 @@ SENTENCES = {
     "agreement": ("correlation with people", "a correlation with people ({value}) is not established"),
     "kappa": ("weighted kappa with votes", "agreement with votes beyond chance (kappa {value}) is not established"),
     "offset": ("mean difference from people", "scores differ from ratings by {value} of the scale on average")}
-"""Title of each check, and its sentence where it is flagged."""
+"""The title of each check, and the sentence shown if it is flagged."""
 FAMILIES = (r"gpt-?(?:[345]|oss)|chatgpt|davinci|(?<![a-z0-9])o[1-9](?![0-9])", "claude|opus|sonnet|haiku",
             "gemini|gemma|lamda", "llama", "mistral|mixtral|ministral", "qwen|qwq", "deepseek")
-"""Patterns of the names of one developer's models."""
-LIMITS = ("A check says \"look at this\" if its interval lies wholly beyond the limit (for \"significantly\", not "
-          "wholly above). docs/judges.md says how often a fair judge is flagged and a biased one caught.")
+"""Patterns of model names, one for each developer."""
+LIMITS = ("A check says \"look at this\" if its interval lies wholly beyond the limit, or, for a limit with "
+          "\"significantly\", not wholly above it. docs/judges.md says how often a fair judge is flagged and a biased "
+          "judge caught.")
 SIGNS = {"at least": "≥ {}", "at most": "≤ {}", "within": "± {}", "proved above": "significantly > {}"}
 
 
@@ -116,13 +117,13 @@ def audited(metric: Judge | LocalJudge, dataset: Dataset, request: StudyRequest)
     contexts = np.unique([_text(item.context) or item.id for item in items], return_inverse=True)[1]
     conditions = _conditions(metric, items, _pairs(items, contexts, rng), dataset.card.language)
     if isinstance(metric, Judge):
-        others = (condition for name, condition in conditions.items() if name != "scores")  # "retest" includes them
+        others = (condition for name, condition in conditions.items() if name != "scores")  # included in "retest"
         requests = sum((judge.estimate(asked, models) for judge, asked in others), Estimate())
         sys.stderr.write(f"{metric.card.name}: {requests.line(models.choice)}\n")
-    start, before = time.monotonic(), spending.of_run(models).totals
+    start, spent_before = time.monotonic(), spending.of_run(models).totals
     columns = {name: judge.score(asked, models) for name, (judge, asked) in conditions.items()}
     seconds = time.monotonic() - start
-    answers = {name: _about(quality, scored) for name, scored in columns.items()}
+    answers = {name: _column_about(quality, scored) for name, scored in columns.items()}
     family = related_names((metric.lm or metric.model) if isinstance(metric, Judge) else metric.lm)
     related = np.array([bool(re.search(family, (item.system or "").casefold())) for item in items])
     words = [len((item.response.text if item.response else _text(item.context)).split()) for item in items]
@@ -134,8 +135,8 @@ def audited(metric: Judge | LocalJudge, dataset: Dataset, request: StudyRequest)
     count = getattr(metric, "samples", 1) * sum(
         len({question for item in asked for question in prompts.questions(judge.prompt, item)})
         for judge, asked in conditions.values())
-    cost = spending.of_run(models).line(before) if isinstance(metric, Judge) else "a local judge's answers never change"
-    return quality, audit.card(evidence, rng, request.draws), (
+    cost = spending.of_run(models).line(spent_before) if isinstance(metric, Judge) else "no retest of a local judge"
+    return quality, audit.checks_of(evidence, rng, request.draws), (
         f"{count:,} questions in {seconds:.0f} s; {cost}. Weighted kappa of people's single votes with each other: "
         f"{number(audit.kappa_of_votes(votes))}.")
 
@@ -156,28 +157,28 @@ def _conditions(metric: Any, items: Sequence[Item], pairs: Sequence[tuple[Item, 
     conditions = {"scores": (metric, list(items))}
     for name, changed in (("options", _swapped(prompt)), ("paraphrase", _reworded(prompt))):
         if changed != prompt:
-            conditions[name] = _asking(metric, changed), list(items)
+            conditions[name] = _with_prompt(metric, changed), list(items)
     if isinstance(metric, Judge):
-        conditions["retest"] = _again(metric), list(items)
+        conditions["retest"] = _retested(metric), list(items)
     if primary_language(language) == "en" and all(item.response for item in items):
         conditions["lengthened"] = metric, [dataclasses.replace(item, response=dataclasses.replace(
             item.response, text=item.response.text.rstrip() + NEUTRAL)) for item in items if item.response]
     if pairs:
         last, is_partial = prompt.qualities[-1], len(prompt.qualities) > 1 and not prompt.rates
         criterion = "all things considered" if is_partial else last.description.strip() or last.name
-        chooser = _asking(metric, dataclasses.replace(PAIRS, qualities=(
+        chooser = _with_prompt(metric, dataclasses.replace(PAIRS, qualities=(
             dataclasses.replace(PAIRS.qualities[0], description=criterion),)))
-        conditions |= {name: (chooser, [_both(*pair[::step]) for pair in pairs])
+        conditions |= {name: (chooser, [_with_both_replies(*pair[::step]) for pair in pairs])
                        for name, step in (("first", 1), ("second", -1))}
     return conditions
 
 
-def _asking(metric: Any, prompt: Prompt) -> Any:
+def _with_prompt(metric: Any, prompt: Prompt) -> Any:
     return variant(type(metric), prompt=prompt)(**options(metric))
 
 
-def _again(metric: Judge) -> Any:
-    """Return the judge with as many new samples per question, and scores from these alone."""
+def _retested(metric: Judge) -> Any:
+    """Return a judge that draws twice as many samples per question and scores by the second half alone."""
     def read(judge: Judge, questions: Sequence[Question], models: Models) -> list[list[SampleScores]]:
         return [samples[metric.samples:] for samples in type(metric).read(judge, questions, models)]
 
@@ -204,32 +205,32 @@ def _reworded(prompt: Prompt) -> Prompt:
 
 
 def _pairs(items: Sequence[Item], contexts: Codes, rng: np.random.Generator) -> list[tuple[Item, Item]]:
-    """Return two different replies to each context that has them, in random order."""
+    """Return two different replies, in random order, to each context with at least two."""
     pairs = []
     for context in np.unique(contexts):
-        replies = {item.response.text.strip(): item for item, of in zip(items, contexts, strict=True)
-                   if of == context and item.response and item.response.text.strip()}
+        replies = {item.response.text.strip(): item for item, item_context in zip(items, contexts, strict=True)
+                   if item_context == context and item.response and item.response.text.strip()}
         if len(replies) > 1:
             first, second = rng.choice(len(replies), 2, replace=False)
             pairs.append((list(replies.values())[first], list(replies.values())[second]))
     return pairs
 
 
-def _both(first: Item, second: Item) -> Item:
+def _with_both_replies(first: Item, second: Item) -> Item:
     """Return an item with two replies, for the question of which is better."""
     replies = tuple(Reference(item.response.text) for item in (first, second) if item.response)
     return dataclasses.replace(first, references=replies)
 
 
-def _about(quality: Quality, columns: Columns) -> Vector:
+def _column_about(quality: Quality, columns: Columns) -> Vector:
     """Return the judge's column for a quality, on the judge's scale."""
     name = next(iter(columns))
     return columns.get(of_quality(name, quality.dimension), columns[name])
 
 
 def _unread(prompt: Prompt, columns: Columns, answers: Mapping[str, Vector]) -> Vector:
-    several = len(prompt.columns) > 1 and prompt.answer != "json"
-    parts = list(columns.values())[1:] if several else [answers["scores"]]
+    has_part_columns = len(prompt.columns) > 1 and prompt.answer != "json"
+    parts = list(columns.values())[1:] if has_part_columns else [answers["scores"]]
     return np.asarray(np.isnan(parts).mean(axis=0), dtype=float)
 
 
@@ -253,7 +254,7 @@ def _evidence(prompt: Prompt, answers: Mapping[str, Vector]) -> dict[str, Any]:
 
 
 def related_names(model: str) -> str:
-    """Return a pattern of the names of related models: those of the same developer, or with the same first word."""
+    """Return a pattern of the names of related models: of the same developer, or else with the same first word."""
     name = model.rpartition("/")[2].casefold()
     word = (re.findall("[a-z]{3,}", name) or [name])[0]
     return "|".join(names for names in FAMILIES if re.search(names, name)) or f"(?<![a-z]){re.escape(word)}(?![a-z])"

@@ -57,7 +57,7 @@ def flagged(*judges: Evidence) -> Counter[str]:
     """Return how often each check was flagged; `any` counts judges with at least one flag."""
     counts: Counter[str] = Counter()
     for number, judge in enumerate(judges):
-        names = [check.name for check in audit.card(judge, np.random.default_rng(number)) if check.flagged]
+        names = [check.name for check in audit.checks_of(judge, np.random.default_rng(number)) if check.flagged]
         counts.update(names + ["any"] * bool(names))
     return counts
 
@@ -94,7 +94,7 @@ def test_a_constant_judge_does_not_agree_significantly_with_people() -> None:
     same = np.full(CONTEXTS * SYSTEMS, 0.5)
     judge = dataclasses.replace(evidence(np.random.default_rng(5)), scores=same, retest=same, options=same,
                                 paraphrase=same, lengthened=same)
-    checks = {check.name: check for check in audit.card(judge, np.random.default_rng(0))}
+    checks = {check.name: check for check in audit.checks_of(judge, np.random.default_rng(0))}
     notes = {name: check.note for name, check in checks.items() if check.note}
     assert notes == dict.fromkeys(("retest", "options", "paraphrase", "verbosity", "length", "family", "agreement"),
                                   "scores do not vary")
@@ -103,7 +103,8 @@ def test_a_constant_judge_does_not_agree_significantly_with_people() -> None:
 
 def test_fewer_than_five_contexts_give_no_verdict() -> None:
     judge = evidence(np.random.default_rng(6), unread=0.5)
-    checks = audit.card(dataclasses.replace(judge, contexts=judge.contexts % 4, pair_contexts=np.arange(CONTEXTS) % 4),
+    pairs = np.arange(CONTEXTS) % 4
+    checks = audit.checks_of(dataclasses.replace(judge, contexts=judge.contexts % 4, pair_contexts=pairs),
                         np.random.default_rng(0))
     assert {(check.note, check.flagged) for check in checks} == {("too few contexts", False)}
 

@@ -32,7 +32,7 @@ def made(rng: np.random.Generator, contexts: int, each: int, lead: float) -> tup
 
 def leads(board: Board, human: Array) -> bool:
     means = board.means({0: human}, range(COLUMNS))
-    return bool(means[0] >= means[1:].max() - firmness.EQUAL)
+    return bool(means[0] >= means[1:].max() - firmness.TOLERANCE)
 
 
 def test_datasets_equal_a_search_of_all_sets(rng: np.random.Generator) -> None:

@@ -73,7 +73,7 @@ def test_bins_give_the_same_threshold(pairs: list[tuple[int, int]], fine: bool) 
     for rows_, at_once in ((few, 1), (paired(human, human + rng.normal(size=300)), 150)):
         whole = pairwise.calibrated(rows_)
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(pairwise, "ALL_AT_ONCE", at_once)
+            patch.setattr(pairwise, "MAX_ROWS_AT_ONCE", at_once)
             assert pairwise.calibrated(rows_) == whole
     assert whole.epsilon > 0
 

@@ -13,7 +13,7 @@ from scipy import stats
 from harness.statistics import permutation, pooled
 from harness.statistics.coefficients import OF_ROWS, pearson, spearman
 from harness.statistics.panel import people
-from harness.statistics.permutation import FINEST, all_pairs_by_permutation
+from harness.statistics.permutation import STEPS, all_pairs_by_permutation
 from harness.statistics.pooled import share_reached, weights
 from harness.statistics.rank_intervals import TargetScores
 from harness.statistics.ranks import ranks
@@ -41,7 +41,7 @@ def loop(human: Values, first: Values, second: Values, statistic: str, draws: in
     if rows.sum() < 3 or 0 in (np.ptp(human), np.ptp(first), np.ptp(second)):
         return np.nan, np.nan
     observed = CORRELATE[statistic](human, first)[0] - CORRELATE[statistic](human, second)[0]
-    a, b = (np.rint((x - x.mean()) / x.std() * FINEST) / FINEST for x in (first, second))
+    a, b = (np.rint((x - x.mean()) / x.std() * STEPS) / STEPS for x in (first, second))
     extreme = 1
     for kept in keep[:, rows]:
         x, y = np.where(kept, a, b), np.where(kept, b, a)
@@ -89,7 +89,7 @@ def test_one_sided_p_and_any_statistic_by_a_function() -> None:
 
 def test_p_too_small_for_the_draws_is_that_of_the_normal_tail() -> None:
     tests = all_pairs(*example(9), draws=200, rng=seeded())
-    fine = permutation.below_draws(tests, 200)
+    fine = permutation.refined_p(tests, 200)
     rare = tests.p <= 10 / 201
     np.testing.assert_array_equal(fine[~rare], tests.p[~rare])
     assert (fine[rare] == np.minimum(tests.p, 2 * stats.norm.sf(abs(tests.value)))[rare]).all()
@@ -102,10 +102,10 @@ def test_no_p_is_below_that_of_all_swaps_of_contexts() -> None:
     scores = np.array([human, -human])
     for seed in range(10):
         tests = all_pairs(human, scores, "pearson", 100, rng=seeded(seed))
-        assert min(tests.p[0, 1], permutation.below_draws(tests, 100)[0, 1]) >= tests.least[0, 1] == 2 / 64
+        assert min(tests.p[0, 1], permutation.refined_p(tests, 100)[0, 1]) >= tests.least[0, 1] == 2 / 64
         parts = pooled.swapped(TargetScores("a", human, scores, np.arange(7)), seed, 100, "pearson")
         tests = pooled.all_pairs([parts], np.ones(1), one_sided=True)
-        assert min(tests.p[0, 1], permutation.below_draws(tests, 100)[0, 1]) >= 1 / 128
+        assert min(tests.p[0, 1], permutation.refined_p(tests, 100)[0, 1]) >= 1 / 128
 
 
 def test_order_other_metrics_and_blocks_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

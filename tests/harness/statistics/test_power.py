@@ -15,9 +15,9 @@ from harness.run.correlate import conversations, judged
 from harness.scoring.scorer import Scorer
 from harness.statistics.coefficients import spearmans
 from harness.statistics.panel import Array, Codes, Vector
-from harness.statistics.power import Contrast, detectable, of_columns, of_systems, shows
+from harness.statistics.power import Contrast, detectable, detectable_text, of_columns, of_systems
 from harness.statistics.prediction import means
-from harness.statistics.reliability import shared, split_half
+from harness.statistics.reliability import multiply_rated, split_half
 from harness.statistics.williams import all_pairs_by_context
 from metrics import registry as metrics
 from metrics.models.service import Models
@@ -54,8 +54,8 @@ def test_correlations_on_fewer_than_six_contexts_are_never_told_apart() -> None:
     for known in (contrast, contrast.at(0.5, 4)):
         assert (known.power(5), known.detectable(5), known.needed()) == (0, np.inf, 6)
         assert known.power(6) > 0.8
-    assert "too few" in shows(24, 5)
-    assert "too few" not in shows(24, 6)
+    assert "too few" in detectable_text(24, 5)
+    assert "too few" not in detectable_text(24, 6)
 
 
 def test_power_with_other_raters_is_unknown_if_noise_exceeds_the_spread() -> None:
@@ -123,7 +123,7 @@ def rates(dataset: Dataset, home: Path, draws: int = 300) -> Iterator[tuple[floa
     unit = conversations(dataset.items)
     members = [np.flatnonzero(unit == number) for number in range(int(unit.max()) + 1)]
     for quality in judged(dataset, dataset.card.qualities):
-        table = shared(quality.votes)
+        table = multiply_rated(quality.votes)
         reliability = split_half(table, spearmans, rng).value
         contrasts = of_columns(quality.means, scores, unit)
         for first, second in ((0, 1), (0, 2), (1, 2)):

@@ -18,15 +18,15 @@ from harness.statistics.reliability import (
     alpha,
     by_third,
     divergences,
+    multiply_rated,
     parts,
-    shared,
     spread,
     vote_table,
 )
 
 
 def votes(rows: Sequence[Sequence[float]]) -> Array:
-    return shared(vote_table(rows))
+    return multiply_rated(vote_table(rows))
 
 
 KRIPPENDORFF = [(1, 1, 1), (2, 2, 3, 2), (3, 3, 3, 3), (3, 3, 3, 3), (2, 2, 2, 2), (1, 2, 3, 4), (4, 4, 4, 4),
@@ -51,7 +51,7 @@ def test_interval_alpha_equals_its_definition(table: list[tuple[int, ...]]) -> N
     flat = [vote for unit in units for vote in unit]
     if len(set(flat)) < 2:
         assert np.isnan(agreement.value)
-        assert agreement.note in (reliability.SINGLE, "every vote is the same")
+        assert agreement.note in (reliability.SINGLE_VOTES, "every vote is the same")
         return
     observed = sum(sum((a - b) ** 2 for a, b in permutations(unit, 2)) / (len(unit) - 1) for unit in units) / len(flat)
     expected = np.mean([(a - b) ** 2 for a, b in permutations(flat, 2)])

@@ -104,7 +104,7 @@ def test_real_ratings_reproduce_the_published_numbers(real_data: Path) -> None:
     parsed = official.parse(real_data / "human_evaluation_data" / "fed-dial_eval.json", card)
     result = relate(Dataset(card, parsed.items, parsed.ratings, "imported"), (), 0, 40)
     assert result is not None
-    known = {frozenset((row.first, row.second)): row.printed for row in result.pairs}
+    known = {frozenset((row.first, row.second)): row.rounded for row in result.pairs}
     pairs = dimensions.printed_pairs()
     assert {two: known[frozenset(two)] for two in pairs} == {two: float(value) for two, value in pairs.items()}
     assert (min(known.values()), max(known.values())) == (0.38, 0.88)

@@ -19,7 +19,7 @@ from benchmarks.dataset import Item, Utterance  # noqa: E402
 from benchmarks.errors import BenchmarkError  # noqa: E402
 from harness.results.cache import Cache  # noqa: E402
 from harness.studies import discrimination  # noqa: E402
-from harness.studies.discrimination import PARTS, adjacent, dialogues, share  # noqa: E402
+from harness.studies.discrimination import PARTS, adjacent_cosines, dialogues, share_above  # noqa: E402
 from metrics import registry  # noqa: E402
 from metrics.graph.dynaeval.metric import Turns  # noqa: E402
 from metrics.graph.dynaeval.network import DialogueGraph  # noqa: E402
@@ -59,8 +59,8 @@ def test_parts_are_a_split_without_short_or_long_dialogues(with_corpus: Path) ->
 
 def test_share_by_hand() -> None:
     # 3 is above 1 and 2 and ties with 3; 0 is above none of them
-    assert share(np.array([3.0, 0.0]), np.array([1.0, 2.0, 3.0, 1.0, 2.0, 3.0])) == pytest.approx(2.5 / 6)
-    assert np.isnan(share(np.array([np.nan]), np.array([1.0, 2.0])))
+    assert share_above(np.array([3.0, 0.0]), np.array([1.0, 2.0, 3.0, 1.0, 2.0, 3.0])) == pytest.approx(2.5 / 6)
+    assert np.isnan(share_above(np.array([np.nan]), np.array([1.0, 2.0])))
 
 
 def test_adjacent_is_cosim(tiny_encoder: Path, home: Path) -> None:
@@ -70,7 +70,7 @@ def test_adjacent_is_cosim(tiny_encoder: Path, home: Path) -> None:
     table = TextTable((turn.text for turn in turns), models.encoder().means_and_maxima)
     expected = registry.choose("cosim").metric.score(items, models)["cosim"]
     rows = [Turns(item.context) for item in items]
-    np.testing.assert_allclose(adjacent(rows, table), expected, atol=1e-6)
+    np.testing.assert_allclose(adjacent_cosines(rows, table), expected, atol=1e-6)
 
 
 def training(home: Path, name: str, part: discrimination.CorpusPart, kind: Any = "ur", choice: Choice | None = None,
