@@ -14,9 +14,9 @@
 
 Tables are read by benchmarks/tables, with a card or without; `harness new dataset NAME --from TABLE` writes a card. A
 scale that the card leaves open is inferred from the votes; `harness check` prints the inferred lines for the card. A
-quality without a dimension has that of its name (benchmarks/tables/names.toml: `Engaging` has engagement), or else one
-of its own; judges, composites and boards go by it. Such datasets form the split `own`, whose boards are separate from
-those of the challenge and never enter their averages.
+quality without a dimension gets that of its name (benchmarks/tables/names.toml: `Engaging` has engagement), or else
+one of its own; judges, composites and boards use the dimension. Datasets with a card form the split `own`; its boards
+are separate from those of the challenge and never enter their averages.
 """
 
 from __future__ import annotations
@@ -228,8 +228,8 @@ def of_table(values: Mapping[str, Any], folder: Path, where: str, split: Split) 
     qualities = (*table.qualities, *table.quality)
     if not qualities:
         raise BadConfig(f'{where}: needs qualities, such as qualities = [{{name = "overall", low = 1, high = 5}}]')
-    if twice := [name for name, times in Counter(quality.name for quality in qualities).items() if times > 1]:
-        raise BadConfig(f"{where}: the quality {twice[0]!r} is named twice")
+    if repeated := [name for name, count in Counter(quality.name for quality in qualities).items() if count > 1]:
+        raise BadConfig(f"{where}: the quality {repeated[0]!r} is named twice")
     for quality in qualities:
         if quality.low is not None and quality.high is not None and quality.low >= quality.high:
             raise BadConfig(f"{where}: the quality {quality.name!r} has low = {quality.low:g}, which is not below "

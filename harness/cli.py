@@ -1,7 +1,7 @@
 """The command line: one file per command in harness/commands, imported only when the command is called.
 
 Exit status 0: success; 1: a metric failed on a dataset, a judge's server did not answer or a check failed, and
-everything else was completed; 2: an error that you can fix, described in one line; 130: stopped by Ctrl-C, and the same
+everything else was completed; 2: an error that you can fix, described in one line; 130: stopped by Ctrl-C; the same
 command resumes; 141: the reader of a pipe closed it.
 
 Every command accepts `--home DIR`, the folder of imported data (default: HARNESS_HOME, else the user's data folder).
@@ -47,13 +47,13 @@ GROUPS = {
 
 
 @functools.cache
-def helps() -> dict[str, tuple[str, str]]:
+def help_texts() -> dict[str, tuple[str, str]]:
     """Return help and examples of every command, read from the files without importing them."""
     files = sorted(Path(__file__).with_name("commands").glob("[!_]*.py"))
     heads = {path.stem.rstrip("_"): path.read_text(encoding="utf-8").split('"""')[1] for path in files}
     parts = {name: head.partition("\n\n") for name, head in sorted(heads.items())}
-    return {name: (" ".join(first.partition("`: ")[2].split()).rstrip("."), textwrap.dedent(examples).strip())
-            for name, (first, _, examples) in parts.items()}
+    return {name: (" ".join(summary.partition("`: ")[2].split()).rstrip("."), textwrap.dedent(examples).strip())
+            for name, (summary, _, examples) in parts.items()}
 
 
 @functools.cache
@@ -65,7 +65,7 @@ def parser(only: str = "") -> argparse.ArgumentParser:
     top.add_argument("--print-completion", action=_Completion, choices=("bash", "zsh", "tcsh"),
                      help="print a script for this shell that completes commands and flags")
     subparsers = top.add_subparsers(dest="command", metavar="COMMAND", required=True, parser_class=_CommandParser)
-    for name, (text, examples) in helps().items():
+    for name, (text, examples) in help_texts().items():
         sub = subparsers.add_parser(name, help=text, description=f"{text}\n\n{textwrap.indent(examples, '  ')}",
                                     formatter_class=argparse.RawDescriptionHelpFormatter)
         sub.add_argument("--home", type=Path, metavar="DIR",
@@ -106,7 +106,7 @@ class _Parser(argparse.ArgumentParser):
     """The parser of all commands, with help by groups."""
 
     def format_help(self) -> str:
-        texts = {name: text for name, (text, _) in helps().items()}
+        texts = {name: text for name, (text, _) in help_texts().items()}
         grouped = {name for names in GROUPS.values() for name in names}
         groups = {**GROUPS, "advanced": tuple(name for name in texts if name not in grouped)}
         lines = [f"{self.format_usage()}\n{self.description}\n"]
@@ -138,7 +138,7 @@ def _execute(words: Sequence[str]) -> int:
         for stream in (sys.stdout, sys.stderr):
             if isinstance(stream, io.TextIOWrapper):  # replace characters that the terminal cannot show
                 stream.reconfigure(errors="replace")
-        if args.command != "run":  # its home may come from a config file
+        if args.command != "run":  # the home of `run` may be set in its config file
             args.home = home_folder(args.home)
             from benchmarks import registry  # imported here because `run` and --help do not need it
 
@@ -153,16 +153,16 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         return _execute(sys.argv[1:] if argv is None else argv)
     except (BenchmarkError, MetricError, HarnessError) as error:
-        return _refuse(str(error))
+        return _print_error(str(error))
     except BrokenPipeError:
         for stream in (sys.stdout, sys.stderr):
             os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
         return 141  # 128 + SIGPIPE, as shells report it
     except OSError as error:
         message = ": ".join(filter(None, (str(error.filename or ""), error.strerror or str(error))))
-        return _refuse(f"{message}; free some space: {CONTINUE}" if error.errno in DISK_FULL else message)
+        return _print_error(f"{message}; free some space: {CONTINUE}" if error.errno in DISK_FULL else message)
     except MemoryError:
-        return _refuse(f"out of memory; {CONTINUE}")
+        return _print_error(f"out of memory; {CONTINUE}")
     except KeyboardInterrupt:
         print(f"harness: stopped; {CONTINUE}", file=sys.stderr)
         return 130
@@ -171,11 +171,11 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _parsed(words: Sequence[str]) -> argparse.Namespace:
     """Parse a command line; an empty one is --help."""
     name = next((word for word in words if not word.startswith("-")), "none")
-    if words and name == words[0] and name not in helps():
-        raise BadConfig(f"no command {name!r}; {nearest(name, helps())}")
+    if words and name == words[0] and name not in help_texts():
+        raise BadConfig(f"no command {name!r}; {nearest(name, help_texts())}")
     return parser(name).parse_args(words or ["--help"])
 
 
-def _refuse(message: str) -> int:
+def _print_error(message: str) -> int:
     print("harness: " + " ".join(redacted(message).split()), file=sys.stderr)
     return 2

@@ -5,7 +5,7 @@
     ├── BadReport      a report that is missing or cannot be read
     ├── BadBundle      a bundle of results that is invalid or cannot be made
     ├── StoreError     the score store cannot be read or written
-    └── ScoringFailed  a metric crashed on a dataset, or its workers died; the message is the error's own
+    └── ScoringFailed  a metric crashed on a dataset, or its workers died; the message is that of the exception
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ class HarnessError(Exception):
 
 
 class BadConfig(HarnessError):
-    """Input that the user must change; `problems` has all reasons."""
+    """Input that the user must change; `problems` lists all reasons."""
 
     def __init__(self, *problems: str) -> None:
         super().__init__("; ".join(problems))

@@ -72,7 +72,7 @@ def import_card(path: Path, home: Path) -> tuple[Dataset, tuple[str, ...]]:
 
 
 def _store(dataset: Dataset, home: Path, source: str) -> None:
-    """Store and register a dataset; print whether it replaces another or has the same items as one."""
+    """Store and register a dataset; print whether it replaces a stored one or has the same items as another."""
     name = dataset.card.name
     duplicates = [card.name for card in store.own_cards(home) if card.name != name
                   and (stored := store.note(home, card.name)) and stored.items == dataset.fingerprint]
@@ -89,7 +89,7 @@ def _store(dataset: Dataset, home: Path, source: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """Instructions for tables without a card: columns by role (`response=answer`), scales of labels, lowest first."""
+    """How to read tables without a card: columns by role (`response=answer`), scales of labels, lowest first."""
 
     columns: tuple[str, ...] = ()
     scales: tuple[str, ...] = ()

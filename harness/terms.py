@@ -26,7 +26,7 @@ Weight = Annotated[float, Rule("a number from 0 to 1,000,000", lambda number: 0 
 Weights = Annotated[Mapping[str, Weight], Rule("numbers that are not all 0", lambda weights: any(weights.values()))]
 
 
-def table(path: Path, shown: str) -> dict[str, Any]:
-    """Read a TOML file; `shown` names it in messages."""
+def table(path: Path, name: str) -> dict[str, Any]:
+    """Read a TOML file; `name` names it in messages."""
     with records.refused_as(BadConfig):
-        return records.toml(shown, path.read_bytes())
+        return records.toml(name, path.read_bytes())

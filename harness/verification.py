@@ -2,7 +2,7 @@
 
     scores of the bundle and ratings here    ->  correlations, their intervals and p
     scores computed again, if possible       ->  correlations, which should be the same
-    these, or else the packed correlations   ->  values on the boards, ranks among all packed rows
+    recomputed or else packed correlations   ->  values on the boards, ranks among all packed rows
 
 A dataset is available here if its items and ratings have the fingerprints of the bundle. It is scored again by the
 metrics of this installation that have the same signature. A name in a bundle never loads a path or another library, and
@@ -42,8 +42,8 @@ from metrics.models.service import Choice, Models
 from metrics.registry import Chosen
 
 TOLERANCE = 0.001
-CARD = ("title", "family", "columns", "needs", "levels", "scope", "learned_on", "fitted_on", "system")
-"""Fields of a metric that should be those of an installed metric with the same signature."""
+CARD_FIELDS = ("title", "family", "columns", "needs", "levels", "scope", "learned_on", "fitted_on", "system")
+"""Fields of a packed metric that should equal those of an installed metric with the same signature."""
 How = Literal["auto", "always", "never"]
 """When to score again; auto: only metrics without models, which take seconds."""
 
@@ -71,7 +71,7 @@ class InstalledMetric(NamedTuple):
 
 
 def recompute(bundle: Bundle, home: Path, ratings: Path | None, how: How, named: Sequence[str]) -> Recomputed:
-    """Recompute a bundle on the datasets available here; `named` are packed metrics that are not installed."""
+    """Recompute a bundle on the datasets available here; `named` are packed metrics to load, if not installed."""
     packed, models, notes = bundle.results, Models(home, Choice(device="cpu")), list[str]()
     here, absent = load(packed, home, ratings)
     metrics = _installed(packed, models, how, named, notes)  # refuses unknown names
@@ -106,7 +106,7 @@ def load(bundle: Results, home: Path, ratings: Path | None) -> tuple[dict[str, D
                 data=entry.kind, limit=limit, sample=sample, seed=run.seed))
         except BenchmarkError as error:
             unknown = entry.name not in datasets.names()
-            absent[entry.name] = "no dataset of that name is here; import its card" if unknown else str(error)
+            absent[entry.name] = "no dataset of that name is registered; import its card" if unknown else str(error)
             continue
         if dataset is None or dataset.fingerprint != entry.fingerprint:
             absent[entry.name] = "the items here differ" if dataset else "its items are not here"
@@ -121,16 +121,16 @@ def load(bundle: Results, home: Path, ratings: Path | None) -> tuple[dict[str, D
             [f"not here: {name}: {reason}" for name, reason in absent.items()])
 
 
-def _installed(bundle: Results, models: Models, how: How, more: Sequence[str], notes: list[str],
+def _installed(bundle: Results, models: Models, how: How, named: Sequence[str], notes: list[str],
                ) -> list[InstalledMetric]:
-    """Return the installed metrics, and add a note on each metric of the bundle; `more` names metrics to load."""
-    named = {chosen.label: chosen for chosen in (registry.choose(name, seed=bundle.run.seed) for name in more)}
-    if unknown := sorted(named.keys() - {entry.name for entry in bundle.metrics}):
+    """Return the installed metrics, and add a note on each metric of the bundle; `named` lists metrics to load."""
+    loaded = {chosen.label: chosen for chosen in (registry.choose(name, seed=bundle.run.seed) for name in named)}
+    if unknown := sorted(loaded.keys() - {entry.name for entry in bundle.metrics}):
         raise BadConfig(f"{unknown[0]}: the bundle has no metric of that name; "
                         f"{nearest(unknown[0], (entry.name for entry in bundle.metrics))}")
     metrics = []
     for entry in bundle.metrics:
-        match = _same(entry, models, bundle.run.seed, named)
+        match = _matching(entry, models, bundle.run.seed, loaded)
         if isinstance(match, str):
             reason = match
         else:
@@ -138,22 +138,22 @@ def _installed(bundle: Results, models: Models, how: How, more: Sequence[str], n
             exact = not any(part.card.models or checkpoints(part) for part in inputs(chosen.metric))
             reason = {"always": "", "never": "not requested"}.get(
                 how, "" if exact else "uses a model; add --rescore always")
-            here = replace(entry, **{name: getattr(card, name) for name in CARD})
+            here = replace(entry, **{name: getattr(card, name) for name in CARD_FIELDS})
             metrics.append(InstalledMetric(entry, here, chosen, exact, not reason))
         notes.append(f"not scored again: {entry.name}: {reason}" if reason else f"scored again: {entry.name}")
     return metrics
 
 
-def _same(entry: MetricEntry, models: Models, seed: int, named: Mapping[str, Chosen],
+def _matching(entry: MetricEntry, models: Models, seed: int, loaded: Mapping[str, Chosen],
           ) -> tuple[Chosen, MetricEntry] | str:
-    """Return the metric with the name and signature of an entry, and its own entry, or why there is none."""
+    """Return the metric with the name and signature of an entry, and its entry here, or why there is none."""
     name, options = registry.split(entry.name) if entry.name.isprintable() else ("", "")
-    if entry.name not in named and name not in registry.names():
+    if entry.name not in loaded and name not in registry.names():
         return "no metric of that name is installed here; name its file or folder with --with"
-    if entry.name not in named and any(sign in options for sign in "/\\~:"):  # never read a path that a bundle names
+    if entry.name not in loaded and set("/\\~:") & set(options):  # never read a path that a bundle names
         return "its options name a file or a model; allow it with --with"
     try:
-        chosen = named.get(entry.name) or registry.choose(entry.name, seed=seed)
+        chosen = loaded.get(entry.name) or registry.choose(entry.name, seed=seed)
         here = entries.metric_entry(chosen, models)
     except MetricError as error:
         return without_folders(str(error))
@@ -186,10 +186,11 @@ def _rescored(bundle: Results, dataset: Dataset, metrics: Iterable[InstalledMetr
 
 
 def _correlations(bundle: Results, dataset: Dataset, again: ItemScores, exact: set[str]) -> Iterator[Correlation]:
-    """Correlate packed scores with the ratings here, corrected for rater unreliability if the bundle is.
+    """Correlate packed scores with the ratings here, corrected for rater unreliability if the packed values are.
 
-    The packed value must also be that of the scores computed `again`, since tiny changes can break many ties in favour
-    of the raters. Rounding moves it by about 1 / n if close scores swap, which is allowed unless a metric is `exact`.
+    The value must also follow from the scores computed `again`, since tiny changes of packed scores can break many ties
+    in favour of the raters. If rounding makes close scores swap ranks, it changes by about 1 / n, which is allowed
+    unless the metric is `exact`.
     """
     qualities, statistics = _judged(bundle, dataset), plan.statistics(bundle.run.options)
     points = correlate.item_scores(dataset, qualities, {})
@@ -221,7 +222,7 @@ def _ranking(bundle: Results, here: Mapping[str, Dataset], correlations: Iterabl
     """Return the rows of the bundle's metrics among all packed rows of their boards, and notes on the main boards."""
     known = (*(row for row in bundle.correlations if row.dataset not in here), *correlations)
     values = by_column(unseen(known, bundle.metrics, bundle.datasets))
-    metrics, seen = {entry.name for entry in bundle.metrics}, fitted(bundle.metrics, bundle.datasets)
+    metrics, fitted_datasets = {entry.name for entry in bundle.metrics}, fitted(bundle.metrics, bundle.datasets)
     rankings: defaultdict[tuple[str, str, str, str], list[RankingRow]] = defaultdict(list)
     for row in bundle.ranking:
         rankings[row.board, row.origin, row.rule, row.statistic].append(row)
@@ -234,27 +235,28 @@ def _ranking(bundle: Results, here: Mapping[str, Dataset], correlations: Iterabl
         for row in (row for row in packed if row.metric in metrics):
             column = values.get((statistic, row.metric, row.column), {})
             covered = {target: value for target, value in column.items() if target in cells}
-            shared = [cell for cell in cells if (row.metric, cell[0]) not in seen]
+            shared = [cell for cell in cells if (row.metric, cell[0]) not in fitted_datasets]
             value = over(RULES[rule], covered, shared) if rule in RULES else math.nan
-            standing = ranks.get((row.metric, row.column), row)  # the rank of a fitted metric needs all columns
+            standing = ranks.get((row.metric, row.column), row)  # a fitted metric keeps its packed rank
             recomputed = replace(row, value=value, covered=len(covered), targets=len(cells),
                                  rank=None if math.isnan(value) else standing.rank)
             ranking.append(recomputed)
             if (statistic, rule, board.dimension) == ("spearman", board.split, ""):
                 on_board = f"rank {recomputed.rank} of {ranked}" if recomputed.rank else "no rank"
-                shown = f"{value:.3f}" if math.isfinite(value) else "–"
+                value_text = f"{value:.3f}" if math.isfinite(value) else "–"
                 notes.append((name, origin, recomputed.rank or math.inf, (
-                    f"board {name} ({origin}): {heading((row.metric, row.column))} {on_board}, {shown}, {len(covered)} "
-                    f"of {len(cells)} targets, {sum(dataset in here for dataset, _ in covered)} recomputed")))
+                    f"board {name} ({origin}): {heading((row.metric, row.column))} {on_board}, {value_text}, "
+                    f"{len(covered)} of {len(cells)} targets, "
+                    f"{sum(dataset in here for dataset, _ in covered)} recomputed")))
     return ranking, [note[-1] for note in sorted(notes)]
 
 
 def _targets(bundle: Results, here: Mapping[str, Dataset]) -> dict[tuple[str, str], frozenset[Target]]:
-    """Return the targets of each board: usable qualities of the datasets here, those with three ratings of others."""
-    counted: defaultdict[tuple[str, str], set[Target]] = defaultdict(set)
+    """Return the targets of each board: usable qualities of datasets here, of others those with three rated items."""
+    by_part: defaultdict[tuple[str, str], set[Target]] = defaultdict(set)
     for entry in bundle.datasets:
         usable = [judged.quality.name for judged in _judged(bundle, here[entry.name]) if judged.usable] \
             if entry.name in here else [quality.name for quality in entry.qualities if quality.rated >= 3]
-        counted[entry.split, entry.kind] |= {(entry.name, quality) for quality in usable}
-    return {(str(board), kind): cells for (split, kind), targets in counted.items()
+        by_part[entry.split, entry.kind] |= {(entry.name, quality) for quality in usable}
+    return {(str(board), kind): cells for (split, kind), targets in by_part.items()
             for board, cells in boards(split, frozenset(targets), bundle.datasets)}

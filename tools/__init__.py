@@ -9,7 +9,7 @@ ROOT = Path(__file__).resolve().parents[1]
 DATA = Path(os.environ.get("HARNESS_REAL_DATA") or ROOT.parent / "shared" / "data")
 
 
-def show(rows: Sequence[Mapping[str, Any]]) -> None:
+def print_table(rows: Sequence[Mapping[str, Any]]) -> None:
     """Print rows as a Markdown table with a column for each key."""
     headings = list(dict.fromkeys(heading for row in rows for heading in row))
     print("| " + " | ".join(headings) + " |\n|" + " --- |" * len(headings))

@@ -10,8 +10,8 @@ For power, the second metric has twice the variance of individual noise; or valu
 exponential, so that its scores are skewed and many are equal. A monotone transformation does not change ranks.
 
 With shared contexts, five consecutive items have half of the variance of quality, shared noise and individual noise in
-common, so rows are dependent. The true value of each statistic is measured once on TRUTH independent rows; contexts do
-not change it. Each block of repetitions has its own random generator.
+common, so rows are dependent. The true value of each statistic is measured once on TRUTH_ROWS independent rows;
+contexts do not change it. Each block of repetitions has its own random generator.
 """
 
 import argparse
@@ -37,9 +37,9 @@ from harness.statistics.permutation import all_pairs_by_permutation
 from harness.statistics.pooled import adjusted, all_pairs, difference, swapped
 from harness.statistics.rank_intervals import TargetScores
 from harness.statistics.williams import FORMULAS, all_pairs_by_context, correlation_matrix
-from tools import show
+from tools import print_table
 
-ALPHA, BLOCK, TRUTH, SEED = 0.05, 50, 2_000_000, 20261121
+ALPHA, BLOCK, TRUTH_ROWS, SEED = 0.05, 50, 2_000_000, 20261121
 RESAMPLED = ("pearson", "spearman")
 DESIGNS = {"mean of three ratings": (3, 1), "one rating, 1 to 5": (1, 1), "mean of three, five items a context": (3, 5)}
 """Number of raters per item and of items per context."""
@@ -53,11 +53,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--repetitions", type=int, default=2000, help=f"a multiple of {BLOCK}")
     parser.add_argument("--items", type=int, nargs="+", default=[50, 300, 1000])
-    parser.add_argument("--draws", type=int, default=500, help="of each bootstrap and permutation")
+    parser.add_argument("--draws", type=int, default=500, help="draws of each bootstrap and permutation test")
     arguments = parser.parse_args()
     for design, (raters, _) in DESIGNS.items():
         rng = np.random.default_rng(np.random.SeedSequence(SEED, spawn_key=(raters,)))
-        first, _ = two_metrics((raters, 1), TRUTH, rng)
+        first, _ = two_metrics((raters, 1), TRUTH_ROWS, rng)
         truth = {name: STATISTICS[name].value(first) for name in DEFAULT}
         rows: dict[str, dict[str, str]] = {}
         for items in arguments.items:
@@ -68,11 +68,11 @@ def main() -> None:
                 rows.setdefault(check, {"": check})[f"n = {items}"] = rate(counts[check, True], counts[check, False])
         print(f"\n{design}, {arguments.repetitions} repetitions: false findings at a nominal {100 * ALPHA:g} %, and "
               f"{100 * (1 - ALPHA):g} % intervals that cover the truth ({truth}), in %\n")
-        show([rows[check] for check in sorted(rows)])
+        print_table([rows[check] for check in sorted(rows)])
 
 
-def block(design: str, items: int, draws: int, truth: dict[str, float], number: int) -> Counter[tuple[str, bool]]:
-    key = (100 + list(DESIGNS).index(design), items, number)
+def block(design: str, items: int, draws: int, truth: dict[str, float], index: int) -> Counter[tuple[str, bool]]:
+    key = (100 + list(DESIGNS).index(design), items, index)
     rng = np.random.default_rng(np.random.SeedSequence(SEED, spawn_key=key))
     counts = Counter[tuple[str, bool]]()
     for _ in range(BLOCK):
@@ -147,7 +147,7 @@ def pooled(board: Sequence[tuple[Panel, Panel]], draws: int, rng: np.random.Gene
 
 
 def family(design: tuple[int, int], items: int, draws: int, rng: np.random.Generator) -> Checks:
-    """Test if any two of METRICS equal metrics differ significantly; also the first two, among as many worse ones."""
+    """Test whether any two of METRICS equal metrics differ, and whether the best two do among as many worse metrics."""
     human, scores, context = simulated(design, items, METRICS, rng)
     worse = np.vstack([scores, scores + 3 * rng.normal(size=scores.shape)])
     parts = swapped(TargetScores("", human, worse, context), int(rng.integers(2**32)), draws)

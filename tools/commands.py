@@ -26,7 +26,7 @@ from benchmarks import registry
 from benchmarks.dataset import Dataset, DatasetCard, Item, Rating, Utterance
 from benchmarks.storage import store
 from harness.scoring.progress import LOG
-from tools import DATA, ROOT, show
+from tools import DATA, ROOT, print_table
 
 RUNS = 3  # number of times that repeatable commands are run; the fastest run counts
 METRICS = ("length", "distinct", "repetition", "context-overlap", "random")
@@ -41,7 +41,7 @@ def main() -> None:
     parser.add_argument("--items", type=int, nargs="+")
     arguments = parser.parse_args()
     with TemporaryDirectory() as folder:
-        show([enlarged_run(Path(folder) / str(items), items) for items in arguments.items]
+        print_table([enlarged_run(Path(folder) / str(items), items) for items in arguments.items]
              if arguments.items else list(first_session(Path(folder), arguments.real)))
 
 
@@ -146,8 +146,8 @@ def rated(rating: Rating, copy: int, card: DatasetCard) -> Rating:
     """Copy a rating; some votes move by one if the scale is known and allows it."""
     quality, votes = card.quality(rating.quality), rating.votes
     if quality and None not in (quality.low, quality.high):
-        moved = [vote + (0, 0, 1, 0, -1)[(copy + index) % 5] for index, vote in enumerate(votes)]
-        votes = tuple(new if quality.takes(new) else vote for new, vote in zip(moved, votes, strict=True))
+        shifted = [vote + (0, 0, 1, 0, -1)[(copy + index) % 5] for index, vote in enumerate(votes)]
+        votes = tuple(moved if quality.takes(moved) else vote for moved, vote in zip(shifted, votes, strict=True))
     return Rating(f"{rating.item}-{copy:04d}", rating.quality, votes)
 
 

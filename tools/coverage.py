@@ -21,8 +21,8 @@ from harness.statistics.panel import Codes, Mask
 from harness.statistics.prediction import means
 
 SIZES, SEED = (30, 50, 100), 20261125
-HEADS = ("dataset", "quality", "column", "r", "rated", "drawn", "without interval", "coverage", "coverage of ratings",
-         "width to that of ratings")
+HEADINGS = ("dataset", "quality", "column", "r", "rated", "drawn", "without interval", "coverage",
+            "coverage of ratings", "width to that of ratings")
 
 
 def main() -> None:
@@ -31,16 +31,16 @@ def main() -> None:
     parser.add_argument("--draws", type=int, default=1000)
     arguments = parser.parse_args()
     writer = csv.writer(sys.stdout, lineterminator="\n")
-    writer.writerow(HEADS)
+    writer.writerow(HEADINGS)
     for folder in arguments.results:
         results = files.read(folder)
         for entry, points in zip(results.datasets, results.points, strict=True):
             for target in targets(points, rated(points, entry)):
-                writer.writerows(covered(target, arguments.draws))
+                writer.writerows(coverage_rows(target, arguments.draws))
                 sys.stdout.flush()
 
 
-def covered(target: TargetData, draws: int) -> Iterator[Sequence[object]]:
+def coverage_rows(target: TargetData, draws: int) -> Iterator[Sequence[object]]:
     human = target.judged.means
     r = np.nan_to_num(target.values("pearson", "items")) * np.isfinite(target.scores).all(axis=1)
     best = int(np.argmax(r))
@@ -53,11 +53,11 @@ def covered(target: TargetData, draws: int) -> Iterator[Sequence[object]]:
             rng = np.random.default_rng(SEED)
             covers, widths = [], []
             for _ in range(draws):
-                items, units, chosen = drawn(members, size, sampling_unit, rng)
-                ratings, system = np.where(chosen, human[items], np.nan), np.zeros(len(items), dtype=np.int64)
+                items, units, is_rated = drawn(members, size, sampling_unit, rng)
+                ratings, system = np.where(is_rated, human[items], np.nan), np.zeros(len(items), dtype=np.int64)
                 ends = np.array([means(ratings, values, system, units).intervals for values in (scores[items], None)])
                 ends = ends[:, :, 0]
-                if np.ptp(human[items][chosen]) > 0 and np.isfinite(ends).all():
+                if np.ptp(human[items][is_rated]) > 0 and np.isfinite(ends).all():
                     covers.append((ends[:, 0] <= human.mean()) & (human.mean() <= ends[:, 1]))
                     widths.append(ends[:, 1] - ends[:, 0])
             if covers:
@@ -72,12 +72,12 @@ def drawn(members: Sequence[Codes], size: int, unit: str, rng: np.random.Generat
     sample = rng.integers(len(members), size=len(members))
     lengths = [len(members[number]) for number in sample]
     ends = np.cumsum(lengths)
-    chosen = np.zeros(ends[-1], dtype=np.bool_)
+    is_rated = np.zeros(ends[-1], dtype=np.bool_)
     if unit == "items":
-        chosen[rng.permutation(len(chosen))[:size]] = True
+        is_rated[rng.permutation(len(is_rated))[:size]] = True
     else:
-        chosen[:ends[min(int(np.searchsorted(ends, size)), len(ends) - 1)]] = True
-    return np.concatenate([members[number] for number in sample]), np.repeat(np.arange(len(sample)), lengths), chosen
+        is_rated[:ends[min(int(np.searchsorted(ends, size)), len(ends) - 1)]] = True
+    return np.concatenate([members[number] for number in sample]), np.repeat(np.arange(len(sample)), lengths), is_rated
 
 
 if __name__ == "__main__":

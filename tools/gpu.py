@@ -38,8 +38,8 @@ from tools import DATA
 
 SIZES = {"cuda": 8192, "cpu": 2048}
 TRAINED = (("deb", "pretrain"), ("grade[nodes=,tagger=lists]", "paper"), ("mme-rm", "paper"))
-"""Metrics, or parts of them, and their recipes that train from tokens."""
-EVERY = 20  # number of steps between validations
+"""Metrics or their parts, each with a recipe that trains from tokens."""
+VALIDATE_EVERY = 20  # number of steps between validations
 
 
 @dataclass
@@ -87,24 +87,24 @@ def main(argv: list[str] | None = None) -> int:
         if name in work.done:
             continue
         if time.monotonic() > end:
-            say(f"time is up before {name}; run the same command again to resume")
+            print_line(f"time is up before {name}; run the same command again to resume")
             break
         start = time.monotonic()
         try:
             figures = step()
         except (BenchmarkError, MetricError, RuntimeError, MemoryError) as error:
-            say(f"{name}: {type(error).__name__}: {error}")
+            print_line(f"{name}: {type(error).__name__}: {error}")
             failed = True
             continue
         work.done[name] = {"step": name, "device": device(work), "seconds": round(time.monotonic() - start, 2),
                            **figures}
         with file.open("a", encoding="utf-8") as stream:
             stream.write(json.dumps(work.done[name]) + "\n")
-        say(json.dumps(work.done[name]))
+        print_line(json.dumps(work.done[name]))
     return int(failed)
 
 
-def say(line: str) -> None:
+def print_line(line: str) -> None:
     print(line, flush=True)
 
 
@@ -168,11 +168,11 @@ def causal(work: Work) -> dict[str, Any]:
 def training(work: Work, metric: str, recipe: str) -> dict[str, Any]:
     """Train a head and adapters of rank 16 from tokens; the weights stay in OUT/weights."""
     model, home = work.options.encoder, work.models.home
-    request = train.Request(encoder=model, settings=("rank=16", f"every={EVERY}"))
+    request = train.Request(encoder=model, settings=("rank=16", f"every={VALIDATE_EVERY}"))
     plan = train.plan(trainables.by_recipe(metric, recipe, model), request, home, partial(corpora.load, home=home),
                       work.options.out / "weights" / metric.partition("[")[0])
     before = COUNTERS.training_tokens
-    saved = train.train(plan, say, fresh=True, minutes=work.options.train_seconds / 60)
+    saved = train.train(plan, print_line, fresh=True, minutes=work.options.train_seconds / 60)
     tokens, seconds = COUNTERS.training_tokens - before, saved.card["seconds"]
     return speed(work, model, 2 * tokens, seconds) | {
         "tokens": tokens, "tokens a second": tokens / seconds, "steps": saved.card["steps"],

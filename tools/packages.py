@@ -34,7 +34,7 @@ from metrics.models.service import Choice, Models
 from metrics.registry import choose
 from metrics.text.similarity import unit
 from metrics.text.words import stem
-from tools import DATA, ROOT, show
+from tools import DATA, ROOT, print_table
 
 os.environ.setdefault("NLTK_DATA", str(DATA / "resources" / "nltk_data"))
 HOME = Path(os.environ.get("HARNESS_HOME") or DATA / "no-home")
@@ -52,7 +52,7 @@ def main() -> None:
     parser.add_argument("--lm", default="", help="the language model of likelihood (default: the bundled one)")
     arguments = parser.parse_args()
     rows = [row for case in arguments.cases for row in CASES[case](arguments)]
-    show(rows)
+    print_table(rows)
     if any(row["largest difference"] > (0 if row["case"] in LEXICAL else 1e-4) for row in rows):
         sys.exit("values differ")
 
@@ -159,7 +159,7 @@ def clear_caches(models: Models) -> None:
         meteor.remembered(wordnet.path, wordnet.digest).synonyms.cache_clear()
 
 
-def fresh() -> Models:  # with empty caches, and the bundled encoder warmed up
+def fresh_models() -> Models:  # with empty caches, and the bundled encoder warmed up
     models = Models(DATA / "no-home")
     models.encoder().sentences(["warm"])
     return models
@@ -168,18 +168,18 @@ def fresh() -> Models:  # with empty caches, and the bundled encoder warmed up
 def bert_score(arguments: argparse.Namespace) -> Rows:
     from bert_score import BERTScorer
 
-    items, metric, encoder = dstc7(arguments.items or 1_000), choose("bert-score").metric, fresh().encoder()
+    items, metric, encoder = dstc7(arguments.items or 1_000), choose("bert-score").metric, fresh_models().encoder()
     scorer = BERTScorer(model_type=str(encoder.weights.folder), num_layers=6, device="cpu")
     tokenizer = scorer._tokenizer
     tokenizer.model_max_length = encoder.tokenizer.limit
-    tokenizer.build_inputs_with_special_tokens = lambda ids: tokenizer.encode("")  # transformers 5 lacks it
+    tokenizer.build_inputs_with_special_tokens = lambda ids: tokenizer.encode("")  # transformers 5 removed this method
 
     def package(items: list[Item]) -> Any:
         return scorer.score([item.response.text for item in items if item.response],
                             [[reference.text for reference in item.references] for item in items])[2].numpy()
 
     def ours() -> Callable[[], Any]:
-        models = fresh()
+        models = fresh_models()
         return lambda: metric.score(items, models)["bert-score-f"]
 
     seconds, values = race(arguments.repeat, package=lambda: lambda: package(items), ours=ours)
@@ -194,12 +194,12 @@ def bert_score(arguments: argparse.Namespace) -> Rows:
 def encoding(arguments: argparse.Namespace) -> Rows:
     from sentence_transformers import SentenceTransformer
 
-    package = SentenceTransformer(str(fresh().encoder().weights.folder), device="cpu")
+    package = SentenceTransformer(str(fresh_models().encoder().weights.folder), device="cpu")
     utterances = list(turn_level_utterances())[: arguments.items]
     for case, texts in {"utterances": utterances, "distinct utterances": list(dict.fromkeys(utterances))}.items():
 
         def ours(texts: list[str] = texts) -> Callable[[], Any]:
-            encoder = fresh().encoder()
+            encoder = fresh_models().encoder()
             return lambda: unit(encoder.sentences(texts))
 
         yield compared(case, len(texts), arguments.repeat,
@@ -220,7 +220,7 @@ def likelihood(arguments: argparse.Namespace) -> Rows:
              for item in official.parse(DATA / "human_evaluation_data" / f"{name}_eval.json", card(name)).items]
     pairs = [("\n".join(turn.text for turn in item.context) + "\n", item.response.text)
              for item in items[: arguments.items or 100] if item.response]
-    befores = [before + after for before, after in pairs[:3]]
+    contexts = [before + after for before, after in pairs[:3]]
     model = language_model(arguments.lm)
 
     def responses() -> Callable[[], Any]:
@@ -229,10 +229,10 @@ def likelihood(arguments: argparse.Namespace) -> Rows:
 
     def follow_ups() -> Callable[[], Any]:
         model = language_model(arguments.lm)
-        return lambda: model.after_each(befores, UTTERANCES).ravel().tolist()
+        return lambda: model.after_each(contexts, UTTERANCES).ravel().tolist()
 
-    followed = [(before, text) for before in befores for text in UTTERANCES]
-    for case, texts, ours in (("responses", pairs, responses), ("follow-ups", followed, follow_ups)):
+    context_pairs = [(before, text) for before in contexts for text in UTTERANCES]
+    for case, texts, ours in (("responses", pairs, responses), ("follow-ups", context_pairs, follow_ups)):
         tokens = sum(map(len, model.tokenizer.plain([text for pair in texts for text in pair])))
         yield compared(f"{case}, {model.name}", tokens, arguments.repeat, losses(arguments.lm, texts), ours)
 

@@ -40,7 +40,7 @@ the dimension in brackets, if that has a different name.
 | name | title | split, level | items | qualities with their scales | licence |
 | --- | --- | --- | --- | --- | --- |"""
 
-WORDS = ((r"npt\.NDArray\[np\.(\w+)\]", r"array of \1"),
+TYPE_WORDS = ((r"npt\.NDArray\[np\.(\w+)\]", r"array of \1"),
          (r"(?:tuple|Sequence)\[(\w+)(?:, \.\.\.)?\]", r"list of \1"),
          (r"Mapping\[(.+), (.+)\]", r"\2 by \1"), (r"tuple\[(\w+), (\w+)\]", r"(\1, \2)"), (r" \| None", " or null"),
          (r"\bfloat\b", "number"), (r"\bint\b", "whole number"), (r"\bstr\b", "text"), (r"\bAny\b", "anything"))
@@ -93,26 +93,26 @@ def commands() -> Iterator[str]:
     """Yield every command with its flags; those of `harness run` are described only there."""
     yield from ("# Commands", "", paragraphs(cli.__doc__, 1), "")
     parsers = subparsers(cli.parser())
-    of_run = {flag(action) for action in parsers["run"]._actions}
+    run_flags = {flag_row(action) for action in parsers["run"]._actions}
     for name, parser in parsers.items():
-        text, examples = cli.helps()[name]
+        text, examples = cli.help_texts()[name]
         texts = [sentence(text), f"```sh\n{examples}\n```"]
-        yield from command(f"harness {name}", parser, texts, of_run if name != "run" else set())
+        yield from command(f"harness {name}", parser, texts, run_flags if name != "run" else set())
 
 
-def command(name: str, parser: argparse.ArgumentParser, texts: list[str], of_run: set[str]) -> Iterator[str]:
+def command(name: str, parser: argparse.ArgumentParser, texts: list[str], run_flags: set[str]) -> Iterator[str]:
     yield from (f"## {name}", "")
     yield from (text + "\n" for text in texts if text)
     flags = [action for action in parser._actions if not COMMON_FLAGS & set(action.option_strings)
              and not isinstance(action, argparse._SubParsersAction)]
-    rows = list(map(flag, flags))
-    of_run = of_run | {row for row in rows if row.endswith("| as for `harness run` |")}
-    if described := [row for row in rows if row not in of_run]:
+    rows = list(map(flag_row, flags))
+    run_flags = run_flags | {row for row in rows if row.endswith("| as for `harness run` |")}
+    if described := [row for row in rows if row not in run_flags]:
         yield from ("| flag | meaning |", "| --- | --- |", *described, "")
-    if shared := [row.split("`")[1].split()[0] for row in rows if row in of_run]:
+    if shared := [row.split("`")[1].split()[0] for row in rows if row in run_flags]:
         yield f"As for `harness run`: {', '.join(f'`{name}`' for name in shared)}.\n"
     for subcommand, inner in subparsers(parser).items():
-        yield from command(f"{name} {subcommand}", inner, [sentence(inner.description or "")], of_run)
+        yield from command(f"{name} {subcommand}", inner, [sentence(inner.description or "")], run_flags)
 
 
 def subparsers(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
@@ -120,7 +120,7 @@ def subparsers(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentPa
             for name, inner in action.choices.items()}
 
 
-def flag(action: argparse.Action) -> str:
+def flag_row(action: argparse.Action) -> str:
     """Return a table row: the flag with its choices or value, and its help text with the default."""
     metavar = action.metavar[0] if isinstance(action.metavar, tuple) else action.metavar
     value = "\\|".join(map(str, action.choices)) if action.choices and not metavar else metavar or action.dest.upper()
@@ -211,7 +211,7 @@ def results() -> Iterator[str]:
 
 
 def plain(kind: str) -> str:
-    for before, after in WORDS:
+    for before, after in TYPE_WORDS:
         kind = re.sub(before, after, kind)
     return kind
 
@@ -225,8 +225,8 @@ def sentence(text: str) -> str:
     """Add a full stop, and a capital letter unless the text begins with a name or a formula."""
     if not text:
         return ""
-    first = text.split()[0]
-    start = text[0].upper() if first.isascii() and first.isalpha() and first.islower() else text[0]
+    first_word = text.split()[0]
+    start = text[0].upper() if first_word.isascii() and first_word.isalpha() and first_word.islower() else text[0]
     return start + text[1:] + ("" if text[-1] in ".?!:" else ".")
 
 

@@ -1,10 +1,10 @@
-"""Make files of this checkout that nothing else makes: `python -m tools.shipped overlap|wordnet|notebook [FOLDER ...]`.
+"""Make shipped files that no other program makes: `python -m tools.shipped overlap|wordnet|notebook [FOLDER ...]`.
 
 overlap RELEASE CORPORA RECENT  benchmarks/corpora/overlap.npz, the contexts of the public evaluation sets as digests,
                                 from the organisers' folder, the folder of corpora and that of the recent datasets'
                                 published files; the same contexts give the same bytes
 wordnet FOLDER                  metrics/text/wordnet.zip, the part of WordNet 3.0 that METEOR uses, from the folder of
-                                its files, such as /usr/share/wordnet from Debian's wordnet-base. They keep their
+                                its files, such as /usr/share/wordnet from Debian's wordnet-base. The files keep their
                                 layout, but index lines have only offsets, and synset lines only words; glosses,
                                 relations and compounds are left out
 notebook                        the output of the cells of docs/notebook.ipynb, run in an empty folder
@@ -36,7 +36,7 @@ from metrics.models.resources import SHIPPED_WORDNET
 from tools import ROOT
 
 FROM_CORPORA = ("begin-", "deco")
-"""Recent datasets whose conversations come from dialogue corpora; of any other, a corpus has at most 1 %."""
+"""Recent datasets with conversations from dialogue corpora; of any other, a corpus has at most 1 % of the contexts."""
 LICENCE_LINES = slice(0, 29)  # the lines of a WordNet file that contain its licence; each begins with a line number
 NOTEBOOK = ROOT / "docs" / "notebook.ipynb"
 
@@ -118,11 +118,11 @@ def notebook() -> None:
 
 
 def value_of(source: str, names: dict[str, Any]) -> Any:
-    """Run a cell and return the value of its last line; None if that is a statement."""
+    """Run a cell and return the value of its last line; None if that line is a statement."""
     tree = ast.parse(source)
     last = tree.body.pop() if isinstance(tree.body[-1], ast.Expr) else None
     exec(compile(tree, "cell", "exec"), names)  # noqa: S102 - our own notebook
-    return eval(compile(ast.Expression(last.value), "cell", "eval"), names) if isinstance(last, ast.Expr) else None  # noqa: S307
+    return eval(compile(ast.Expression(last.value), "cell", "eval"), names) if last else None  # noqa: S307
 
 
 MAKERS: dict[str, Callable[..., None]] = {"overlap": overlap, "wordnet": wordnet, "notebook": notebook}

@@ -4,7 +4,7 @@
     run.json            version, commit, seed, device, options, python, platform, packages, command
     datasets.json       each dataset of the run, with the fingerprints of its items and of its ratings
     metrics.json        each metric's card and signature
-    skips.json          pairs that were not scored, with the reason; failures.json those that crashed
+    skips.json          pairs that were not scored, with the reason; failures.json has pairs that crashed
     correlations.jsonl  the correlations of these metrics
     ranking.jsonl       the boards of the run with all their rows
     scores/DATASET.csv  a line per item, a column per column of scores; a missing score is empty
@@ -81,15 +81,15 @@ def bundle_of(report: Results, metrics: Collection[str], name: str) -> Bundle:
     known = [entry.name for entry in report.metrics]
     if unknown := [metric for metric in metrics if metric not in known]:
         raise BadBundle(f"the report has no metric {unknown[0]!r}; {nearest(unknown[0], known)}")
-    wanted = [metric for metric in known if metric in metrics or not metrics]
-    title = name or "+".join(wanted)[:NAME_LENGTH]
+    selected = [metric for metric in known if metric in metrics or not metrics]
+    title = name or "+".join(selected)[:NAME_LENGTH]
     if not (title.strip() and title.isprintable() and len(title) <= NAME_LENGTH):
         raise BadBundle(f"the name of a bundle should have 1 to {NAME_LENGTH} printable characters, not {title!r:.100}")
-    for text in (*wanted, report.run.command):
+    for text in (*selected, report.run.command):
         if PATH.search(text):
             raise BadBundle(f"{text!r:.200} contains a path of this machine; use a relative path or a name")
     points = tuple(replace(table, scores=scores) for table in report.points
-                   if (scores := {key: values for key, values in table.scores.items() if key[0] in wanted}))
+                   if (scores := {key: values for key, values in table.scores.items() if key[0] in selected}))
     for table in points:
         if len(set(map(heading, table.scores))) < len(table.scores):
             raise BadBundle(f"{table.dataset}: two columns have the same name; submit their metrics separately")
@@ -98,10 +98,10 @@ def bundle_of(report: Results, metrics: Collection[str], name: str) -> Bundle:
     return Bundle(title, Results(
         run=report.run, ranking=report.ranking, points=points,
         datasets=[replace(entry, notes=without_folders(entry.notes)) for entry in report.datasets],
-        metrics=[entry for entry in report.metrics if entry.name in wanted],
-        correlations=[row for row in report.correlations if row.metric in wanted],
-        skips=[replace(row, reason=without_folders(row.reason)) for row in report.skips if row.metric in wanted],
-        failures=[replace(row, error=without_folders(row.error)) for row in report.failures if row.metric in wanted]))
+        metrics=[entry for entry in report.metrics if entry.name in selected],
+        correlations=[row for row in report.correlations if row.metric in selected],
+        skips=[replace(row, reason=without_folders(row.reason)) for row in report.skips if row.metric in selected],
+        failures=[replace(row, error=without_folders(row.error)) for row in report.failures if row.metric in selected]))
 
 
 def heading(key: ColumnKey) -> str:

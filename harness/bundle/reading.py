@@ -2,7 +2,7 @@
 
 benchmarks/storage/archive.py unpacks it into a temporary folder and refuses zip bombs, links and paths outside it.
 The members must match the manifest, including their sha256. Everything is text: numbers must be finite, records must
-have exactly the expected fields, and names must agree across files. Nothing is executed, decoded or imported.
+have exactly the expected fields, and names must agree across files. Nothing is executed, unpickled or imported.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from harness.results.rows import ColumnKey, ItemScores, Results, Run
 from harness.terms import Count
 from metrics.column import of_quality, split_quality
 
-LIMIT = 128 << 20
+MAX_BYTES = 128 << 20
 """Maximum bytes of an unpacked bundle."""
 MAX_COLUMNS = 2000
 
@@ -42,7 +42,7 @@ def read(path: Path) -> Bundle:
             raise Refused("no such file")
         with tempfile.TemporaryDirectory(prefix="harness-bundle-") as folder:
             try:
-                archive.unpack(path, Path(folder) / "bundle", limit=LIMIT)
+                archive.unpack(path, Path(folder) / "bundle", limit=MAX_BYTES)
             except BadArchive as error:
                 raise BadBundle(str(error)) from error
             return _bundle(*_members(Path(folder) / "bundle"))
@@ -102,7 +102,7 @@ def _check_names(tables: Mapping[str, Any]) -> None:
     names = {kind: {entry.name for entry in tables[kind]} for kind in ("datasets", "metrics")}
     for kind, known in names.items():
         if not known or not all(name and name.isprintable() for name in known):
-            raise Refused(f"{kind}.json: expected at least one name, and only printable ones")
+            raise Refused(f"{kind}.json: expected at least one name, all of them printable")
     for row in tables["correlations"]:
         if not (row.dataset in names["datasets"] and row.metric in names["metrics"] and row.column.isprintable()):
             raise Refused(f"correlations.jsonl: {key_of(row)!r:.200} belongs to no dataset or metric of the bundle")
@@ -133,13 +133,13 @@ def _scores(dataset: str, file: str, content: bytes, known: Collection[ColumnKey
 
 
 def _columns(file: str, headings: list[str], known: Collection[ColumnKey]) -> list[ColumnKey]:
-    """Return the columns of a table; one made for a single quality is called METRIC/COLUMN@QUALITY."""
-    plain, slashed = {heading(key): key for key in known}, {"/".join(key): key for key in known}
+    """Return the columns of a table; a column made for a single quality is headed METRIC/COLUMN@QUALITY."""
+    by_heading, by_full_name = {heading(key): key for key in known}, {"/".join(key): key for key in known}
     columns = []
     for name in headings:
-        before, quality = split_quality(name, slashed)
-        if name not in plain and not quality:
+        base, quality = split_quality(name, by_full_name)
+        if name not in by_heading and not quality:
             raise Refused(f"{file}: the column {name!r:.100} belongs to no metric of the bundle")
-        metric, column = plain[name] if name in plain else slashed[before]
-        columns.append((metric, column if name in plain else of_quality(column, quality)))
+        metric, column = by_heading[name] if name in by_heading else by_full_name[base]
+        columns.append((metric, column if name in by_heading else of_quality(column, quality)))
     return columns

@@ -5,7 +5,7 @@
     ground.prepared      items, ratings and targets
     submissions.listed   submissions and refused folders
     entries.accepted     scores, and files refused for their content
-    outcome.read         an Outcome: counting submissions, ranks, intervals, letters, clusters
+    outcome.read         an Outcome: the submissions that count, their ranks, intervals, letters and clusters
 
 A refused submission is left out before the first number is computed, so it cannot change another's rank.
 """

@@ -68,14 +68,14 @@ def read(path: Path, ground: Ground, column: str) -> ScoreFile:
         content = scorefile.read(path, ground.expected, column=column)
     except Exception as error:  # a hostile file affects this submission only
         return ScoreFile({}, (f"cannot be read: {type(error).__name__}",), (), "")
-    fatal, others = (tuple(scorefile.describe(
+    fatal, remarks = (tuple(scorefile.describe(
         [problem for problem in content.problems if problem.fatal is refused and problem.kind not in CHECKED_HERE],
         SHOWN_PROBLEMS)) for refused in (True, False))
-    blank = {field.name: np.full(len(field.dataset.items), np.nan) for field in ground.fields}
+    blank = {ranked.name: np.full(len(ranked.dataset.items), np.nan) for ranked in ground.datasets}
     scores = {(dataset, quality): blank[dataset] if (values := content.on(dataset, quality)) is None else values
               for dataset, quality in ground.targets}
     reasons = fatal or tuple(_constant(scores)) or tuple(_missing(scores, ground))
-    return ScoreFile(scores, reasons, others, content.digest)
+    return ScoreFile(scores, reasons, remarks, content.digest)
 
 
 def _constant(scores: Scores) -> Iterator[str]:
@@ -88,9 +88,9 @@ def _constant(scores: Scores) -> Iterator[str]:
 def _missing(scores: Scores, ground: Ground) -> list[str]:
     """Return a single reason that lists the items without a score, if any."""
     parts = []
-    for field in ground.fields:
-        items = field.dataset.items
-        values = [scores[field.name, judged.quality.name] for judged in field.judged]
+    for ranked in ground.datasets:
+        items = ranked.dataset.items
+        values = [scores[ranked.name, judged.quality.name] for judged in ranked.judged]
         if ids := [items[index].id for index in np.flatnonzero(~np.isfinite(values).all(axis=0))]:
-            parts.append(f"{len(ids)} of {field.name}: {scorefile.listed(ids)}")
+            parts.append(f"{len(ids)} of {ranked.name}: {scorefile.listed(ids)}")
     return [f"items without a score: {'; '.join(parts)}"] if parts else []

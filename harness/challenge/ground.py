@@ -1,6 +1,6 @@
 """The items, ratings and targets of a challenge.
 
-Private ratings are joined here and never published; only correlations and counts are.
+Private ratings are joined here. They are never published, only correlations and counts.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class RankedDataset:
         return self.dataset.card.name
 
     @property
-    def about(self) -> str:
+    def description(self) -> str:
         """A sentence with the number of items, their languages, and the votes on each quality."""
         languages = ", ".join(sorted({item.language for item in self.dataset.items}))
         parts = [f"{self.name}: {plural(len(self.dataset.items), 'item')}, language {languages}"]
@@ -51,15 +51,16 @@ class RankedDataset:
     def filtered(self, rules: Rulebook) -> RankedDataset:
         """Drop the ratings of outlier systems and, if there is a public part, of the part that is not ranked now."""
         items, seed = self.dataset.items, f"{rules.seed}{rules.secret}"
-        first = dict[int, str]()  # the first context of each conversation
+        first_contexts = dict[int, str]()  # the first context of each conversation
         numbers = correlate.conversations(items).tolist()
         for number, item in zip(numbers, items, strict=True):
             context = "\n".join(turn.text for turn in item.context) or item.id
-            first[number] = min(context, first.get(number, context))
-        shuffled = sorted(set(first.values()), key=lambda text: hashlib.sha256(f"{seed} {text}".encode()).digest())
+            first_contexts[number] = min(context, first_contexts.get(number, context))
+        shuffled = sorted(set(first_contexts.values()),
+                          key=lambda text: hashlib.sha256(f"{seed} {text}".encode()).digest())
         public = set(shuffled[:round(rules.public * len(shuffled))])
         dropped = np.array([
-            item.system in rules.outliers or (bool(rules.public) and (first[number] in public) == rules.final)
+            item.system in rules.outliers or (bool(rules.public) and (first_contexts[number] in public) == rules.final)
             for item, number in zip(items, numbers, strict=True)])
         return replace(self, judged=tuple(replace(
             judged, votes=np.where(dropped[:, None], np.nan, judged.votes),
@@ -74,7 +75,7 @@ class Ground:
     that are also in another phase. For a frozen phase, `public` holds the ratings used for ranking before the freeze.
     """
 
-    fields: tuple[RankedDataset, ...]
+    datasets: tuple[RankedDataset, ...]
     ratings: str = ""
     partial: tuple[str, ...] = ()
     elsewhere: Mapping[str, str] = field(default_factory=dict)
@@ -83,11 +84,11 @@ class Ground:
 
     @property
     def targets(self) -> tuple[Target, ...]:
-        return tuple((field.name, judged.quality.name) for field in self.fields for judged in field.judged)
+        return tuple((ranked.name, judged.quality.name) for ranked in self.datasets for judged in ranked.judged)
 
     def tables(self, names: Sequence[str], rows: Sequence[Mapping[Target, Vector]]) -> tuple[TargetData, ...]:
         keys, tables = tuple((name, name) for name in names), list[TargetData]()
-        for ranked in self.fields:
+        for ranked in self.datasets:
             points = correlate.item_scores(ranked.dataset, ranked.judged, {})
             for target in correlate.targets(points, ranked.judged):
                 scores = np.array([row[target.key] for row in rows]).reshape(len(rows), len(points.items))
@@ -96,9 +97,9 @@ class Ground:
 
     @cached_property
     def expected(self) -> Expected:
-        return Expected({field.name: tuple(item.id for item in field.dataset.items) for field in self.fields},
-                        {field.name: tuple(quality.name for quality in field.dataset.card.qualities)
-                         for field in self.fields}, elsewhere=self.elsewhere)
+        return Expected({ranked.name: tuple(item.id for item in ranked.dataset.items) for ranked in self.datasets},
+                        {ranked.name: tuple(quality.name for quality in ranked.dataset.card.qualities)
+                         for ranked in self.datasets}, elsewhere=self.elsewhere)
 
 
 def prepared(rules: Rulebook, home: Path, *, rated: bool = True) -> Ground:
@@ -124,40 +125,41 @@ def prepared(rules: Rulebook, home: Path, *, rated: bool = True) -> Ground:
         extra, digest = private.read(rules.ratings, owners), hashlib.sha256(rules.ratings.read_bytes()).hexdigest()
     unfiltered, partial = list[RankedDataset](), list[str]()
     for dataset in datasets:
-        joined, new = private.join(dataset, extra.get(dataset.card.name, ()))
+        joined, joined_ratings = private.join(dataset, extra.get(dataset.card.name, ()))
         if qualities := wanted(rules, dataset):
-            field = RankedDataset(joined, correlate.judged(joined, qualities))
-            partial += _partial(field, {rating.quality for rating in new})
-            unfiltered.append(field)
-    fields = tuple(field.filtered(rules) for field in unfiltered)
+            ranked = RankedDataset(joined, correlate.judged(joined, qualities))
+            partial += _partial(ranked, {rating.quality for rating in joined_ratings})
+            unfiltered.append(ranked)
+    ranked_datasets = tuple(ranked.filtered(rules) for ranked in unfiltered)
     problems = [f"{rules.ratings}: {line}" for line in partial if rules.coverage == "whole"]
     if problems:
         problems[-1] += f"; complete the ratings, or allow missing ones with coverage = \"partial\" in {FILE}"
-    problems += [f"{field.name}: cannot rank on {judged.quality.name!r}: it has {judged.rated} rated items, but "
+    problems += [f"{ranked.name}: cannot rank on {judged.quality.name!r}: it has {judged.rated} rated items, but "
                  f"needs three with different ratings; add ratings (ratings = \"FILE\" in {FILE}) or omit it from "
-                 "`qualities`" for field in fields for judged in field.judged if rated and not judged.usable]
+                 "`qualities`" for ranked in ranked_datasets for judged in ranked.judged if rated and not judged.usable]
     if problems:
         raise BadConfig(*problems)
-    ids = {item.id for field in fields for item in field.dataset.items}
+    ids = {item.id for ranked in ranked_datasets for item in ranked.dataset.items}
     elsewhere = {item.id: phase for phase, group in others.items() for dataset in group for item in dataset.items}
-    public = tuple(judged for field in unfiltered for judged in field.filtered(replace(rules, final=False)).judged) \
+    public = tuple(judged for ranked in unfiltered for judged in ranked.filtered(replace(rules, final=False)).judged) \
         if rules.final and rules.public else ()
-    return Ground(fields, digest, tuple(partial), {name: phase for name, phase in elsewhere.items() if name not in ids},
-                  tuple(sorted(ids & elsewhere.keys())), public)
+    shared = tuple(sorted(ids & elsewhere.keys()))
+    elsewhere = {name: phase for name, phase in elsewhere.items() if name not in ids}
+    return Ground(ranked_datasets, digest, tuple(partial), elsewhere, shared, public)
 
 
 def with_ratings(rules: Rulebook) -> list[Path]:
     """Return the files of items that also contain ratings, or must do so once they exist."""
-    return [own.file for own in rules.custom if (
-        any(rating.votes for rating in own.read().ratings) if own.file.is_file() else not rules.ratings)]
+    return [dataset.file for dataset in rules.custom if (
+        any(rating.votes for rating in dataset.read().ratings) if dataset.file.is_file() else not rules.ratings)]
 
 
-def _partial(field: RankedDataset, rated: set[str]) -> Iterator[str]:
-    for judged in field.judged:
+def _partial(ranked: RankedDataset, rated: set[str]) -> Iterator[str]:
+    for judged in ranked.judged:
         if judged.quality.name in rated and judged.rated < len(judged.means):
-            lacking = [field.dataset.items[index].id for index in np.flatnonzero(np.isnan(judged.means))]
-            yield (f"{judged.rated} of {len(judged.means)} items of {field.name} have votes on "
-                   f"{judged.quality.name!r}; missing: {listed(lacking)}")
+            unrated = [ranked.dataset.items[index].id for index in np.flatnonzero(np.isnan(judged.means))]
+            yield (f"{judged.rated} of {len(judged.means)} items of {ranked.name} have votes on "
+                   f"{judged.quality.name!r}; missing: {listed(unrated)}")
 
 
 def loaded(rules: Rulebook, home: Path) -> list[Dataset]:
@@ -180,7 +182,7 @@ def loaded(rules: Rulebook, home: Path) -> list[Dataset]:
 
 
 def split(dataset: Dataset, by: str) -> Iterator[Dataset]:
-    """Yield a dataset DATASET-VALUE per language or system; items without one keep the name DATASET."""
+    """Yield a dataset DATASET-VALUE per language or system; items without a value keep the name DATASET."""
     groups: dict[str, list[Item]] = {}
     for item in dataset.items:
         groups.setdefault((getattr(item, by) or "") if by else "", []).append(item)

@@ -43,8 +43,8 @@ from metrics.errors import MetricError
 from metrics.models.service import Choice, Models
 
 BASELINES = "baselines"
-SIMILAR = 0.999
-"""Minimum mean Spearman, over datasets, of two submissions that are reported as alike."""
+MIN_SIMILARITY = 0.999
+"""Minimum mean Spearman, over datasets, of two submissions that are reported as similar."""
 SHOWN_PAIRS = 20
 DIGITS = 12
 """Decimals to which values are rounded before ties are determined."""
@@ -126,7 +126,7 @@ class Outcome:
         return tuple(dict(zip(self.ground.targets, row, strict=True)) for row in self.values[self.chosen].tolist())
 
     @cached_property
-    def few(self) -> bool:
+    def too_few_contexts(self) -> bool:
         """True if there are too few rated contexts for rank intervals and letters."""
         return number_of_contexts((table.dataset, table.scored().rated)
                                   for table in self.entries.tables) < pooled.MIN_CONTEXTS
@@ -144,7 +144,7 @@ class Outcome:
 
     @cached_property
     def ranks(self) -> dict[str, tuple[Rank, ...]]:
-        resample = self.rules.draws and len(self.chosen) > 1 and not self.few
+        resample = self.rules.draws and len(self.chosen) > 1 and not self.too_few_contexts
         drawn = _drawn(self.rules, self.counting.tables) if resample else None
         teams, values = self.teams, self.values[self.chosen]
         ranks = {rule: rank(dict(zip(teams, (values @ weight).tolist(), strict=True)),
@@ -168,8 +168,8 @@ class Outcome:
     @cached_property
     def correlation(self) -> Array:
         """Spearman of each pair of entries, averaged over datasets."""
-        by_dataset = ([self.pairs[field.name, judged.quality.name].r for judged in field.judged]
-                      for field in self.ground.fields)
+        by_dataset = ([self.pairs[ranked.name, judged.quality.name].r for judged in ranked.judged]
+                      for ranked in self.ground.datasets)
         correlation: Array = np.mean([np.mean(group, axis=0) for group in by_dataset], axis=0)
         np.fill_diagonal(correlation, 1)
         return correlation
@@ -181,11 +181,11 @@ class Outcome:
         if len(submitted) < 2:
             return ()
         teams = np.array([entry.team for entry in submitted])
-        pairs = np.argwhere(np.triu(self.correlation >= SIMILAR, 1) & (teams[:, None] != teams)).tolist()
+        pairs = np.argwhere(np.triu(self.correlation >= MIN_SIMILARITY, 1) & (teams[:, None] != teams)).tolist()
         lines = [f"{submitted[first].name} and {submitted[second].name} rank all items alike (Spearman "
                  f"{self.correlation[first][second]:.4f})" for first, second in pairs[:SHOWN_PAIRS]]
-        more = len(pairs) - SHOWN_PAIRS
-        return (*lines, *([f"and {more} more similar pairs"] if more > 0 else []))
+        omitted = len(pairs) - SHOWN_PAIRS
+        return (*lines, *([f"and {omitted} more similar pairs"] if omitted > 0 else []))
 
     @cached_property
     def baselines(self) -> tuple[Baseline, ...]:
@@ -211,7 +211,7 @@ class Outcome:
 def read(folder: Path, home: Path, phase: str = "") -> Outcome:
     """Read the challenge, or a phase of it, and every submission; raise only errors of the challenge itself."""
     log, rules = receipts.read(folder), rulebook.read(folder, phase)
-    rules = replace(rules, final=bool(log.of("frozen", rules.phase)))
+    rules = replace(rules, final=bool(log.events("frozen", rules.phase)))
     ground = prepared(rules, home)
     rules = replace(rules, changed=log.changed(rules, ground))
     accepted, refused = entries.accepted(submissions.listed(rules, log.receipts(rules.phase)), ground, rules)
@@ -251,11 +251,11 @@ def _drawn(rules: Rulebook, targets: Sequence[TargetData]) -> Drawn:
         return rank_intervals.drawn([target.scored() for target in targets], rng, rules.draws)
     resamples = list[Array]()  # of each dataset: (draws, qualities, submissions)
     for dataset, group in groupby(targets, key=lambda target: target.dataset):
-        of_dataset = list(group)
-        rated = np.any([np.isfinite(target.judged.means) for target in of_dataset], axis=0)
+        members = list(group)
+        rated = np.any([np.isfinite(target.judged.means) for target in members], axis=0)
         resamples.append(np.stack([resampled_by_context(
             target.people.take(rated), target.scores[:, rated], request.resampled, generator(rules.seed, dataset, ""),
-            rules.draws) for target in of_dataset], axis=1))
+            rules.draws) for target in members], axis=1))
     return Drawn.jointly(resamples, rng)
 
 
@@ -263,21 +263,21 @@ def _baselines(outcome: Outcome) -> Iterator[tuple[str, Vector, str]]:
     """Yield the name of every baseline, its value on each target, and the reason if it could not be scored."""
     rules, ground = outcome.rules, outcome.ground
     models, store = Models(outcome.home, Choice(download=False)), ScoreStore(rules.folder / "ranking" / "scores")
-    none = np.full(len(ground.targets), np.nan)
+    no_values = np.full(len(ground.targets), np.nan)
     for name in rules.baselines:
         chosen, tables = registry.choose(name, seed=rules.seed), list[TargetData]()
         try:
-            for field in ground.fields:
-                scores = {(chosen.label, chosen.suffix): Scorer(field.dataset, models, store).scores(chosen.metric)}
-                tables += correlate.targets(correlate.item_scores(field.dataset, field.judged, scores), field.judged)
+            for ranked in ground.datasets:
+                scores = {(chosen.label, chosen.suffix): Scorer(ranked.dataset, models, store).scores(chosen.metric)}
+                tables += correlate.targets(correlate.item_scores(ranked.dataset, ranked.judged, scores), ranked.judged)
         except MetricError as error:  # for example, a model is missing
-            yield chosen.label, none, " ".join(str(error).split())
+            yield chosen.label, no_values, " ".join(str(error).split())
         else:
             for (_, column), values in zip(tables[0].names, agreement(rules, tables), strict=True):
                 yield column, values, ""
     for path in sorted(path for path in (rules.folder / BASELINES).glob("*") if path.suffix in SUFFIXES):
         file = entries.read(path, ground, rules.column)
-        values = none if file.reasons else agreement(rules, ground.tables([path.stem], [file.scores]))[0]
+        values = no_values if file.reasons else agreement(rules, ground.tables([path.stem], [file.scores]))[0]
         yield path.stem, values, "; ".join(file.reasons)
     if rules.statistic in ACCURACIES:
         request = Request(rules.statistic, rules.level, seed=rules.seed)

@@ -3,7 +3,7 @@
 `receipts.jsonl` has a line for each received file (time in UTC by the local clock, sha256 of the unpacked file, its
 column, whether it is primary, outcome) and a line for each frozen phase. Lines are only appended, and each holds the
 sha256 of the line before, so that changed or missing lines are detected. If a phase has receipts, only received files
-are ranked. After a freeze, only those received before it are ranked, and changed rules, ratings or data are reported.
+are ranked. After a freeze, only files received before it are ranked, and changed rules, ratings or data are reported.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ STAGING = ".receiving"
 NOT_COMPARED = ("folder", "title", "custom", "ratings", "baselines", "final", "changed", "published", "blind")
 """Settings that do not affect ranks, or that name files, whose contents are compared instead."""
 PUBLIC_UNITS = "units of the public part"
-"""Conversations are drawn whole; older logs lack this input, because contexts were drawn one by one."""
+"""Whole conversations are drawn; older logs lack this input, because contexts used to be drawn one by one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,17 +46,17 @@ class Log:
     lines: tuple[Mapping[str, Any], ...] = ()
     last: str = ""
 
-    def of(self, event: str, phase: str, team: str = "") -> list[Mapping[str, Any]]:
+    def events(self, event: str, phase: str, team: str = "") -> list[Mapping[str, Any]]:
         """Return the lines of an event in a phase, by default of all teams."""
         return [line for line in self.lines if line["event"] == event and line["phase"] == phase
                 and team in ("", line.get("team"))]
 
     def receipts(self, phase: str) -> dict[str, Receipt] | None:
         """Return the receipts of the files that may be ranked in the phase, by TEAM/N; None if the phase has none."""
-        lines = self.of("received", phase)
+        lines = self.events("received", phase)
         receipts = {f"{line['team']}/{line['number']}": Receipt(_time(line), line["sha256"], line.get("settings"))
                     for line in lines}
-        if frozen := self.of("frozen", phase):
+        if frozen := self.events("frozen", phase):
             settings, left_out = frozen[0].get("settings", {}), frozen[0].get("left out", {})  # not in older logs
             return {**{name: Receipt(receipts[name].time if name in receipts else None, digest, settings.get(name))
                        for name, digest in frozen[0]["submissions"].items()},
@@ -66,17 +66,17 @@ class Log:
 
     def refused(self, phase: str) -> tuple[Refused, ...]:
         """Return the files that were refused when received, with the time; refused team names are not public."""
-        return tuple(Refused(_refused(line["team"], number),
+        return tuple(Refused(_refused_name(line["team"], number),
                              (f"when received, {line['time']} (line {number} of {FILE}): {'; '.join(line['why'])}",),
-                             public=_refused(submissions.UNNAMED, number) if line.get("team refused") else "")
+                             public=_refused_name(submissions.UNNAMED, number) if line.get("team refused") else "")
                      for number, line in enumerate(self.lines, start=1)
                      if (line["event"], line["phase"]) == ("refused", phase))
 
-    def changed(self, rules: Rulebook, field: Ground) -> tuple[str, ...]:
+    def changed(self, rules: Rulebook, data: Ground) -> tuple[str, ...]:
         """List the inputs of a ranking that have changed since the freeze; for settings, with both values."""
-        now = inputs(rules, field)
+        now = inputs(rules, data)
         return tuple(f"{name} ({value}, now {now[name]})" if hasattr(rules, name) and name not in NOT_COMPARED else name
-                     for line in self.of("frozen", rules.phase)
+                     for line in self.events("frozen", rules.phase)
                      for name, value in {PUBLIC_UNITS: "", **line.get("inputs", {})}.items()
                      if now.get(name) != value)
 
@@ -104,17 +104,17 @@ def _time(line: Mapping[str, Any]) -> datetime.datetime:
 
 def _append(folder: Path, log: Log, line: Mapping[str, Any]) -> None:
     path = folder / FILE
-    before = path.read_bytes() if path.is_file() else b""
+    existing = path.read_bytes() if path.is_file() else b""
     text = json.dumps({**line, "previous": log.last}, ensure_ascii=False) + "\n"
-    write_atomically(path, before + text.encode(errors="backslashreplace"))  # a name may not be valid text
+    write_atomically(path, existing + text.encode(errors="backslashreplace"))  # a name may not be valid text
 
 
-def inputs(rules: Rulebook, field: Ground) -> dict[str, str]:
+def inputs(rules: Rulebook, data: Ground) -> dict[str, str]:
     """Return the settings of a ranking, and the sha256 of its other inputs."""
-    ratings = [ratings_fingerprint(ranked.dataset.ratings) for ranked in field.fields]
-    parts = {"qualities of the datasets": f"{field.targets}", rulebook.SEED_FILE: rules.secret,
-             "ratings": f"{field.ratings} {ratings}",
-             **{f"dataset {ranked.name}": ranked.dataset.fingerprint for ranked in field.fields}}
+    ratings = [ratings_fingerprint(ranked.dataset.ratings) for ranked in data.datasets]
+    parts = {"qualities of the datasets": f"{data.targets}", rulebook.SEED_FILE: rules.secret,
+             "ratings": f"{data.ratings} {ratings}",
+             **{f"dataset {ranked.name}": ranked.dataset.fingerprint for ranked in data.datasets}}
     settings = {setting.name: str(getattr(rules, setting.name)) for setting in fields(rules)}
     return {name: value for name, value in settings.items() if name not in NOT_COMPARED} | {
         PUBLIC_UNITS: "conversations" if rules.public else ""} | {
@@ -122,22 +122,22 @@ def inputs(rules: Rulebook, field: Ground) -> dict[str, str]:
 
 
 def freeze(folder: Path, home: Path, phase: str, now: datetime.datetime) -> tuple[int, tuple[Refused, ...]]:
-    """Freeze a phase, so that only its present submissions are ranked; return their number, and those left out."""
+    """Freeze a phase, so that only its present submissions are ranked; return their number and those refused."""
     with SoftFileLock(folder / f"{FILE}.lock", timeout=LOCK_TIMEOUT):
         log, rules = read(folder), rulebook.read(folder, phase)
-        if log.of("frozen", rules.phase):
+        if log.events("frozen", rules.phase):
             raise BadConfig(f"{rules.name} is already frozen")
         listed = submissions.listed(rules, log.receipts(rules.phase))
         if not listed:
             raise BadConfig(f"no submissions yet{f' in the phase {rules.phase}' if rules.phase else ''}; set `closes` "
                             "to stop accepting submissions")
-        field = ground.prepared(replace(rules, final=True), home)
-        valid, refused = entries.accepted(listed, field, rules)
+        data = ground.prepared(replace(rules, final=True), home)
+        valid, refused = entries.accepted(listed, data, rules)
         _append(folder, log, {"event": "frozen", "time": now.isoformat(timespec="seconds"), "phase": rules.phase,
                               "submissions": {entry.name: entry.sha256 for entry in valid.entries},
                               "settings": {entry.name: entry.about.settings for entry in valid.entries},
                               "left out": {entry.name: entry.reasons for entry in refused if not entry.public},
-                              "inputs": inputs(rules, field)})
+                              "inputs": inputs(rules, data)})
     return len(valid.entries), refused
 
 
@@ -151,7 +151,7 @@ def receive(folder: Path, home: Path, file: Path, team: str, *, now: datetime.da
         log, phases = read(folder), rulebook.phases(folder)
         rules = (_phase_of(phases, log, file, column, home, now.date()) if len(phases) > 1 and not phase else
                  rulebook.read(folder, phase))
-        number = 1 + max((line["number"] for line in log.of("received", rules.phase, team)), default=0)
+        number = 1 + max((line["number"] for line in log.events("received", rules.phase, team)), default=0)
         teams = {line["team"] for line in log.lines if line["event"] == "received"}
         teams |= {path.name for phase_rules in phases for path in phase_rules.inbox.glob("[!.]*")}
         wrong_name = submissions.wrong_names(sorted({team, *teams})).get(team, "")
@@ -164,16 +164,16 @@ def receive(folder: Path, home: Path, file: Path, team: str, *, now: datetime.da
             staged = folder / STAGING / team / str(number)
             try:
                 digest, reasons, remarks = _checked(staged, file, about, rules, home, now)
-                same = [line for line in log.of("received", rules.phase)
+                identical = [line for line in log.events("received", rules.phase)
                         if line["sha256"] == digest and line["team"] != team]
-                remarks += tuple(f"the file is identical to {line['team']}/{line['number']}" for line in same)
+                remarks += tuple(f"the file is identical to {line['team']}/{line['number']}" for line in identical)
                 if not reasons and not dry:
                     (rules.inbox / team).mkdir(parents=True, exist_ok=True)
                     staged.rename(rules.inbox / team / str(number))
             finally:
                 shutil.rmtree(folder / STAGING, ignore_errors=True)
         if reasons:
-            name = _refused(team, 1 + len(log.lines))
+            name = _refused_name(team, 1 + len(log.lines))
         if not dry:
             outcome = ({"event": "refused", "why": reasons, **({"team refused": True} if wrong_name else {})} if reasons
                        else {"event": "received", "number": number, "settings": about.settings})
@@ -182,7 +182,7 @@ def receive(folder: Path, home: Path, file: Path, team: str, *, now: datetime.da
     return f"{name}{f' in {rules.phase}' if rules.phase else ''}", reasons, remarks
 
 
-def _refused(team: str, line: int) -> str:
+def _refused_name(team: str, line: int) -> str:
     """Name a refused file by its line in the log; no submission has such a name."""
     return scorefile.printable(f"{team}/refused-{line}")
 
@@ -199,7 +199,7 @@ def _phase_of(phases: Sequence[Rulebook], log: Log, file: Path, column: str, hom
     candidates = [rules for rules in phases
                   if scored & {dataset.card.name for dataset in datasets.get(rules.phase, ())}] or list(phases)
     if len(candidates) > 1:
-        candidates = [rules for rules in candidates if not log.of("frozen", rules.phase)
+        candidates = [rules for rules in candidates if not log.events("frozen", rules.phase)
                       and (rules.opens or today) <= today <= (rules.closes or today)] or candidates[-1:]
     if len(candidates) > 1 and scored:
         raise BadConfig(f"name the phase with --phase: {', '.join(rules.phase for rules in candidates)}")
@@ -207,10 +207,10 @@ def _phase_of(phases: Sequence[Rulebook], log: Log, file: Path, column: str, hom
 
 
 def _not_accepting(rules: Rulebook, log: Log, team: str, now: datetime.datetime) -> Iterator[str]:
-    if log.of("frozen", rules.phase):
+    if log.events("frozen", rules.phase):
         yield "the phase is frozen"
     yield from submissions.wrong_date(now.date(), rules)
-    received = log.of("received", rules.phase, team)
+    received = log.events("received", rules.phase, team)
     today = sum(_time(line).date() == now.date() for line in received)
     if rules.submissions and len(received) >= rules.submissions:
         yield f"{team} has reached the limit of {rules.submissions} submissions"

@@ -2,7 +2,7 @@
 
 The same challenge gives the same bytes; the only times in them are the dates of submissions.
 
-The report has the counting submissions in place of metrics, and no ratings, texts or item scores. It compares
+The report has the submissions that count in place of metrics, and no ratings, texts or item scores. It compares
 submissions at most NEAR ranks apart, with p adjusted over all pairs. Its numbers are rounded to FIGURES significant
 digits or to the decimals that pages show, because full precision would help to reconstruct ratings.
 """
@@ -24,7 +24,7 @@ from benchmarks.storage.files import sweep, write_atomically
 from harness.challenge import receipts, tables
 from harness.challenge.outcome import Outcome
 from harness.challenge.rulebook import FILE, Rulebook
-from harness.challenge.submissions import counted
+from harness.challenge.submissions import refused_count
 from harness.challenge.tables import TARGET_DECIMALS
 from harness.published import boards, exhibit, sizes
 from harness.results import exhibits, files
@@ -38,13 +38,13 @@ from harness.statistics.estimates import full_name
 from harness.statistics.williams import PairTests
 
 FIGURES = 4
-NEAR = 10
+MAX_RANK_GAP = 10
 """Maximum difference in rank of a listed comparison; pairs.parquet has all comparisons."""
-COLUMNS = 4
+ANNOUNCED_COLUMNS = 4
 """Number of columns of the official table that the announcement shows: team, rank, submission, value."""
 REPLACED = {"announcement.md", "pairs.parquet", *(f"{name}.csv" for name in (
     "official", "rules", "clusters", "submissions", "refused", "targets", "correlation", "receipts"))}
-"""Files of a ranking or of receipts; the next one deletes those that it does not write."""
+"""Files of a ranking or of receipts; the next ranking or receipts delete the files that they do not write."""
 AVERAGE = "average"
 NOTE = ("The best submission of each team, as published by the organisers to four digits; nothing was run here. "
         "Counts of votes may be rounded.")
@@ -52,7 +52,7 @@ NOTE = ("The best submission of each team, as published by the organisers to fou
 
 def write(outcome: Outcome, out: Path) -> tuple[Results, Exhibit]:
     """Write the files of a ranking; nothing is written until everything has been computed."""
-    shown, made = tables.exhibit(outcome), report(outcome, out / "statistics")
+    page, results = tables.exhibit(outcome), report(outcome, out / "statistics")
     sweep(out)
     submitted, names = outcome.entries.entries, [entry.name for entry in outcome.entries.entries]
     pairs = [compare.compared(*target, names, "spearman", "williams", tests) for target, tests in outcome.pairs.items()]
@@ -63,21 +63,22 @@ def write(outcome: Outcome, out: Path) -> tuple[Results, Exhibit]:
             for entry, row in zip(submitted, outcome.values.tolist(), strict=True))],
         "correlation": [("submission", *names), *(
             (name, *row) for name, row in zip(names, outcome.correlation.round(6).tolist(), strict=True))]}
-    _put(made, shown, {**{f"{name}.csv": exhibits.csv_of(table) for name, table in rows.items()},
+    _write_files(results, page, {**{f"{name}.csv": exhibits.csv_of(table) for name, table in rows.items()},
                        "pairs.parquet": files.packed(pairs, Comparisons), "audit.jsonl": audit_log(outcome, out),
                        "announcement.md": announcement(outcome)}, out)
-    return made, shown
+    return results, page
 
 
-def write_published(made: Results, shown: Exhibit, out: Path) -> None:
-    _put(made, shown, {f"{grid.name.replace(' ', '-').casefold()}.csv": exhibits.csv_of([grid.head, *grid.rows])
-                       for grid in shown.grids}, out)
+def write_published(results: Results, page: Exhibit, out: Path) -> None:
+    _write_files(results, page, {
+        f"{grid.name.replace(' ', '-').casefold()}.csv": exhibits.csv_of([grid.head, *grid.rows])
+        for grid in page.grids}, out)
 
 
-def _put(made: Results, shown: Exhibit, contents: Mapping[str, bytes], out: Path) -> None:
+def _write_files(results: Results, page: Exhibit, contents: Mapping[str, bytes], out: Path) -> None:
     out.mkdir(parents=True, exist_ok=True)
-    files.write(made, out / "report")
-    contents = {**contents, "ranking.md": exhibits.markdown(shown), "ranking.json": exhibits.encoded(shown)}
+    files.write(results, out / "report")
+    contents = {**contents, "ranking.md": exhibits.markdown(page), "ranking.json": exhibits.encoded(page)}
     for name, content in sorted(contents.items()):
         write_atomically(out / name, content)
     for name in REPLACED - contents.keys():
@@ -95,8 +96,8 @@ def audit_log(outcome: Outcome, folder: Path) -> bytes:
 def _decisions(outcome: Outcome) -> Iterator[dict[str, object]]:
     rules, facts = outcome.rules, environment.facts(outcome.rules.seed, "cpu", {}, "")
     yield {"event": "challenge", "title": rules.title, "version": facts.version, "commit": facts.commit,
-           "packages": facts.packages, FILE: _sha256(rules), "part": tables.part_of(rules),
-           "data": [field.about for field in outcome.ground.fields], **receipts.inputs(rules, outcome.ground)}
+           "packages": facts.packages, FILE: _sha256(rules), "part": tables.describe_ratings_part(rules),
+           "data": [ranked.description for ranked in outcome.ground.datasets], **receipts.inputs(rules, outcome.ground)}
     for refused in sorted(outcome.refused, key=lambda submission: submission.name):
         yield {"event": "refused", "submission": refused.name, "sha256": refused.sha256, "why": list(refused.reasons)}
     ranks = {entry.name: standing.rank for entry, standing in outcome.ranked(rules.rule)}
@@ -114,47 +115,47 @@ def announcement(outcome: Outcome) -> bytes:
     """Return the announcement of a ranking, in Markdown for the organiser to edit."""
     rules, table = outcome.rules, tables.official(outcome)
     facts = environment.facts(rules.seed, "cpu", {}, "")
-    ranked = replace(table, caption="Ranking", head=table.head[:COLUMNS], rows=tuple(
-        row[:COLUMNS] for row in table.rows))
-    thanks = ", ".join(sorted({entry.team for entry in outcome.entries.entries}))
+    ranked = replace(table, caption="Ranking", head=table.head[:ANNOUNCED_COLUMNS], rows=tuple(
+        row[:ANNOUNCED_COLUMNS] for row in table.rows))
+    teams = ", ".join(sorted({entry.team for entry in outcome.entries.entries}))
     return exhibits.markdown(Exhibit(
         name="announcement", kind="challenge", command="", grids=(ranked,), lead=f"{tables.winner(outcome)}.",
         title=f"{rules.name}: {'results' if rules.final else 'provisional results'}",
         remarks=(
-            "## Thanks", f"We thank the raters and all teams that took part: {thanks}.", "## How to reproduce it",
+            "## Thanks", f"We thank the raters and all teams that took part: {teams}.", "## How to reproduce it",
             (f"The ranking was made by dialogue-harness {facts.version}, commit {facts.commit or 'unknown'}, from "
              f"{FILE} with the sha256 {_sha256(rules)}. {tables.required(rules)}"),
             f"    {tables.command(rules)}",
-            "Teams can compare the sha256 of their files with the receipts; for a .gz file, that of the file in it.")))
+            "Teams can compare the sha256 of their files, for a .gz file of the unpacked file, with the receipts.")))
 
 
 def receipts_only(outcome: Outcome) -> tuple[Results, Exhibit]:
     """Return the receipts of a phase: its accepted and refused files, without scores."""
     rules, command = outcome.rules, tables.command(outcome.rules)
-    made = Results(
+    results = Results(
         run=environment.facts(rules.seed, "none", {"challenge": rules.title, "phase": rules.phase}, command),
-        datasets=tuple(entries.dataset_entry(field.dataset, field.judged) for field in outcome.ground.fields))
+        datasets=tuple(entries.dataset_entry(ranked.dataset, ranked.judged) for ranked in outcome.ground.datasets))
     rows = tuple((entry.team, str(entry.number), str(entry.about.date or ""), entry.sha256)
                  for entry in outcome.entries.entries)
     grids = (Grid("receipts", "Accepted submissions, with the sha256 of the unpacked files",
                   ("team", "submission", "date", "sha256"), rows), tables.refused_table(outcome))
-    return made, Exhibit(
+    return results, Exhibit(
         name="challenge", kind="challenge", title=rules.name, command=command,
-        lead=f"{plural(len(rows), 'submission')} accepted, {counted(outcome.refused, outcome.at_receipt)}. Scores and "
-             "ranks are published after the phase is frozen.",
+        lead=f"{plural(len(rows), 'submission')} accepted, {refused_count(outcome.refused, outcome.at_receipt)}. "
+             "Scores and ranks are published after the phase is frozen.",
         grids=tuple(grid for grid in grids if grid.rows), remarks=(tables.required(rules),))
 
 
 def published(rules: Rulebook) -> tuple[Results, Exhibit]:
     """Return the published results of a challenge.
 
-    Only those of DSTC10 Track 5 have boards, with the published average of each team on each dataset. Under the test
-    rule, each average is weighted by the dataset's number of qualities.
+    Only the results of DSTC10 Track 5 have boards, with the published average of each team on each dataset. Under the
+    test rule, each average is weighted by the dataset's number of qualities.
     """
     command = f"harness challenge publish {rules.folder.name}"
     printed = [board for board in boards() if board.source == rules.published]
     numbers, size = [row for board in printed for row in board.numbers], sizes()
-    made = Results(
+    results = Results(
         run=environment.facts(0, "none", {"published": rules.published}, command),
         datasets=tuple(DatasetEntry(
             name=name, title=card.title, split=card.split, level=card.level, origin="printed", fingerprint="",
@@ -173,7 +174,7 @@ def published(rules: Rulebook) -> tuple[Results, Exhibit]:
             board.rule, "real", rule, "spearman", team, team, row.value, row.rank, datasets, datasets)
             for board in printed for datasets in [len({row.dataset for row in board.numbers})] for rule in RULES
             for team, row in sorted(board.ranks()[rule].items(), key=lambda pair: (-pair[1].value, pair[0]))))
-    return made, Exhibit(
+    return results, Exhibit(
         name=rules.published, kind="challenge", title=rules.title, command=command,
         lead="Published numbers about the challenge, and conclusions from them. No submission was run here.",
         grids=tuple(exhibit.printed(rules.published)), remarks=exhibit.REMARKS if printed else ())
@@ -188,12 +189,12 @@ def report(outcome: Outcome, cache: Path) -> Results:
     options = {"challenge": rules.title, "rule": tables.rule_of(rules), "counts": rules.counts,
                "statistic": full_name(rules.statistic, rules.level), "draws": rules.draws,
                **({"phase": rules.phase} if rules.phase else {})}
-    levels = tuple(dict.fromkeys(field.dataset.card.level for field in outcome.ground.fields))
+    levels = tuple(dict.fromkeys(ranked.dataset.card.level for ranked in outcome.ground.datasets))
     return Results(
         run=environment.facts(rules.seed, "cpu", options, tables.command(rules)),
-        datasets=tuple(replace(entries.dataset_entry(field.dataset, field.judged), split=rules.rule,
+        datasets=tuple(replace(entries.dataset_entry(ranked.dataset, ranked.judged), split=rules.rule,
                                notes="The ratings are private." if rules.ratings else "")
-                       for field in outcome.ground.fields),
+                       for ranked in outcome.ground.datasets),
         metrics=tuple(MetricEntry(
             name=entry.team, title=entry.about.name or f"{entry.team}, submission {entry.number}", family="submission",
             columns=(entry.team,), levels=levels,
@@ -209,7 +210,7 @@ def report(outcome: Outcome, cache: Path) -> Results:
 
 def _ranking(outcome: Outcome, correlations: Sequence[Correlation]) -> Iterator[RankingRow]:
     """Yield the boards; those of the challenge's statistic have the intervals and letters of its ranking."""
-    rules, origin = outcome.rules, outcome.ground.fields[0].dataset.kind
+    rules, origin = outcome.rules, outcome.ground.datasets[0].dataset.kind
     ranks = {rule: dict(zip(outcome.teams, standings, strict=True)) for rule, standings in outcome.ranks.items()}
     lettered = {rule: tables.readable(standings) for rule, standings in outcome.ranks.items()}
     for row in ranking(BoardId(rules.rule), origin, outcome.ground.targets, correlations):
@@ -232,7 +233,7 @@ def _comparisons(outcome: Outcome) -> Iterator[Comparisons]:
             rows = compare.compared(*target, outcome.teams, rules.statistic, "perm-both", tests, rules.draws)
         else:
             rows = compare.compared(*target, outcome.teams, "spearman", "williams", pairs)
-        rows = rows.at(np.abs(rows.better - rows.worse) <= NEAR)
+        rows = rows.at(np.abs(rows.better - rows.worse) <= MAX_RANK_GAP)
         value, p, holm, bh = (np.array([f"{number:.{FIGURES}g}" for number in column], dtype=np.float64)
                               for column in (rows.value, rows.p, rows.holm, rows.bh))
         yield replace(rows, delta=rows.delta.round(TARGET_DECIMALS), value=value, p=p, holm=holm, bh=bh)

@@ -125,7 +125,7 @@ class Rulebook(Settings):
 
 
 def read(folder: Path, phase: str = "") -> Rulebook:
-    """Read the rules of a phase, by default the first; a challenge without phases counts as one."""
+    """Read the rules of a phase, by default the first; a challenge without phases counts as a single phase."""
     all_rules = phases(folder)
     names = [rules.phase for rules in all_rules]
     if phase and phase not in names:
@@ -136,26 +136,26 @@ def read(folder: Path, phase: str = "") -> Rulebook:
 
 def phases(folder: Path) -> tuple[Rulebook, ...]:
     """Read the rules of every phase; a challenge without phases has a single, unnamed one."""
-    shown = str(folder / FILE)
+    file = str(folder / FILE)
     with records.refused_as(BadConfig):
-        values = records.fields_of(Challenge, terms.table(folder / FILE, shown), shown)
-        tables = [records.fields_of(Phase, phase, f"{shown}: [[phase]] {number}")
+        values = records.fields_of(Challenge, terms.table(folder / FILE, file), file)
+        tables = [records.fields_of(Phase, phase, f"{file}: [[phase]] {number}")
                   for number, phase in enumerate(values.pop("phase", ()), start=1)]
-    custom = tuple(of_table(dataset, folder, f"{shown}: [[dataset]] {number}", "test")
+    custom = tuple(of_table(dataset, folder, f"{file}: [[dataset]] {number}", "test")
                 for number, dataset in enumerate(values.pop("dataset", ()), start=1))
     names = [phase.setdefault("phase", phase.pop("name", "")) for phase in tables]
     values.setdefault("title", folder.resolve().name)
     if wrong := next((name for name in names if not is_name(name) or names.count(name) > 1), None):
-        raise BadConfig(f"{shown}: each [[phase]] needs a unique name of lower-case letters, digits and hyphens, "
+        raise BadConfig(f"{file}: each [[phase]] needs a unique name of lower-case letters, digits and hyphens, "
                         f"not {wrong!r:.60}")
-    return tuple(_rules(folder, shown, values | phase, tuple(  # a phase without datasets has all of them
+    return tuple(_rules(folder, file, values | phase, tuple(  # a phase without datasets has all of them
         dataset for dataset in custom if dataset.card.name in phase.get("datasets", (dataset.card.name,))))
         for phase in tables or [{}])
 
 
-def _rules(folder: Path, shown: str, values: dict[str, Any], custom: tuple[OwnDataset, ...]) -> Rulebook:
+def _rules(folder: Path, file: str, values: dict[str, Any], custom: tuple[OwnDataset, ...]) -> Rulebook:
     if (rule := values.get("rule", "test")) not in NAMES:
-        raise BadConfig(f"{shown}: unknown ranking rule {rule!r}; {nearest(rule, NAMES)}")
+        raise BadConfig(f"{file}: unknown ranking rule {rule!r}; {nearest(rule, NAMES)}")
     cards = {name: folder / name for name in values.get("datasets", ()) if is_path(name)}
     known = {*cards, *(dataset.card.name for dataset in custom if values.get("phase"))}
     custom += tuple(read_card(card_of(str(path)) or path) for path in cards.values())
@@ -165,12 +165,12 @@ def _rules(folder: Path, shown: str, values: dict[str, Any], custom: tuple[OwnDa
         "ratings": folder / values["ratings"] if values.get("ratings", Path()) != Path() else None,
         "datasets": tuple(name for name in values.get("datasets", ()) if name not in known)})
     if rules.statistic == "soft-pairwise-accuracy" and rules.level.endswith("systems"):
-        raise BadConfig(f'{shown}: {rules.statistic} compares systems by their rows; use level = "items"')
+        raise BadConfig(f'{file}: {rules.statistic} compares systems by their rows; use level = "items"')
     if not (rules.datasets or rules.custom or rules.published):
-        raise BadConfig(f"{shown}: no datasets; add datasets = [\"...\"] or a [[dataset]]")
+        raise BadConfig(f"{file}: no datasets; add datasets = [\"...\"] or a [[dataset]]")
     data = [*rules.datasets, *(dataset.card.name for dataset in rules.custom)]
     if duplicate := next((name for name in data if data.count(name) > 1), None):
-        raise BadConfig(f"{shown}: the dataset {duplicate!r} is listed twice")
+        raise BadConfig(f"{file}: the dataset {duplicate!r} is listed twice")
     if rules.opens and rules.closes and rules.opens > rules.closes:
-        raise BadConfig(f"{shown}: closes on {rules.closes}, but opens later, on {rules.opens}")
+        raise BadConfig(f"{file}: closes on {rules.closes}, but opens later, on {rules.opens}")
     return rules

@@ -19,7 +19,7 @@ from benchmarks.formats import scorefile
 from benchmarks.storage.files import write_atomically
 from harness.challenge import ground, receipts, rulebook
 from harness.challenge.rulebook import FILE, SEED_FILE, Rulebook
-from harness.challenge.tables import rule_of, test_of
+from harness.challenge.tables import describe_test, rule_of
 from harness.errors import BadConfig
 from harness.results.exhibits import csv_of
 from harness.scoring.scorer import Scorer
@@ -33,10 +33,10 @@ IGNORE = ".gitignore"
 SAMPLES = {"talk-dev": "persona-usr", "talk-test": "topical-usr"}
 """The datasets of the challenge, each with the dataset of the bundled sample that supplies its items."""
 PHASE, ELAPSED = datetime.timedelta(28), datetime.timedelta(14)
-"""The length of a phase, and how much of the first has elapsed."""
+"""The length of a phase, and how much of the first phase has elapsed."""
 TEAMS = {"team-a": ("length",), "team-b": ("distinct", "context-overlap"), "team-c": ("repetition",),
          "team-d": ("random",), "team-e": ("length",)}
-BROKEN = "team-e"
+BROKEN_TEAM = "team-e"
 
 
 def init(folder: Path, home: Path, example: bool) -> tuple[str, ...]:
@@ -44,8 +44,8 @@ def init(folder: Path, home: Path, example: bool) -> tuple[str, ...]:
     if (folder / FILE).exists():
         raise BadConfig(f"{folder}: already contains a challenge ({FILE})")
     if (shipped := rulebook.SHIPPED / folder.resolve().name / FILE).is_file():
-        _put(folder, {FILE: shipped.read_text(encoding="utf-8")})
-        _put(folder, {IGNORE: _ignored(folder)})
+        _write_files(folder, {FILE: shipped.read_text(encoding="utf-8")})
+        _write_files(folder, {IGNORE: _ignored(folder)})
         return FILE, IGNORE
     title = " ".join(folder.resolve().name.replace("-", " ").split()).capitalize() or "Challenge"
     now = datetime.datetime.now(datetime.UTC)
@@ -55,7 +55,7 @@ def init(folder: Path, home: Path, example: bool) -> tuple[str, ...]:
              FILE: _shipped(
                  FILE, title="".join(sign for sign in title if sign.isprintable() and sign not in '"\\'),
                  opens=opens, closes=opens + PHASE, today=today, end=today + PHASE)}
-    _put(folder, files)
+    _write_files(folder, files)
     names = [*files, *template(folder, home)]
     for team, name in _score_files(folder, home) if example else ():
         names.append(name)
@@ -72,27 +72,28 @@ def template(folder: Path, home: Path) -> tuple[str, ...]:
     files = _participant_files([
         (rules, [dataset for dataset in ground.loaded(rules, home) if ground.wanted(rules, dataset)])
         for rules in phases])
-    for old in {*folder.glob("template-*.csv"), folder / TEMPLATE} - {folder / name for name in files}:
-        old.unlink(missing_ok=True)
+    for stale in {*folder.glob("template-*.csv"), folder / TEMPLATE} - {folder / name for name in files}:
+        stale.unlink(missing_ok=True)
     files[IGNORE] = _ignored(folder)
-    _put(folder, files)
+    _write_files(folder, files)
     return tuple(files)
 
 
 def _ignored(folder: Path) -> str:
-    """Return .gitignore: the organiser's own lines, private files, files with ratings, and items of unopened phases."""
+    """Return .gitignore: the organiser's lines, private files, files with ratings, and items of unopened phases."""
     def patterns(paths: Iterable[Path | None]) -> set[str]:
         return {re.sub(r"[\\*?\[#!]| (?= *$)", r"\\\g<0>", Path(os.path.relpath(path, folder)).as_posix())
                 for path in paths if path}
 
     phases, today = rulebook.phases(folder), datetime.datetime.now(datetime.UTC).date()
     rated = patterns(file for rules in phases for file in (rules.ratings, *ground.with_ratings(rules)))
-    items = patterns(own.file for rules in phases for own in rules.custom)
-    public = patterns(own.file for rules in phases if (rules.opens or today) <= today for own in rules.custom) - rated
-    old = (folder / IGNORE).read_text(encoding="utf-8").splitlines() if (folder / IGNORE).is_file() else []
-    kept = [line for line in old if line not in public]
+    items = patterns(dataset.file for rules in phases for dataset in rules.custom)
+    public = patterns(dataset.file for rules in phases if (rules.opens or today) <= today
+                      for dataset in rules.custom) - rated
+    existing = (folder / IGNORE).read_text(encoding="utf-8").splitlines() if (folder / IGNORE).is_file() else []
+    retained = [line for line in existing if line not in public]
     new = sorted(name for name in rated | (items - public) if not name.startswith("private/"))
-    return "".join(f"{line}\n" for line in dict.fromkeys((*kept, "private/", "ranking/", *new)))
+    return "".join(f"{line}\n" for line in dict.fromkeys((*retained, "private/", "ranking/", *new)))
 
 
 def _shipped(name: str, **values: object) -> str:
@@ -103,7 +104,7 @@ def _shipped(name: str, **values: object) -> str:
     return jinja2.Template(text, keep_trailing_newline=True).render(values) if values else text
 
 
-def _put(folder: Path, files: Mapping[str, str]) -> None:
+def _write_files(folder: Path, files: Mapping[str, str]) -> None:
     for name, content in files.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         write_atomically(folder / name, content.encode())
@@ -127,9 +128,10 @@ def _participant_files(phases: Sequence[tuple[Rulebook, list[Dataset]]]) -> dict
     names = {rules.phase: f"template-{rules.phase}.csv" if rules.phase else TEMPLATE for rules, _ in phases}
     page = _shipped("participants.md", phases=phases, templates=names, wanted=ground.wanted, rule_of=rule_of,
                     statistic=lambda rules: statistic_title(full_name(rules.statistic, rules.level)),
-                    files={(rules.phase, part.card.name): os.path.relpath(own.file, rules.folder) for rules, _ in phases
-                           for own in rules.custom for part in ground.split(own.read(), rules.by)},
-                    test="; or by ".join(dict.fromkeys(test_of(rules) for rules, _ in phases)))
+                    files={(rules.phase, part.card.name): os.path.relpath(dataset.file, rules.folder)
+                           for rules, _ in phases for dataset in rules.custom
+                           for part in ground.split(dataset.read(), rules.by)},
+                    test="; or by ".join(dict.fromkeys(describe_test(rules) for rules, _ in phases)))
     return {"README.md": page, **{
         names[rules.phase]: scorefile.template([item.id for dataset in datasets for item in dataset.items],
                                                ".csv").decode() for rules, datasets in phases}}
@@ -146,8 +148,8 @@ def _score_files(folder: Path, home: Path) -> Iterator[tuple[str, str]]:
             scores = scorer.scores(metric)
             values = scores.columns[metric.card.columns[0]].tolist()
             rows: list[tuple[str, object]] = list(zip(scores.items, values, strict=True))
-            if team == BROKEN:  # a repeated line, text instead of a number, an infinite number, an unknown item
+            if team == BROKEN_TEAM:  # a repeated line, text instead of a number, an infinite number, an unknown item
                 rows = [rows[0], rows[0], (rows[1][0], "n/a"), (rows[2][0], "1e400"), ("nobody_000", 0.5), *rows[3:]]
             file = f"in/{rules.phase}/{team}-{number}.csv"
-            _put(folder, {file: csv_of([("dialogue_id", "score"), *rows]).decode()})
+            _write_files(folder, {file: csv_of([("dialogue_id", "score"), *rows]).decode()})
             yield team, file

@@ -41,7 +41,7 @@ LIKE_LATIN = str.maketrans("авекмнорстухіјѕһԁԛԝαβεικνο
                            "abekmhopctyxljshdqwabelkvoptuxhzyolll")
 """Cyrillic and Greek letters and digits that look like Latin letters; i and l count as the same."""
 MAX_BYTES = 1 << 26
-"""Maximum size of a score file in bytes: ten times that of 18,641 items with eleven qualities."""
+"""Maximum size of a score file in bytes: ten times that of a file with 18,641 items and eleven qualities."""
 MAX_TEAMS, MAX_FOLDERS, MAX_FILES = 5000, 1000, 20
 UNNAMED = "(team name refused)"
 
@@ -75,7 +75,7 @@ class Receipt:
 
 @dataclass(frozen=True, slots=True)
 class Submission:
-    """A submission; `sha256` and `remarks`, those on its file, are set once the file is read."""
+    """A submission; `sha256` and `remarks` describe its file and are set once the file is read."""
 
     team: str
     number: int
@@ -119,12 +119,12 @@ def listed(rules: Rulebook, receipts: Mapping[str, Receipt] | None = None) -> li
                         else _team(Path(entry.path), rules, receipts))
         except (OSError, BadConfig) as error:
             results.append(Refused(shown(entry.name), (_unreadable(error),)))
-    seen = {result.name for result in results}
+    listed_names = {result.name for result in results}
     return results + [Refused(shown(name), receipt.left_out or (MISSING,)) for name, receipt in (receipts or {}).items()
-                      if not (name in seen or os.path.lexists(root / name))]
+                      if not (name in listed_names or os.path.lexists(root / name))]
 
 
-def counted(refused: Sequence[Refused], at_receipt: Sequence[Refused]) -> str:
+def refused_count(refused: Sequence[Refused], at_receipt: Sequence[Refused]) -> str:
     early = f" ({len(at_receipt)} when received)" if at_receipt else ""
     return f"{len(refused) + len(at_receipt)} refused{early}"
 
@@ -172,7 +172,7 @@ def _team(folder: Path, rules: Rulebook, receipts: Mapping[str, Receipt] | None)
             yield Refused(shown(f"{folder.name}/{entry.name}"), (reason,))
         else:
             numbers.append(int(entry.name))
-    limit, read = rules.submissions or len(numbers), 0
+    limit, accepted = rules.submissions or len(numbers), 0
     for number in sorted(numbers):
         name = f"{folder.name}/{number}"
         receipt = receipts.get(name) if receipts else None
@@ -180,10 +180,10 @@ def _team(folder: Path, rules: Rulebook, receipts: Mapping[str, Receipt] | None)
             yield Refused(shown(name), (UNRECEIVED,))
         elif receipt and receipt.left_out:
             yield Refused(shown(name), receipt.left_out)
-        elif read == limit:
+        elif accepted == limit:
             yield Refused(shown(name), (f"exceeds the limit of {limit} per team; the lowest numbers are accepted",))
         else:
-            read += 1
+            accepted += 1
             yield submission(folder, number, rules, receipt)
 
 
@@ -236,7 +236,7 @@ def _wrong_name(name: str) -> str:
 
 
 def _wrong_files(entries: Sequence[os.DirEntry[str]]) -> Iterator[str]:
-    """Yield the reasons to refuse the files that can be found without opening one."""
+    """Yield the reasons to refuse the files that can be found without opening them."""
     for entry in entries:
         status = entry.stat(follow_symlinks=False)
         if not stat.S_ISREG(status.st_mode) or status.st_nlink > 1:

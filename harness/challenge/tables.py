@@ -15,7 +15,7 @@ from benchmarks.errors import plural
 from harness.challenge import receipts
 from harness.challenge.outcome import BASELINES, DIGITS, Outcome
 from harness.challenge.rulebook import FILE, FOLDER, SEED_FILE, Rulebook
-from harness.challenge.submissions import counted
+from harness.challenge.submissions import refused_count
 from harness.published.exhibit import printed
 from harness.results.exhibits import Exhibit, Grid, HeatMap, number
 from harness.statistics import statistic_title
@@ -31,9 +31,9 @@ KINDS = {"sample": "the bundled sample (made by a script, simulated raters)", "r
 DECIMALS, TARGET_DECIMALS = 4, 3
 """Decimals of a value, and of a correlation on a target; targets.csv has all digits."""
 MAX_SHOWN = 30
-"""Maximum number of submissions in the heat map; correlation.csv has all."""
+"""Maximum number of submissions in the heat map; correlation.csv has all submissions."""
 LABEL_LENGTH = 26
-READABLE = 12
+MAX_LETTERS = 12
 """Maximum number of letters per row that a reader can compare."""
 
 Row = Sequence[object]
@@ -106,10 +106,10 @@ def official(outcome: Outcome) -> Grid:
 
 
 def readable(ranks: Sequence[Rank]) -> bool:
-    return all(len(standing.letters) <= READABLE for standing in ranks)
+    return all(len(standing.letters) <= MAX_LETTERS for standing in ranks)
 
 
-def test_of(rules: Rulebook) -> str:
+def describe_test(rules: Rulebook) -> str:
     """Describe the test of whether a submission is better, and how clusters follow from it."""
     resampled = rules.level != "items" or rules.statistic not in ("spearman", "pearson")
     wmt = rules.clusters == "wmt"
@@ -121,8 +121,8 @@ def test_of(rules: Rulebook) -> str:
         "every submission above is significantly better than every one below")
 
 
-def part_of(rules: Rulebook) -> str:
-    """Describe the part of the ratings that a phase is ranked on; "" if it has no public part and is not frozen."""
+def describe_ratings_part(rules: Rulebook) -> str:
+    """Describe the part of the ratings by which a phase is ranked; "" if it has no public part and is not frozen."""
     share = f"{100 * rules.public:g} % of the conversations" if rules.public else ""
     if rules.final:
         changed = f" Changed since the freeze: {', '.join(rules.changed)}." if rules.changed else ""
@@ -135,22 +135,23 @@ def _lead(outcome: Outcome) -> str:
     rules, ground = outcome.rules, outcome.ground
     part = " on the public part" if ground.public and rules.counts == "best" else ""
     return (f"{plural(len(outcome.chosen), 'team')} with {plural(len(outcome.entries.entries), 'submission')} on "
-            f"{plural(len(ground.fields), 'dataset')} and {plural(len(ground.targets), 'target')}; "
-            f"{counted(outcome.refused, outcome.at_receipt)}. Ranked {rule_of(rules)}; each team's {rules.counts} "
-            f"submission{part} counts.{part_of(rules)} {winner(outcome)}.")
+            f"{plural(len(ground.datasets), 'dataset')} and {plural(len(ground.targets), 'target')}; "
+            f"{refused_count(outcome.refused, outcome.at_receipt)}. Ranked {rule_of(rules)}; each team's "
+            f"{rules.counts} submission{part} counts.{describe_ratings_part(rules)} {winner(outcome)}.")
 
 
 def winner(outcome: Outcome) -> str:
     """State the winner, the test of its lead, and the value of the best baseline."""
     ranks, teams = outcome.ranks[outcome.rules.rule], outcome.teams
     first = [team for team, standing in zip(teams, ranks, strict=True) if standing.rank == 1]
-    place = "is first" if len(first) == 1 else "share first place"
-    text = f"{' and '.join(first)} {place} with {number(ranks[0].value, DECIMALS)}"
+    predicate = "is first" if len(first) == 1 else "share first place"
+    text = f"{' and '.join(first)} {predicate} with {number(ranks[0].value, DECIMALS)}"
     if len(first) == 1 < len(teams) and outcome.rules.draws:
-        undecided = outcome.few or set(ranks[0].letters) & set(ranks[1].letters)
-        established, few = "not established" if undecided else "established", f"; {TOO_FEW}" if outcome.few else ""
+        undecided = outcome.too_few_contexts or set(ranks[0].letters) & set(ranks[1].letters)
+        established = "not established" if undecided else "established"
+        too_few = f"; {TOO_FEW}" if outcome.too_few_contexts else ""
         text += (f"; its lead over {teams[1]}, the second, is {established} "
-                 f"({test_of(outcome.rules).partition(';')[0]}{few})")
+                 f"({describe_test(outcome.rules).partition(';')[0]}{too_few})")
     baselines = [baseline for baseline in outcome.baselines if math.isfinite(baseline.value)]
     if baselines:
         best = max(baselines, key=lambda baseline: baseline.value)
@@ -175,14 +176,15 @@ def _maps(outcome: Outcome) -> Iterator[HeatMap]:
 
 
 def _remarks(outcome: Outcome) -> Iterator[str]:
-    if outcome.rules.draws and outcome.few:
+    if outcome.rules.draws and outcome.too_few_contexts:
         yield f"Ranks have no intervals, letters or clusters: these need ratings in {MIN_CONTEXTS} contexts or more."
     elif outcome.rules.draws:
         yield (f"The 95 % interval of a rank comes from {outcome.rules.draws} resamples of datasets and their "
-               f"contexts. Submissions that share a letter do not differ significantly by {test_of(outcome.rules)}."
-               + (" The intervals show how ranks would vary with other datasets and contexts; the test generalises to "
-                  "other contexts of these datasets. A team can therefore be first in every resample without a "
-                  "significant lead." if outcome.tests else ""))
+               "contexts. Submissions that share a letter do not differ significantly by "
+               f"{describe_test(outcome.rules)}." + (
+                   " The intervals show how ranks would vary with other datasets and contexts; the test generalises to "
+                   "other contexts of these datasets. A team can therefore be first in every resample without a "
+                   "significant lead." if outcome.tests else ""))
         ranks = outcome.ranks[outcome.rules.rule]
         if len(ranks) > 1 and max(standing.cluster for standing in ranks) == 1:
             none_differ = len({standing.letters for standing in ranks}) == 1
@@ -212,10 +214,10 @@ def _shown(cell: object, digits: int = DECIMALS) -> str:
 
 
 def _data(outcome: Outcome) -> str:
-    rules, origins = outcome.rules, {field.dataset.origin for field in outcome.ground.fields}
+    rules, origins = outcome.rules, {ranked.dataset.origin for ranked in outcome.ground.datasets}
     kind = KINDS["sample" if origins == {"sample"} else "own" if rules.custom or rules.ratings else "real"]
     statistic = statistic_title(full_name(rules.statistic, rules.level))
-    return f"{kind}; {statistic} on {', '.join(field.name for field in outcome.ground.fields)}"
+    return f"{kind}; {statistic} on {', '.join(ranked.name for ranked in outcome.ground.datasets)}"
 
 
 def _official(outcome: Outcome) -> list[Row]:
@@ -248,9 +250,9 @@ def _others(outcome: Outcome) -> Iterator[Grid]:
     for name, caption in (
             ("rules", "The same submissions under every rule"), ("clusters", "The cluster of each team on each target"),
             ("submissions", "All accepted submissions")):
-        head, *rows = tables[name]
+        columns, *rows = tables[name]
         if rows and (name != "clusters" or rules.weights):
-            heads = ("the team's description" if cell == "description" else str(cell) for cell in head)
-            yield Grid(name, caption, tuple(heads), tuple(tuple(map(_shown, row)) for row in rows), _data(outcome))
+            headings = ("the team's description" if cell == "description" else str(cell) for cell in columns)
+            yield Grid(name, caption, tuple(headings), tuple(tuple(map(_shown, row)) for row in rows), _data(outcome))
     if (refused := refused_table(outcome)).rows:
         yield refused

@@ -170,14 +170,14 @@ def _validate(folder: Path, phase: str, args: argparse.Namespace) -> int:
     accepted = checked.entries.entries
     counting = checked.chosen if accepted else []
     print(checked.rules.name)
-    _list(field.about for field in checked.ground.fields)
+    _list(ranked.description for ranked in checked.ground.datasets)
     _notes((*checked.ground.partial, *_remarks(checked.rules, checked.ground)))
     for index, entry in enumerate(accepted):
         print(f"{'counts  ' if index in counting else 'accepted'}  {entry.name}")
         _list(entry.remarks)
     _refusals((*checked.refused, *checked.at_receipt))
     _notes(checked.similar)
-    print(f"{len(accepted)} accepted, {submissions.counted(checked.refused, checked.at_receipt)}")
+    print(f"{len(accepted)} accepted, {submissions.refused_count(checked.refused, checked.at_receipt)}")
     return len(checked.refused)
 
 
@@ -191,8 +191,8 @@ def _remarks(rules: rulebook.Rulebook, ground: Ground) -> Iterator[str]:
         yield f"{len(ground.shared)} items are also in another phase{hidden}: {listed(ground.shared)}"
     yield from _rated(rules)
     custom = {dataset.card.name for dataset in rules.custom}
-    yield from (f"{field.name}: {line}" for field in ground.fields if field.name in custom
-                for line in contract.remarks(field.dataset, {}))
+    yield from (f"{ranked.name}: {line}" for ranked in ground.datasets if ranked.name in custom
+                for line in contract.remarks(ranked.dataset, {}))
 
 
 def _rated(rules: rulebook.Rulebook) -> Iterator[str]:

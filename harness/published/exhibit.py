@@ -41,7 +41,7 @@ REMARKS = (
      "tables have one average per dataset, of each team's best submission; the test rule weights it by the dataset's "
      "number of qualities. Team 5 is MME-CRS; its own paper reports a different run from the organisers' paper, and "
      "calls the teams ranked below it only Top 2 to Top 5."))
-MOST_COLUMNS = 12
+MAX_COLUMNS = 12
 PRINTED_TEAM = "challenge, as published"
 
 TURNS = ("convai2-grade", "dailydialog-grade", "empathetic-grade", "dailydialog-gupta", "dailydialog-zhao",
@@ -49,11 +49,11 @@ TURNS = ("convai2-grade", "dailydialog-grade", "empathetic-grade", "dailydialog-
 DIALOGUES = ("fed-dial",)
 CONTROLS = ("length", "cosine")  # columns that any useful metric must beat
 LIMITING = {"limit": "--limit", "sample": "--sample", "qualities": "--quality", "ratings sha256": "--ratings"}
-"""Flags, by option, with which the means of a run are not comparable with published ones."""
+"""Flags, by option, that make the means of a run incomparable with published means."""
 
 LEVELS = ("turn", "dialogue")
 ALIASES = {"bertscoref": "bertscore", "holisticcoherence": "holisticeval", "predictiveengagement": "predictiveengage"}
-"""Columns by published names that differ in more than spelling."""
+"""Columns by their published names, where these differ in more than spelling."""
 QUALITIES = {"interesting": "interestingness", "likability": "likeability", "topic depth": "depth",
              "understandable": "understandability", "natural": "naturalness", "overall quality": "overall",
              "semantically appropriateness": "semantic appropriateness"}
@@ -76,7 +76,7 @@ class ColumnMeans:
         return math.isfinite(self.mean)
 
 
-def partial(report: Results) -> str:
+def limiting_flag(report: Results) -> str:
     """Return the flag that limited a run to part of its datasets, or an empty string."""
     return next((flag for option, flag in LIMITING.items() if option in report.run.options), "")
 
@@ -119,7 +119,7 @@ def teams(turns: Collection[str] = ()) -> list[ColumnMeans]:
 
 
 def printed_beside(report: Results) -> Iterator[tuple[str, PrintedNumber, float, str]]:
-    """Yield a column, its published number on a dataset of this run, our value, and the qualities that we average.
+    """Yield a column, its published number on a dataset of this run, this run's value, and the qualities averaged.
 
     A published quality is matched by name or dimension. A number without a stated quality is compared with the overall
     quality; an average, or such a number without an overall quality, with the mean over the qualities. A number whose
@@ -155,9 +155,9 @@ def plain(column: str) -> str:
 
 def challenge(report: Results) -> Exhibit:
     """Return the published tables of the challenge, compared with a run if it has the real data."""
-    part = partial(report)
+    flag = limiting_flag(report)
     grids, remarks = list[Grid](), list[str]()
-    if not part:
+    if not flag:
         datasets = {dataset for row in columns(report).values() for dataset, _ in row}
         if turns := tuple(name for name in TURNS if name in datasets):
             sets = "the nine turn-level datasets" if turns == TURNS else f"{len(turns)} turn-level datasets"
@@ -166,14 +166,14 @@ def challenge(report: Results) -> Exhibit:
         if datasets >= set(TEST_SETS):
             grids.append(_test(report))
     if not grids:
-        remarks.append(PARTIAL.format(part) if part else NOTHING)
+        remarks.append(PARTIAL.format(flag) if flag else NOTHING)
     return Exhibit(
         name="dstc10", kind="challenge", title="The challenge: published and recomputed", lead=LEAD, command=COMMAND,
-        grids=(*grids, *([] if part else _comparison(report)), *printed()), remarks=(*remarks, *REMARKS))
+        grids=(*grids, *([] if flag else _comparison(report)), *printed()), remarks=(*remarks, *REMARKS))
 
 
 def printed(source: str = "dstc10") -> Iterator[Grid]:
-    """Yield the published tables of a challenge, those of DSTC10 with their winners."""
+    """Yield the published tables of a challenge; for DSTC10, also the winners under each rule."""
     if source != "dstc10":
         tables = Tables.of(source)
         head = ("competitor", "dataset", "quality", "level", "statistic", "value", "note")
@@ -216,7 +216,7 @@ def _board(board: PrintedTable) -> Grid:
 def _development(report: Results, turns: Sequence[str], sets: str, dialogues: Sequence[str]) -> Grid:
     """Return the best columns of the run, its controls and the challenge's teams, by mean over turn-level datasets."""
     best = [row for index, row in enumerate(gather(report, dataset_mean, turns, dialogues))
-            if index < MOST_COLUMNS or row.column in CONTROLS
+            if index < MAX_COLUMNS or row.column in CONTROLS
             or plain(row.column) == plain("Deep AM-FM")]
     datasets = (*turns, *dialogues)
     return _beside_teams("dev-here", "development datasets", (f"mean of {sets}", *datasets), 3, best,
@@ -226,7 +226,7 @@ def _development(report: Results, turns: Sequence[str], sets: str, dialogues: Se
 
 def _test(report: Results) -> Grid:
     return _beside_teams("test-here", "test datasets", ("average", *TEST_SETS), 4,
-                         gather(report, RULES["test"], TEST_SETS)[:MOST_COLUMNS], teams(),
+                         gather(report, RULES["test"], TEST_SETS)[:MAX_COLUMNS], teams(),
                          "the challenge's 5 test datasets; Spearman, averages over all qualities of all datasets, "
                          "those of the teams as published")
 
@@ -243,9 +243,10 @@ def _beside_teams(name: str, title: str, head: Sequence[str], digits: int, colum
 
 def _comparison(report: Results) -> Iterator[Grid]:
     """Yield the published numbers of each metric and those of this run; the page of a metric shows its rows."""
-    rows = sorted({(column, number_.dataset, number_.quality, f"{number_.metric}, {number_.source}, {number_.table}",
-                    str(number_.value).replace("-", "−"), number(value, 3), qualities, number_.note)
-                   for column, number_, value, qualities in printed_beside(report)})
+    rows = sorted({(column, published.dataset, published.quality,
+                    f"{published.metric}, {published.source}, {published.table}",
+                    str(published.value).replace("-", "−"), number(value, 3), qualities, published.note)
+                   for column, published, value, qualities in printed_beside(report)})
     if rows:
         yield Grid("beside-print", "Published numbers of each metric, and this run",
                    ("column", "dataset", "published quality", "published in", "published", "this run",

@@ -38,7 +38,7 @@ def test_command_lines_parse_and_names_exist() -> None:
     lines = [(page, line) for page in PAGES for line in "".join(blocks(page, "sh")).splitlines()
              if line.startswith("harness ")]
     assert len(lines) > 30
-    assert {len(examples.splitlines()) for _, examples in cli.helps().values()} == {2}, "the reference has them"
+    assert {len(examples.splitlines()) for _, examples in cli.help_texts().values()} == {2}, "the reference has them"
     for page, line in lines:
         try:
             args = parser.parse_args(shlex.split(line, comments=True)[1:])

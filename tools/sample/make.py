@@ -25,8 +25,8 @@ from tools.sample import texts
 
 SEED = 20212838  # the first seed from 20210700 on for which such small sets rank the systems as designed
 DATA = Path(__file__).parents[2] / "benchmarks" / "sample" / "data"
-JUDGES = 3  # raters who compare two replies to the same context
-DISPUTED = 3  # clean files leave out rows whose votes on appropriateness differ by this much or more
+COMPARING_RATERS = 3  # raters who compare two replies to the same context
+DISPUTED_RANGE = 3  # clean files leave out rows whose votes on appropriateness differ by this much or more
 ITEM_SD = 0.09  # how much an item differs from its construction, equally on all qualities
 QUALITY_SD = 0.05  # how much an item differs on a single quality
 BIAS_SD = 0.09  # how strict or lenient a rater is, equally on all qualities
@@ -133,12 +133,12 @@ def turn_rows(recipe: TurnSet, rng: np.random.Generator) -> list[Row]:
     available = [talk for talk in texts.short_conversations() if talk.held_out == recipe.held_out]
     talks = [talk for kind in recipe.kinds for talk in available if talk.kind == kind]
     crowd = Crowd.draw(recipe.name, texts.TABLES["reply"]["weights"], recipe.raters, rng)
-    judged = [(talk, system) for talk in talks for system in recipe.systems]
-    can_be_empty = [row for row, (_, system) in enumerate(judged) if system not in ("fitting", "paraphrase")]
+    pairs = [(talk, system) for talk in talks for system in recipe.systems]
+    can_be_empty = [row for row, (_, system) in enumerate(pairs) if system not in ("fitting", "paraphrase")]
     chosen = rng.permutation(len(can_be_empty))[:len(recipe.empty)]
     empty = dict(zip((can_be_empty[int(index)] for index in chosen), recipe.empty, strict=True))
     rows = []
-    for number, (talk, system) in enumerate(judged):
+    for number, (talk, system) in enumerate(pairs):
         response: str | None = texts.reply(system, talk, available, generator(f"{talk.name} {system}"))
         if number in empty:
             response = None if empty[number] == "null" else empty[number]
@@ -175,7 +175,7 @@ def describe(recipe: TurnSet, talk: texts.Short, system: str, response: str | No
 
 def cleaned(recipe: TurnSet, rows: Sequence[Row], rng: np.random.Generator) -> list[Row]:
     """Drop disputed rows if the set is published clean, and remove the votes of a few rows."""
-    agreed = [row for row in rows if not recipe.clean or np.ptp(row["annotations"]["appropriateness"]) < DISPUTED]
+    agreed = [row for row in rows if not recipe.clean or np.ptp(row["annotations"]["appropriateness"]) < DISPUTED_RANGE]
     for index in rng.permutation(len(agreed))[: recipe.unrated]:
         del agreed[int(index)]["annotations"]
     return agreed
@@ -186,18 +186,18 @@ def add_win_ratios(rows: Sequence[Row], block: int, rng: np.random.Generator) ->
 
     Two rows get a value that is not a number.
     """
-    for first in range(0, len(rows), block):
-        rivals = rows[first : first + block]
+    for start in range(0, len(rows), block):
+        rivals = rows[start : start + block]
         levels = (texts.REPLY_LEVELS[row["model"] if row["response"] else "empty"] for row in rivals)
         merits = [0.6 * level["relevance"] + 0.4 * level["content"] for level in levels]
         wins = np.zeros(len(rivals))
         for left in range(len(rivals)):
             for right in range(left + 1, len(rivals)):
-                won = int(np.sum(merits[left] - merits[right] + rng.normal(0.0, 0.25, JUDGES) > 0))
+                won = int(np.sum(merits[left] - merits[right] + rng.normal(0.0, 0.25, COMPARING_RATERS) > 0))
                 wins[left] += won
-                wins[right] += JUDGES - won
+                wins[right] += COMPARING_RATERS - won
         for row, count in zip(rivals, wins, strict=True):
-            row["win_ratio"] = round(float(count) / (JUDGES * (len(rivals) - 1)), 4)
+            row["win_ratio"] = round(float(count) / (COMPARING_RATERS * (len(rivals) - 1)), 4)
     for index, value in zip(rng.permutation(len(rows))[:2], (None, "nan"), strict=True):
         rows[int(index)]["win_ratio"] = value
 
@@ -230,7 +230,7 @@ def drop_recovery_votes(rows: Sequence[Row], rng: np.random.Generator) -> None:
 
 def changed(construction: str, talk: texts.Long, talks: Sequence[texts.Long], rng: np.random.Generator,
             ) -> list[tuple[str, str]]:
-    """Return the turns of a construction: unchanged, with the slip, or with two of three model turns changed."""
+    """Return the turns of a construction: unchanged, with the slip, or with two of every three model turns changed."""
     turns, (position, slip) = list(talk.turns), talk.slip
     if construction in {"contradicting", "recovering"}:
         turns[position] = ("M", slip)

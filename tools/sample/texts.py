@@ -1,8 +1,8 @@
 """The hand-written conversations in `texts/`, the tables in `tables.toml`, and replies of graded quality.
 
 A short conversation ends where a reply is due and lists fitting replies; a long one is complete, with a slip: an
-alternative to one of the model's turns that contradicts an earlier one. A line of a file starts with a marker (`U:`,
-`S:`, `=`, `+`, `!`, `*`, `==`); `#` starts a comment.
+alternative to one of the model's turns that contradicts an earlier turn. A line of a file starts with a marker (`U:`,
+`=`, `+`, `!`, ...), explained in the comment (`#`) at the top of the file.
 """
 
 from __future__ import annotations

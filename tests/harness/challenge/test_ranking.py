@@ -66,7 +66,7 @@ def test_undecided_tables_say_so_and_many_letters_are_hidden(root: Path, home: P
     for seed in range(3):
         submit(root, f"near {seed}", 1, scores(1, seed))
     edit(root, 'qualities = ["wit"]')
-    monkeypatch.setattr(tables, "READABLE", 0)
+    monkeypatch.setattr(tables, "MAX_LETTERS", 0)
     result = outcome.read(root, home)
     exhibit = tables.exhibit(result)
     assert "letters" not in exhibit.grids[0].head
@@ -112,7 +112,7 @@ def test_weights_primary_submissions_and_outlier_systems(root: Path, home: Path)
     assert {row.cluster for row in result.ranks["test"]} == set(result.clusters["second", "wit"])
     edit(root, 'outliers = ["system-a"]')
     edit_items(root, lambda index, row: {"model": f"system-{'ab'[index % 2]}"})
-    fields = outcome.read(root, home).ground.fields
+    fields = outcome.read(root, home).ground.datasets
     assert {judged.rated for field in fields for judged in field.judged} == {SIZE // 2}
     edit(root, weights="{third = 1}")
     with pytest.raises(BadConfig, match="unknown target"):

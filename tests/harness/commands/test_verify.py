@@ -115,7 +115,7 @@ def test_user_metrics_data_and_models_are_found_by_content(
         assert part in printed
     assert "not here: tea-talk: the ratings here differ" in verify(packed, *rescore, size, status=1)
     monkeypatch.setenv("HARNESS_HOME", str(tmp_path / "third home"))
-    assert "not here: tea-talk: no dataset of that name is here" in verify(packed, *rescore[:2], status=1)
+    assert "not here: tea-talk: no dataset of that name is registered" in verify(packed, *rescore[:2], status=1)
     assert "the bundle has no metric of that name" in verify(packed, *rescore, "bleu", status=2)
 
 
