@@ -50,8 +50,8 @@ GROUPS = {
 def help_texts() -> dict[str, tuple[str, str]]:
     """Return help and examples of every command, read from the files without importing them."""
     files = sorted(Path(__file__).with_name("commands").glob("[!_]*.py"))
-    heads = {path.stem.rstrip("_"): path.read_text(encoding="utf-8").split('"""')[1] for path in files}
-    parts = {name: head.partition("\n\n") for name, head in sorted(heads.items())}
+    docstrings = {path.stem.rstrip("_"): path.read_text(encoding="utf-8").split('"""')[1] for path in files}
+    parts = {name: head.partition("\n\n") for name, head in sorted(docstrings.items())}
     return {name: (" ".join(summary.partition("`: ")[2].split()).rstrip("."), textwrap.dedent(examples).strip())
             for name, (summary, _, examples) in parts.items()}
 
@@ -59,12 +59,12 @@ def help_texts() -> dict[str, tuple[str, str]]:
 @functools.cache
 def parser(only: str = "") -> argparse.ArgumentParser:
     """Return the parser of all commands; with `only`, import that command alone and leave out the flags of others."""
-    top = _Parser(prog="harness", description="Find the automatic metric that agrees best with human ratings of "
-                                              "open-domain dialogue.")
-    top.add_argument("--version", action=_Version, nargs=0, help="print version and commit")
-    top.add_argument("--print-completion", action=_Completion, choices=("bash", "zsh", "tcsh"),
-                     help="print a script for this shell that completes commands and flags")
-    subparsers = top.add_subparsers(dest="command", metavar="COMMAND", required=True, parser_class=_CommandParser)
+    root = _Parser(prog="harness", description="Find the automatic metric that agrees best with human ratings of "
+                                               "open-domain dialogue.")
+    root.add_argument("--version", action=_Version, nargs=0, help="print version and commit")
+    root.add_argument("--print-completion", action=_Completion, choices=("bash", "zsh", "tcsh"),
+                      help="print a script for this shell that completes commands and flags")
+    subparsers = root.add_subparsers(dest="command", metavar="COMMAND", required=True, parser_class=_CommandParser)
     for name, (text, examples) in help_texts().items():
         sub = subparsers.add_parser(name, help=text, description=f"{text}\n\n{textwrap.indent(examples, '  ')}",
                                     formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -75,7 +75,7 @@ def parser(only: str = "") -> argparse.ArgumentParser:
             command = importlib.import_module(f"harness.commands.{name}{suffix}")
             command.configure(sub)
             sub.set_defaults(execute=command.run)
-    return top
+    return root
 
 
 class _CommandParser(argparse.ArgumentParser):
@@ -169,7 +169,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _parsed(words: Sequence[str]) -> argparse.Namespace:
-    """Parse a command line; an empty one is --help."""
+    """Parse a command line; an empty command line is --help."""
     name = next((word for word in words if not word.startswith("-")), "none")
     if words and name == words[0] and name not in help_texts():
         raise BadConfig(f"no command {name!r}; {nearest(name, help_texts())}")

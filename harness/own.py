@@ -40,7 +40,7 @@ def _cards(folder: Path) -> Iterator[tuple[Path, str]]:
 
 
 def name_of(name: str) -> str:
-    """Return the name of a dataset, given its name or the path of its card."""
+    """Return the name of a dataset, given its name or the path of its card or table."""
     if card := card_of(name):
         return read_card(card).card.name
     if table := table_of(name):
@@ -137,7 +137,7 @@ def import_paths(names: Iterable[str], home: Path, reading: Reading | None = Non
 
 
 def check_distinct(sources: Iterable[tuple[str, Path | str]]) -> None:
-    """Raise BadConfig if two sources, given with the names of their datasets, have the same name."""
+    """Raise BadConfig if different sources, given with dataset names, have the same dataset name."""
     source_of: dict[str, Path | str] = {}
     for name, source in sources:
         if (earlier := source_of.setdefault(name, source)) != source:

@@ -27,6 +27,6 @@ Weights = Annotated[Mapping[str, Weight], Rule("numbers that are not all 0", lam
 
 
 def table(path: Path, name: str) -> dict[str, Any]:
-    """Read a TOML file; `name` names it in messages."""
+    """Read a TOML file; messages call it `name`."""
     with records.refused_as(BadConfig):
         return records.toml(name, path.read_bytes())

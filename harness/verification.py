@@ -113,8 +113,8 @@ def load(bundle: Results, home: Path, ratings: Path | None) -> tuple[dict[str, D
         else:
             loaded[entry.name] = dataset
             owners.add(dataset)
-    extra = private.read(ratings, owners) if ratings and loaded else {}
-    here = {name: private.join(dataset, extra.get(name, ()))[0] for name, dataset in loaded.items()}
+    private_ratings = private.read(ratings, owners) if ratings and loaded else {}
+    here = {name: private.join(dataset, private_ratings.get(name, ()))[0] for name, dataset in loaded.items()}
     absent |= {entry.name: "the ratings here differ" for entry in bundle.datasets if entry.name in here
                and ratings_fingerprint(here[entry.name].ratings) != entry.ratings_fingerprint}
     return ({name: dataset for name, dataset in here.items() if name not in absent},
@@ -205,9 +205,9 @@ def _correlations(bundle: Results, dataset: Dataset, again: ItemScores, exact: s
     packed = {key_of(row): row.value for row in bundle.correlations}
     recomputed = {key_of(row): row.value for row in correlated(again.scores)}
     for row in correlated(scores_of(bundle, dataset)):
-        old, value = packed.get(key_of(row)), recomputed.get(key_of(row), row.value)
+        packed_value, value = packed.get(key_of(row)), recomputed.get(key_of(row), row.value)
         rounding = 0 if row.metric in exact else TOLERANCE + 1 / max(row.n, 1)
-        keep = abs(value - row.value) <= rounding or distance(old, value) < distance(old, row.value)
+        keep = abs(value - row.value) <= rounding or distance(packed_value, value) < distance(packed_value, row.value)
         yield row if keep else replace(row, value=value)
 
 

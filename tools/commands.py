@@ -52,7 +52,7 @@ def measured(argv: list[str], log: Path, **environment: str) -> dict[str, float]
         child = psutil.Popen([sys.executable, "-m", "dialogue_harness", *argv], stdout=stream, stderr=stream, cwd=ROOT,
                              env={**os.environ, "PYTHONDONTWRITEBYTECODE": "", **environment})
     for tick in count():
-        process, status, used = os.wait4(child.pid, os.WNOHANG)
+        process, status, usage = os.wait4(child.pid, os.WNOHANG)
         if process:
             break
         if tick % 10 == 0:  # measuring memory slows the processes down
@@ -60,8 +60,8 @@ def measured(argv: list[str], log: Path, **environment: str) -> dict[str, float]
         time.sleep(0.01)
     if code := os.waitstatus_to_exitcode(status):
         raise SystemExit(f"harness {' '.join(argv)} exited with {code}:\n{log.read_text()[-3000:]}")
-    return {"seconds": round(time.perf_counter() - start, 2), "cpu": round(used.ru_utime + used.ru_stime, 2),
-            "peak MiB": round(max(peak, used.ru_maxrss / 1024))}
+    return {"seconds": round(time.perf_counter() - start, 2), "cpu": round(usage.ru_utime + usage.ru_stime, 2),
+            "peak MiB": round(max(peak, usage.ru_maxrss / 1024))}
 
 
 def memory(process: psutil.Process) -> float:

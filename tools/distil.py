@@ -78,7 +78,7 @@ def main() -> None:
 
 
 def label(rows: Sequence[Row], done: int, file: Path, home: Path) -> None:
-    """Append the scores of every reply under each input of the panel."""
+    """Append the scores of every reply by each input of the panel."""
     members = [row.chosen.requested for row in Panel().made_of()]
     with tempfile.TemporaryDirectory() as folder:
         small_lm.expand(Models(home).checkpoint(small_lm.NAME), Path(folder))
@@ -188,18 +188,18 @@ def of_corpus(name: str, home: Path, count: int, rng: np.random.Generator) -> It
     """Yield contexts of a corpus with the replies that are made without a model."""
     dialogues = corpora.load(name, home).dialogues
     hard_by_context = {row.turns: row.hard for row in labelled_contexts(dialogues) if row.hard}
-    candidates = [(number, before[-TURNS:], reply) for number, before, reply in exchanges(dialogues)
-                  if len(" ".join(before[-TURNS:]).split()) <= WORDS and 2 < len(reply.split()) <= 50]
+    candidates = [(number, context[-TURNS:], reply) for number, context, reply in exchanges(dialogues)
+                  if len(" ".join(context[-TURNS:]).split()) <= WORDS and 2 < len(reply.split()) <= 50]
     chosen = [candidates[index] for index in rng.permutation(len(candidates))[:count]]
     neighbours, _ = Index([reply for _, _, reply in candidates]).search([" ".join(row[1][-2:]) for row in chosen], 10)
-    for (number, before, reply), hits in zip(chosen, neighbours, strict=True):
+    for (number, context, reply), hits in zip(chosen, neighbours, strict=True):
         other = candidates[int(rng.integers(len(candidates)))][2]
         similar = [candidates[hit][2] for hit in hits if hit >= 0 and candidates[hit][0] != number] or [other]
-        hard_replies = hard_by_context.get(tuple(before), similar)
+        hard_replies = hard_by_context.get(tuple(context), similar)
         other_turns = [turn.text for turn in dialogues[number].utterances
-                       if turn.text not in (*before[-1:], reply)] or [other]
+                       if turn.text not in (*context[-1:], reply)] or [other]
         corrupt = pick((reordered, dropped, repeated, truncated), rng)
-        yield {"dialogue": dialogues[number].id, "context": before,
+        yield {"dialogue": dialogues[number].id, "context": context,
                "replies": (reply, pick(other_turns, rng), other, pick(hard_replies, rng), corrupt(reply, rng))}
 
 

@@ -171,9 +171,9 @@ def training(work: Work, metric: str, recipe: str) -> dict[str, Any]:
     request = train.Request(encoder=model, settings=("rank=16", f"every={VALIDATE_EVERY}"))
     plan = train.plan(trainables.by_recipe(metric, recipe, model), request, home, partial(corpora.load, home=home),
                       work.options.out / "weights" / metric.partition("[")[0])
-    before = COUNTERS.training_tokens
+    tokens_before = COUNTERS.training_tokens
     saved = train.train(plan, print_line, fresh=True, minutes=work.options.train_seconds / 60)
-    tokens, seconds = COUNTERS.training_tokens - before, saved.card["seconds"]
+    tokens, seconds = COUNTERS.training_tokens - tokens_before, saved.card["seconds"]
     return speed(work, model, 2 * tokens, seconds) | {
         "tokens": tokens, "tokens a second": tokens / seconds, "steps": saved.card["steps"],
         "held out": saved.card["held_out"], "bytes": saved.size}

@@ -49,7 +49,7 @@ def main() -> None:
     parser.add_argument("cases", nargs="*", default=list(CASES), metavar="CASE")
     parser.add_argument("--items", type=int, help="limit the items or texts of every case")
     parser.add_argument("--repeat", type=int, default=3, help="runs of each side")
-    parser.add_argument("--lm", default="", help="the language model of likelihood (default: the bundled one)")
+    parser.add_argument("--lm", default="", help="language model of the case `likelihood` (default: bundled)")
     arguments = parser.parse_args()
     rows = [row for case in arguments.cases for row in CASES[case](arguments)]
     print_table(rows)

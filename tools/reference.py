@@ -76,14 +76,14 @@ def pages() -> dict[str, str]:
 
 
 def licences() -> Iterator[str]:
-    used: dict[tuple[str, str], list[str]] = defaultdict(list)
+    weights: dict[tuple[str, str], list[str]] = defaultdict(list)
     for name in sorted(path.name for path in checkpoint.SHIPPED.iterdir() if (path / checkpoint.CARD).exists()):
         card = checkpoint.read(name, checkpoint.SHIPPED / name)
-        used[", ".join(sorted(corpus["name"] for corpus in card.card["corpora"])), card.licence_limits].append(name)
+        weights[", ".join(sorted(corpus["name"] for corpus in card.card["corpora"])), card.licence_limits].append(name)
     yield LICENCES
-    yield from (f"| {', '.join(names)} | {corpora} | {terms} |" for (corpora, terms), names in used.items())
+    yield from (f"| {', '.join(names)} | {corpora} | {terms} |" for (corpora, terms), names in weights.items())
     yield from ("", "| terms | corpora |", "| --- | --- |")
-    names = sorted({name for corpora, _ in used for name in corpora.split(", ")})
+    names = sorted({name for corpora, _ in weights for name in corpora.split(", ")})
     terms = {name: CARDS[name].licence for name in names}
     for licence in dict.fromkeys(terms.values()):
         yield f"| {licence} | {', '.join(name for name in names if terms[name] == licence)} |"
@@ -157,8 +157,8 @@ def metric_row(name: str) -> str:
 
 def option(name: str, default: object, kind: Any) -> str:
     if get_origin(kind) is typing.Literal:
-        rest = [value for value in get_args(kind) if value != default]
-        return f"`{name}` ({', '.join(map(str, (default, *rest)))})"
+        alternatives = [value for value in get_args(kind) if value != default]
+        return f"`{name}` ({', '.join(map(str, (default, *alternatives)))})"
     return f"`{name}`" + ("" if default in ("", None) else f" ({str(default).lower() or '...'})")
 
 

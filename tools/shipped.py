@@ -88,9 +88,9 @@ def reduced(folder: Path, part: str) -> tuple[str, str]:
     data, offsets = "", dict[int, int]()
     for fields in map(str.split, _lines(folder / f"data.{part}")):
         words = fields[4 : 4 + 2 * int(fields[3], 16) : 2]
-        if single := [word for word in words if "_" not in word]:  # no compounds
+        if simple_words := [word for word in words if "_" not in word]:  # no compounds
             offsets[int(fields[0])] = len(data)
-            data += f"0 0 0 {len(single):02x} {' '.join(f'{word} 0' for word in single)}\n"
+            data += f"0 0 0 {len(simple_words):02x} {' '.join(f'{word} 0' for word in simple_words)}\n"
     index = ""
     for line in _lines(folder / f"index.{part}"):
         word, *fields = line.split()
@@ -108,10 +108,10 @@ def notebook() -> None:
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
         for cell in (cell for cell in content["cells"] if cell["cell_type"] == "code"):
             value, count = value_of("".join(cell["source"]), names), count + 1
-            shown = {"text/plain": repr(value)}
+            outputs = {"text/plain": repr(value)}
             if hasattr(value, "_repr_html_"):
-                shown["text/html"] = value._repr_html_()
-            lines = {kind: text.splitlines(keepends=True) for kind, text in shown.items()}
+                outputs["text/html"] = value._repr_html_()
+            lines = {kind: text.splitlines(keepends=True) for kind, text in outputs.items()}
             cell |= {"execution_count": count, "outputs": [] if value is None else [
                 {"output_type": "execute_result", "execution_count": count, "metadata": {}, "data": lines}]}
     NOTEBOOK.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n")

@@ -111,17 +111,17 @@ def _check_names(tables: Mapping[str, Any]) -> None:
 def _scores(dataset: str, file: str, content: bytes, known: Collection[ColumnKey]) -> ItemScores:
     rows = delimited(text(file, content), ".csv")
     try:
-        _, head = next(rows, (1, []))
-        if head[:1] != ["item"] or len(set(head)) < len(head) or not 1 < len(head) <= MAX_COLUMNS:
+        _, headings = next(rows, (1, []))
+        if headings[:1] != ["item"] or len(set(headings)) < len(headings) or not 1 < len(headings) <= MAX_COLUMNS:
             raise Refused(f"{file}: the first line should be item, then 1 to {MAX_COLUMNS} different columns")
-        columns = _columns(file, head[1:], known)
+        columns = _columns(file, headings[1:], known)
         items, numbers = [], []
         for line, row in rows:
-            if len(row) != len(head):
-                raise Refused(f"{file}, line {line}: {len(row)} values for {len(head)} columns")
+            if len(row) != len(headings):
+                raise Refused(f"{file}, line {line}: {len(row)} values for {len(headings)} columns")
             values = [number(cell) if cell else math.nan for cell in row[1:]]
-            if wrong := next((value for value in values if isinstance(value, tuple)), None):
-                raise Refused(f"{file}, line {line}: {wrong[1]}")
+            if invalid := next((value for value in values if isinstance(value, tuple)), None):
+                raise Refused(f"{file}, line {line}: {invalid[1]}")
             items.append(row[0])
             numbers.append(values)
     except Unreadable as error:

@@ -52,16 +52,17 @@ class RankedDataset:
         """Drop the ratings of outlier systems and, if there is a public part, of the part that is not ranked now."""
         items, seed = self.dataset.items, f"{rules.seed}{rules.secret}"
         first_contexts = dict[int, str]()  # the first context of each conversation
-        numbers = correlate.conversations(items).tolist()
-        for number, item in zip(numbers, items, strict=True):
+        conversations = correlate.conversations(items).tolist()
+        for conversation, item in zip(conversations, items, strict=True):
             context = "\n".join(turn.text for turn in item.context) or item.id
-            first_contexts[number] = min(context, first_contexts.get(number, context))
+            first_contexts[conversation] = min(context, first_contexts.get(conversation, context))
         shuffled = sorted(set(first_contexts.values()),
                           key=lambda text: hashlib.sha256(f"{seed} {text}".encode()).digest())
         public = set(shuffled[:round(rules.public * len(shuffled))])
         dropped = np.array([
-            item.system in rules.outliers or (bool(rules.public) and (first_contexts[number] in public) == rules.final)
-            for item, number in zip(items, numbers, strict=True)])
+            item.system in rules.outliers
+            or (bool(rules.public) and (first_contexts[conversation] in public) == rules.final)
+            for item, conversation in zip(items, conversations, strict=True)])
         return replace(self, judged=tuple(replace(
             judged, votes=np.where(dropped[:, None], np.nan, judged.votes),
             means=np.where(dropped, np.nan, judged.means)) for judged in self.judged))
@@ -117,15 +118,16 @@ def prepared(rules: Rulebook, home: Path, *, rated: bool = True) -> Ground:
         if unknown := sorted(set(rules.outliers) - systems):
             raise BadConfig(f"{rules.folder / FILE}: outliers: no item has the system {unknown[0]!r}; "
                             f"{nearest(unknown[0], sorted(filter(None, systems)))}")
-    extra, digest = {}, ""
+    private_ratings, digest = {}, ""
     if rules.ratings and rated:
         owners = private.Owners()
         for dataset in {dataset.card.name: dataset for dataset in everything}.values():
             owners.add(dataset)
-        extra, digest = private.read(rules.ratings, owners), hashlib.sha256(rules.ratings.read_bytes()).hexdigest()
+        private_ratings = private.read(rules.ratings, owners)
+        digest = hashlib.sha256(rules.ratings.read_bytes()).hexdigest()
     unfiltered, partial = list[RankedDataset](), list[str]()
     for dataset in datasets:
-        joined, joined_ratings = private.join(dataset, extra.get(dataset.card.name, ()))
+        joined, joined_ratings = private.join(dataset, private_ratings.get(dataset.card.name, ()))
         if qualities := wanted(rules, dataset):
             ranked = RankedDataset(joined, correlate.judged(joined, qualities))
             partial += _partial(ranked, {rating.quality for rating in joined_ratings})

@@ -107,8 +107,8 @@ class Outcome:
             submission = submitted[index]
             if self.rules.counts == "best":
                 return totals[index], -submission.number
-            first = self.rules.counts == "primary" and not submission.about.primary
-            return (-1, -submission.number) if first else (1, submission.number)
+            use_first = self.rules.counts == "primary" and not submission.about.primary
+            return (-1, -submission.number) if use_first else (1, submission.number)
 
         by_team = {submitted[index].team: index for index in sorted(range(len(submitted)), key=preference)}
         return sorted(by_team.values(), key=lambda index: (-self.totals[index], submitted[index].name))

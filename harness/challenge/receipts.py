@@ -195,13 +195,13 @@ def _phase_of(phases: Sequence[Rulebook], log: Log, file: Path, column: str, hom
     """
     datasets = {rules.phase: ground.loaded(rules, home) for rules in phases if rules.ready}
     known = scorefile.expected(dataset for group in datasets.values() for dataset in group)
-    scored = set(scorefile.read(file, known, all_datasets=False, column=column or phases[0].column).datasets)
+    scored_datasets = set(scorefile.read(file, known, all_datasets=False, column=column or phases[0].column).datasets)
     candidates = [rules for rules in phases
-                  if scored & {dataset.card.name for dataset in datasets.get(rules.phase, ())}] or list(phases)
+                  if scored_datasets & {dataset.card.name for dataset in datasets.get(rules.phase, ())}] or list(phases)
     if len(candidates) > 1:
         candidates = [rules for rules in candidates if not log.events("frozen", rules.phase)
                       and (rules.opens or today) <= today <= (rules.closes or today)] or candidates[-1:]
-    if len(candidates) > 1 and scored:
+    if len(candidates) > 1 and scored_datasets:
         raise BadConfig(f"name the phase with --phase: {', '.join(rules.phase for rules in candidates)}")
     return candidates[0]
 

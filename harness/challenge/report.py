@@ -3,8 +3,8 @@
 The same challenge gives the same bytes; the only times in them are the dates of submissions.
 
 The report has the submissions that count in place of metrics, and no ratings, texts or item scores. It compares
-submissions at most NEAR ranks apart, with p adjusted over all pairs. Its numbers are rounded to FIGURES significant
-digits or to the decimals that pages show, because full precision would help to reconstruct ratings.
+submissions at most MAX_RANK_GAP ranks apart, with p adjusted over all pairs. Its numbers are rounded to FIGURES
+significant digits or to the decimals that pages show, because full precision would help to reconstruct ratings.
 """
 
 from __future__ import annotations
@@ -88,9 +88,9 @@ def _write_files(results: Results, page: Exhibit, contents: Mapping[str, bytes],
 def audit_log(outcome: Outcome, folder: Path) -> bytes:
     """Return a folder's audit log with a ranking's decisions appended, unless it already ends with them."""
     path = folder / "audit.jsonl"
-    before = path.read_bytes() if path.is_file() else b""
+    existing = path.read_bytes() if path.is_file() else b""
     block = "".join(json.dumps(entry, ensure_ascii=False, default=str) + "\n" for entry in _decisions(outcome)).encode()
-    return before if before.endswith(block) else before + block
+    return existing if existing.endswith(block) else existing + block
 
 
 def _decisions(outcome: Outcome) -> Iterator[dict[str, object]]:
@@ -222,7 +222,7 @@ def _ranking(outcome: Outcome, correlations: Sequence[Correlation]) -> Iterator[
 
 
 def _comparisons(outcome: Outcome) -> Iterator[Comparisons]:
-    """Yield two-sided PERM-BOTH tests of submissions at most NEAR ranks apart, or Williams' tests without PERM-BOTH."""
+    """Yield two-sided tests of submissions at most MAX_RANK_GAP ranks apart: PERM-BOTH, else Williams' test."""
     rules, chosen = outcome.rules, np.array(outcome.chosen)
     for target, tests in outcome.pairs.items():
         pairs = PairTests(*(getattr(tests, field.name)[np.ix_(chosen, chosen)] for field in fields(PairTests)))

@@ -145,10 +145,10 @@ def phases(folder: Path) -> tuple[Rulebook, ...]:
                 for number, dataset in enumerate(values.pop("dataset", ()), start=1))
     names = [phase.setdefault("phase", phase.pop("name", "")) for phase in tables]
     values.setdefault("title", folder.resolve().name)
-    if wrong := next((name for name in names if not is_name(name) or names.count(name) > 1), None):
+    if invalid := next((name for name in names if not is_name(name) or names.count(name) > 1), None):
         raise BadConfig(f"{file}: each [[phase]] needs a unique name of lower-case letters, digits and hyphens, "
-                        f"not {wrong!r:.60}")
-    return tuple(_rules(folder, file, values | phase, tuple(  # a phase without datasets has all of them
+                        f"not {invalid!r:.60}")
+    return tuple(_rules(folder, file, values | phase, tuple(  # a phase without datasets uses all
         dataset for dataset in custom if dataset.card.name in phase.get("datasets", (dataset.card.name,))))
         for phase in tables or [{}])
 

@@ -92,8 +92,8 @@ def _ignored(folder: Path) -> str:
                       for dataset in rules.custom) - rated
     existing = (folder / IGNORE).read_text(encoding="utf-8").splitlines() if (folder / IGNORE).is_file() else []
     retained = [line for line in existing if line not in public]
-    new = sorted(name for name in rated | (items - public) if not name.startswith("private/"))
-    return "".join(f"{line}\n" for line in dict.fromkeys((*retained, "private/", "ranking/", *new)))
+    added = sorted(name for name in rated | (items - public) if not name.startswith("private/"))
+    return "".join(f"{line}\n" for line in dict.fromkeys((*retained, "private/", "ranking/", *added)))
 
 
 def _shipped(name: str, **values: object) -> str:
@@ -138,7 +138,7 @@ def _participant_files(phases: Sequence[tuple[Rulebook, list[Dataset]]]) -> dict
 
 
 def _score_files(folder: Path, home: Path) -> Iterator[tuple[str, str]]:
-    """Write the score files of the fictional teams, with errors in those of BROKEN; yield each team and file."""
+    """Write the score files of the fictional teams, with errors in those of BROKEN_TEAM; yield each team and file."""
     for rules in rulebook.phases(folder):
         (dataset,) = ground.loaded(rules, home)
         scorer = Scorer(dataset, Models(home, Choice(download=False)))

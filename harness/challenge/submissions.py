@@ -215,8 +215,8 @@ def wrong_names(names: Iterable[str]) -> dict[str, str]:
     """Return the reason to refuse each name that breaks a rule or looks like another to readers or file systems."""
     groups: dict[str, list[str]] = defaultdict(list)
     for name in names:
-        plain = unicodedata.normalize("NFKC", name).casefold().translate(LIKE_LATIN)
-        visible = "".join(sign for sign in plain if unicodedata.category(sign) != "Cf")
+        folded = unicodedata.normalize("NFKC", name).casefold().translate(LIKE_LATIN)
+        visible = "".join(sign for sign in folded if unicodedata.category(sign) != "Cf")
         groups[re.sub(r"[ ._-]+", " ", visible).strip()].append(name)
     return {name: reason for group in groups.values() for name in group if (
         reason := LOOKALIKE.format(shown(group[name == group[0]])) if len(group) > 1 else _wrong_name(name))}

@@ -55,7 +55,7 @@ def command(rules: Rulebook) -> str:
 def required(rules: Rulebook) -> str:
     """List the files that `command` needs, private ones last."""
     files = [FILE, "its data", f"{FOLDER}/", *(
-        shown for name, shown in ((BASELINES, f"{BASELINES}/"), (receipts.FILE, receipts.FILE))
+        label for name, label in ((BASELINES, f"{BASELINES}/"), (receipts.FILE, receipts.FILE))
         if (rules.folder / name).exists())]
     private = [Path(os.path.relpath(rules.ratings, rules.folder)).as_posix()] if rules.ratings else []
     if rules.secret and (rules.public or rules.final):
@@ -126,8 +126,8 @@ def describe_ratings_part(rules: Rulebook) -> str:
     share = f"{100 * rules.public:g} % of the conversations" if rules.public else ""
     if rules.final:
         changed = f" Changed since the freeze: {', '.join(rules.changed)}." if rules.changed else ""
-        rest = f", ranked on all ratings except those of the public {share}" if share else ""
-        return f" Final: the phase is frozen{rest}.{changed}"
+        other_part = f", ranked on all ratings except those of the public {share}" if share else ""
+        return f" Final: the phase is frozen{other_part}.{changed}"
     return f" Provisional: ranked on the public ratings, those of {share}." if share else ""
 
 
@@ -143,10 +143,10 @@ def _lead(outcome: Outcome) -> str:
 def winner(outcome: Outcome) -> str:
     """State the winner, the test of its lead, and the value of the best baseline."""
     ranks, teams = outcome.ranks[outcome.rules.rule], outcome.teams
-    first = [team for team, standing in zip(teams, ranks, strict=True) if standing.rank == 1]
-    predicate = "is first" if len(first) == 1 else "share first place"
-    text = f"{' and '.join(first)} {predicate} with {number(ranks[0].value, DECIMALS)}"
-    if len(first) == 1 < len(teams) and outcome.rules.draws:
+    leaders = [team for team, standing in zip(teams, ranks, strict=True) if standing.rank == 1]
+    predicate = "is first" if len(leaders) == 1 else "share first place"
+    text = f"{' and '.join(leaders)} {predicate} with {number(ranks[0].value, DECIMALS)}"
+    if len(leaders) == 1 < len(teams) and outcome.rules.draws:
         undecided = outcome.too_few_contexts or set(ranks[0].letters) & set(ranks[1].letters)
         established = "not established" if undecided else "established"
         too_few = f"; {TOO_FEW}" if outcome.too_few_contexts else ""

@@ -137,11 +137,11 @@ def printed_beside(report: Results) -> Iterator[tuple[str, PrintedNumber, float,
         qualities = {quality: value for (dataset, quality), value in values[column].items()
                      if dataset == printed.dataset}
         name = "overall" if printed.quality == "not stated" else QUALITIES.get(printed.quality, printed.quality)
-        same = [quality.name for quality in (entries[printed.dataset].qualities if qualities else ())
+        matching = [quality.name for quality in (entries[printed.dataset].qualities if qualities else ())
                 if name in (quality.name.casefold(), quality.dimension)]
-        if same and same[0] in qualities:
+        if matching and matching[0] in qualities:
             with_originals = printed.source == "yeh2021" and printed.dataset in WITH_ORIGINALS
-            yield column, printed, qualities[same[0]], same[0] + ", original replies too" * with_originals
+            yield column, printed, qualities[matching[0]], matching[0] + ", original replies too" * with_originals
         elif qualities and printed.quality in ("average", "not stated"):
             names = next(iter(qualities)) if len(qualities) == 1 else "mean of its qualities"
             yield column, printed, fmean(qualities.values()), names
@@ -188,9 +188,9 @@ def printed(source: str = "dstc10") -> Iterator[Grid]:
         for rule, title in RULE_TITLES.items():
             ranked = sorted((standing.rank, name, f"{standing.value:.4g}")
                             for name, standing in ranks[rule].items() if standing.rank)
-            first = [name for rank, name, _ in ranked if rank == 1]
-            second = ranked[len(first)][1:] if len(first) < len(ranked) else ("–", "–")
-            rows.append((board.name, title, " = ".join(first), ranked[0][2], *second, str(len(ranked))))
+            winners = [name for rank, name, _ in ranked if rank == 1]
+            second = ranked[len(winners)][1:] if len(winners) < len(ranked) else ("–", "–")
+            rows.append((board.name, title, " = ".join(winners), ranked[0][2], *second, str(len(ranked))))
     yield Grid("winners", "Who wins under which rule",
                ("board", "rule", "first", "its value", "second", "its value", "competitors"), tuple(rows), PUBLISHED)
     yield from map(_board, boards())
@@ -201,14 +201,14 @@ def _board(board: PrintedTable) -> Grid:
     other = "dev" if board.rule == "test" else "test"
     titles = {rule: title.partition(":")[0] for rule, title in RULE_TITLES.items()}
     ranks = board.ranks()
-    shown = [ranks[name] for name in (PRINTED, board.rule, other)]
+    rankings = [ranks[name] for name in (PRINTED, board.rule, other)]
     texts = {(row.metric, row.dataset, row.quality): str(row.value).replace("-", "−") for row in board.numbers}
     targets = dict.fromkeys((row.dataset, row.quality) for row in board.numbers)
     head = ("competitor", "average, published", "rank", "average, recomputed", "rank", f"by the {titles[other]}",
             "rank", *(name if quality == "average" else f"{name}, {quality}" for name, quality in targets))
-    rows = tuple((name, *(text for column in shown for text in (number(column[name].value, 4), str(column[name].rank))),
+    rows = tuple((name, *(text for ranks in rankings for text in (number(ranks[name].value, 4), str(ranks[name].rank))),
                   *(texts[name, *target] for target in targets))
-                 for name in sorted(shown[0], key=lambda name: shown[0][name].rank or math.inf))
+                 for name in sorted(rankings[0], key=lambda name: rankings[0][name].rank or math.inf))
     return Grid(f"{board.source}-{board.table}", f"Published and recomputed: {board.name}", head, rows,
                 f"Spearman as published; recomputed by the {titles[board.rule]}, as in the paper")
 

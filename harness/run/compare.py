@@ -157,7 +157,7 @@ def _decision_rows(target: TargetData, votes: Array, fold: Codes, epsilon: float
     numbers[:, 4:8] = 0
     for rows, group in by_known_rows(np.isfinite(scores) & np.isfinite(human)):
         units = target.units[rows]
-        held_out = HeldOut.of(votes[:, rows], units, exchangeable=exchangeable)
+        held_out = HeldOut.from_votes(votes[:, rows], units, exchangeable=exchangeable)
         size = max(1, BATCH // max(1, len(held_out.item)))
         for part in np.split(group, range(size, len(group), size)) if rows.sum() > 2 else ():
             if len(held_out.item):

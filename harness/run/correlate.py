@@ -146,7 +146,7 @@ class TargetData:
         return Panel(means, means, self.system, self.context, self.words, self.conversation)
 
     def panel(self, row: int) -> Panel:
-        return self.people.of(self.scores[row])
+        return self.people.with_scores(self.scores[row])
 
 
 def item_scores(dataset: Dataset, qualities: Collection[Judged], scored: Mapping[tuple[str, str], Scores],

@@ -113,7 +113,7 @@ def checks_of(evidence: Evidence, rng: np.random.Generator, draws: int = 400) ->
         if other is not None:
             add(name, statistic, scores, other)
     if evidence.first_preferred is not None and evidence.pair_contexts is not None:
-        add("position", lambda weights, first: mean(weights, first - 0.5), evidence.first_preferred,
+        add("position", lambda weights, share: mean(weights, share - 0.5), evidence.first_preferred,
             weights=resampled(evidence.pair_contexts, rng, draws), groups=evidence.pair_contexts)
     length = ranks(evidence.words)
     for name, trait, unit in (("length", length, length.std()), ("family", evidence.family, 1.0)):
@@ -186,7 +186,7 @@ def preference(weights: Array, scores: Vector, trait: Vector, ratings: Vector, s
 
 
 def reliability(weights: Array, ratings: Vector, squares: Vector, votes: Vector) -> Vector:
-    """Return the reliability of mean ratings: the share of their variance not due to disagreement on an item.
+    """Return the reliability of mean ratings: the share of their variance not due to raters' disagreement.
 
     The variance of votes on an item is estimated from the items with several votes; without any, the result is NaN.
     """

@@ -227,8 +227,8 @@ class _Sorted:
 
 def _cubes(sizes: Counts) -> Codes:
     """Return the sum of the cubes of each row."""
-    wide = sizes.astype(np.int64)
-    return np.asarray(np.einsum("ij,ij,ij->i", wide, wide, wide))
+    integers = sizes.astype(np.int64)
+    return np.asarray(np.einsum("ij,ij,ij->i", integers, integers, integers))
 
 
 def _nan_unless_above(spread: Array, least: float = 0.0) -> Array:

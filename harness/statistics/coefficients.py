@@ -68,7 +68,7 @@ def _kendall(human: bytes, metric: bytes, variant: Variant) -> Any:
 
 
 def pearsons(human: Array, metrics: Array) -> Vector:
-    """Return Pearson's r of each row of scores (rows, n) with the ratings: (n,), or (rows, n) for a row of each."""
+    """Return Pearson's r of each row of scores (rows, n) with the ratings, (n,) for all rows or (rows, n)."""
     return _of_rows(human, metrics, lambda x, y: product_moments(standardised(x), standardised(y)))
 
 
@@ -89,7 +89,7 @@ def where_known(human: Vector, metrics: Array, statistic: str = "spearman") -> V
 
 
 def _of_rows(human: Array, metrics: Array, coefficient: Callable[[Array, Array], Array]) -> Vector:
-    """Apply the coefficient where neither side is constant."""
+    """Apply the coefficient to the rows in which neither side is constant."""
     values = np.full(len(metrics), math.nan)
     if metrics.shape[1] >= 3:
         varies = (np.ptp(human, axis=-1) > 0) & (np.ptp(metrics, axis=-1) > 0)

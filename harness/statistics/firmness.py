@@ -85,7 +85,7 @@ def contexts_to_remove(board: Board, sums: Sequence[Array]) -> tuple[Removal | N
 
 
 def votes_to_remove(board: Board, tables: Sequence[Array], rivals: Sequence[int]) -> Removal | None:
-    """Return the votes to remove, numbered by target and item, by their effect on the lead over `rivals`.
+    """Return the votes to remove, numbered by target and item and chosen by their effect on the lead.
 
     `tables` (items, votes) has the votes on each target, NaN if missing.
     """
@@ -116,13 +116,13 @@ def _greedy(board: Board, effects: Array, rivals: Sequence[int], without: Callab
     for row in closest:
         order = np.argsort(-effects[row], kind="stable")
 
-        def lead_is_lost(number: int, order: Codes = order, rival: int = rivals[row]) -> bool:
-            leader, other = board.means(without(order[:number]), [0, rival])
+        def lead_is_lost(count: int, order: Codes = order, rival: int = rivals[row]) -> bool:
+            leader, other = board.means(without(order[:count]), [0, rival])
             return bool(other - leader > TOLERANCE)
 
         limit = min(fewest - 1, int((effects[row] > 0).sum()))
-        if number := _smallest(lead_is_lost, int(predicted[row]), limit):
-            fewest, smallest = number, order[:number]
+        if count := _smallest(lead_is_lost, int(predicted[row]), limit):
+            fewest, smallest = count, order[:count]
     tried = [rivals[row] for row in closest]
     if smallest is None:
         return None, tried
@@ -150,8 +150,8 @@ def _ratings_without(human: Vector, values: Vector, items: Codes, removed: Codes
 def _effects(target: TargetScores, values: Vector, items: Codes, columns: Iterable[int]) -> Array:
     """Return the change of each correlation if a vote is removed, to first order (columns, votes)."""
     counts, sums = np.bincount(items, minlength=len(target.human)), np.bincount(items, values, len(target.human))
-    left = counts[items] - 1
-    after = rounded(np.divide(sums[items] - values, left, out=np.zeros(len(left)), where=left > 0))
+    remaining = counts[items] - 1
+    after = rounded(np.divide(sums[items] - values, remaining, out=np.zeros(len(remaining)), where=remaining > 0))
     before = target.human[items]
 
     def of_column(scores: Vector) -> Vector:
@@ -167,7 +167,7 @@ def _effects(target: TargetScores, values: Vector, items: Codes, columns: Iterab
             passed = total[new].sum(axis=0) - total[old].sum(axis=0)
             return np.asarray((side[row] * (sum(new) - sum(old)) - passed) / 2)
 
-        moved = change(z) / math.sqrt((h @ h) * (z @ z)) - rho * change(h) / (h @ h)
-        return np.where(known[items], np.where(left > 0, moved, -influence[row]), 0.0)
+        change_of_rho = change(z) / math.sqrt((h @ h) * (z @ z)) - rho * change(h) / (h @ h)
+        return np.where(known[items], np.where(remaining > 0, change_of_rho, -influence[row]), 0.0)
 
     return np.array([of_column(target.scores[column]) for column in columns])

@@ -63,7 +63,7 @@ class Calibration:
 
 
 def why_not(panel: Panel) -> str:
-    """Return the reason why there is no pairwise accuracy; a constant metric has one, unlike a correlation."""
+    """Return the reason why there is no pairwise accuracy; a constant metric has an accuracy, but no correlation."""
     return "" if panel.n >= 2 else f"{panel.n} rows have both a rating and a score"
 
 
@@ -85,7 +85,7 @@ def threshold(groups: Sequence[Panel]) -> float:
 def calibrated(panel: Panel) -> Calibration:
     if why_not(panel):
         return Calibration(math.nan, math.nan)
-    exponent = int(np.frexp(np.abs(panel.metric).max())[1])  # scores at most 1, by a power of two: exact
+    exponent = int(np.frexp(np.abs(panel.metric).max())[1])  # scaling to at most 1 by a power of two is exact
     human, metric = _sorted(panel, -exponent)
     gaps, sizes = _merged(_blocks(human, metric) if panel.n <= MAX_ROWS_AT_ONCE else _promising_steps(human, metric))
     right, gained = _count_right(human, metric, 0.0), np.append(0, np.cumsum(sizes))
@@ -102,11 +102,11 @@ def _sorted(panel: Panel, exponent: int) -> tuple[Vector, Vector]:
 
 def _count_right(human: Vector, metric: Vector, epsilon: float) -> int:
     """Count the pairs that are right at a threshold; rows must be sorted by score."""
-    right = 0
+    count = 0
     for row in range(len(human) - 1):
         tied, later = metric[row + 1:] - metric[row] <= epsilon, human[row + 1:]
-        right += int(np.count_nonzero(np.where(tied, later == human[row], later > human[row])))
-    return right
+        count += int(np.count_nonzero(np.where(tied, later == human[row], later > human[row])))
+    return count
 
 
 def _promising_steps(human: Vector, metric: Vector) -> Iterator[Steps]:
@@ -120,8 +120,8 @@ def _promising_steps(human: Vector, metric: Vector) -> Iterator[Steps]:
     totals = np.cumsum(net)
     promising = (gained > 0) & (totals - net + gained >= max(0, int(totals.max())))
     for gaps, sizes in _blocks(human, metric):
-        chosen = promising[_bins(gaps)]
-        yield _merged([(gaps[chosen], sizes[chosen])])
+        selected = promising[_bins(gaps)]
+        yield _merged([(gaps[selected], sizes[selected])])
     summed = np.flatnonzero(~promising & (net != 0))
     edges = (summed + ((1023 - OCTAVES) << MANTISSA)) << (52 - MANTISSA)
     yield edges.view(np.float64), net[summed]
@@ -132,11 +132,11 @@ def _blocks(human: Vector, metric: Vector) -> Iterator[Steps]:
     rows = max(1, MAX_ROWS_AT_ONCE**2 // len(human))
     for start in range(0, len(human) - 1, rows):
         stop = start + rows
-        gaps = metric[start + 1:] - metric[start:stop, None]  # (rows, later); if not above 0: not a pair, or a tie
+        gaps = metric[start + 1:] - metric[start:stop, None]  # (rows, later); above 0 for pairs that are not tied
         row, later = human[start:stop, None], human[start + 1:]
         sizes = (later == row).astype(np.int8) - (later > row)
-        moving = (gaps > 0) & (sizes != 0)
-        yield gaps[moving], sizes[moving].astype(np.int64)
+        is_step = (gaps > 0) & (sizes != 0)
+        yield gaps[is_step], sizes[is_step].astype(np.int64)
 
 
 def _merged(blocks: Iterable[Steps]) -> Steps:
@@ -144,8 +144,8 @@ def _merged(blocks: Iterable[Steps]) -> Steps:
     gaps, sizes = (np.concatenate(part) for part in zip(*blocks, strict=True))
     order = np.argsort(gaps, kind="stable")
     gaps, reached = gaps[order], np.cumsum(sizes[order])
-    last = np.append(gaps[1:] != gaps[:-1], True) if gaps.size else np.zeros(0, dtype=np.bool_)
-    return gaps[last], np.diff(reached[last], prepend=0)
+    is_last = np.append(gaps[1:] != gaps[:-1], True) if gaps.size else np.zeros(0, dtype=np.bool_)
+    return gaps[is_last], np.diff(reached[is_last], prepend=0)
 
 
 def _bins(gaps: Vector) -> Codes:
@@ -166,7 +166,7 @@ def soft_pairwise_accuracies(panel: Panel, scores: Array) -> Vector:
 
 
 def why_not_soft(panel: Panel) -> str:
-    """Return the reason why there is no soft pairwise accuracy; a constant metric has one, unlike a correlation."""
+    """Return the reason why there is no soft pairwise accuracy, which also exists for a constant metric."""
     systems = len(np.unique(panel.system))
     return why_undefined(replace(panel, metric=panel.human)) or (
         "there are fewer than two systems" if systems < 2 else
@@ -192,10 +192,10 @@ def _p_values(panel: Panel, values: Array) -> Iterator[Vector]:
 
 
 def strata(panel: Panel) -> Iterator[tuple[Codes, list[tuple[Codes, Vector]]]]:
-    """Yield the strata of each pair of systems.
+    """Yield the strata of each pair of systems, in two parts.
 
-    First the two items of each context in which both systems have one item (2, contexts); then, for every other
-    stratum, its items with weights that sum to 0 and are positive for the first system.
+    The first has the two items of each context in which both systems have one item (2, contexts). The second has the
+    items of every other stratum, with weights that sum to 0 and are positive for the first system.
     """
     context = np.unique(panel.context, return_inverse=True)[1].ravel()
     for i, j in itertools.combinations(np.unique(panel.system), 2):

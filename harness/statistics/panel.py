@@ -53,7 +53,7 @@ class Panel:
         return np.unique(self.context if self.conversation is None else self.conversation,
                          return_inverse=True)[1].ravel()
 
-    def of(self, scores: Vector) -> Panel:
+    def with_scores(self, scores: Vector) -> Panel:
         """Return the rows with a rating and a score of another metric."""
         return dataclasses.replace(self, metric=scores).take(np.isfinite(scores) & np.isfinite(self.human))
 
@@ -70,7 +70,7 @@ Statistic: TypeAlias = Callable[[Panel], float]
 def panel(scores: Vector, human: Vector, system: Codes, context: Codes, control: Vector | None = None,
           conversation: Codes | None = None) -> Panel:
     """Join scores and mean ratings in the same order of items; rows with a NaN are left out."""
-    return Panel(human, human, system, context, control, conversation).of(scores)
+    return Panel(human, human, system, context, control, conversation).with_scores(scores)
 
 
 def people(human: Vector, context: Codes | None = None) -> Panel:
@@ -135,7 +135,7 @@ def why_undefined(panel: Panel) -> str:
 
 def system_means(panel: Panel) -> Panel:
     """Return one row per system with the means of rating, score and control, all in one context."""
-    _, first, system, sizes = np.unique(panel.system, return_index=True, return_inverse=True, return_counts=True)
+    _, first_rows, system, sizes = np.unique(panel.system, return_index=True, return_inverse=True, return_counts=True)
 
     def means(side: Vector) -> Vector:
         minimum = side.min(initial=np.inf)  # subtracted to make the means of a constant equal
@@ -143,14 +143,14 @@ def system_means(panel: Panel) -> Panel:
         mean_deviations = np.bincount(system, deviations, len(sizes)) / sizes
         return np.asarray(minimum + rounded(mean_deviations, deviations, SYSTEM_DECIMALS))
 
-    return Panel(means(panel.human), means(panel.metric), panel.system[first], np.zeros(len(first), dtype=np.int64),
-                 None if panel.control is None else means(panel.control))
+    return Panel(means(panel.human), means(panel.metric), panel.system[first_rows],
+                 np.zeros(len(first_rows), dtype=np.int64), None if panel.control is None else means(panel.control))
 
 
-def groups(panel: Panel, by: Codes) -> list[Panel]:
+def groups(panel: Panel, group: Codes) -> list[Panel]:
     """Return the panel of each group, in the order of the codes."""
-    order = np.argsort(by, kind="stable")
-    ends = np.flatnonzero(by[order][1:] != by[order][:-1]) + 1
+    order = np.argsort(group, kind="stable")
+    ends = np.flatnonzero(group[order][1:] != group[order][:-1]) + 1
     return [panel.take(rows) for rows in np.split(order, ends) if len(rows)]
 
 

@@ -46,18 +46,19 @@ def all_pairs_by_permutation(people: Panel, scores: Array, statistic: str | Stat
         raise ValueError(f"unknown statistic {statistic!r} for a permutation test; known: {', '.join(OF_ROWS)}")
     tests, groups = PairTests.empty(len(scores)), people.units
     masks = np.unpackbits(mask_bits(int(groups.max(initial=-1)) + 1, draws, rng), axis=1).astype(np.bool_)
-    for rows, pairs, used, positions in shared_rows(people.human, scores):
+    for rows, pairs, metrics, positions in shared_rows(people.human, scores):
         if rows.sum() < 3:
             continue
-        panel, z, unit = people.take(rows), np.rint(standardised(scores[used][:, rows]) * STEPS) / STEPS, groups[rows]
+        panel, unit = people.take(rows), groups[rows]
+        z = np.rint(standardised(scores[metrics][:, rows]) * STEPS) / STEPS
         values = partial(OF_ROWS[statistic], panel.human) if isinstance(statistic, str) else partial(
             _of_rows, statistic, panel)
         observed, square = np.subtract(*values(z)[positions.T]), np.zeros(len(pairs))
         counts = np.zeros((2, len(pairs)), dtype=np.int64)
         for start in range(0, draws, block := max(1, CELLS // len(unit))):
-            kept = masks[start:start + block, unit]
+            is_kept = masks[start:start + block, unit]
             for index, (first, second) in enumerate(positions):
-                drawn = values(np.where(kept, z[first], z[second])) - values(np.where(kept, z[second], z[first]))
+                drawn = values(np.where(is_kept, z[first], z[second])) - values(np.where(is_kept, z[second], z[first]))
                 counts[:, index] += extreme(drawn, observed[index], one_sided=one_sided)
                 square[index] += drawn @ drawn
         z = np.nan_to_num(z)

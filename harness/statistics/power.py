@@ -1,4 +1,4 @@
-"""Power: the smallest difference that data can detect, and the contexts and raters needed to detect a difference.
+"""Power: the smallest difference that can be detected, and the contexts and raters needed to detect a difference.
 
     error²      V / m for m contexts; V is m times the variance of a difference, estimated from whole contexts
     power       P(|t| > t(.975)) of a non-central t with m - 1 degrees of freedom and non-centrality difference / error
@@ -39,7 +39,7 @@ from harness.statistics.williams import correlation_matrix
 ALPHA, POWER = 0.05, 0.8
 MAX_CONTEXTS = 1_000_000  # a difference that needs more contexts counts as undetectable
 CERTAIN = 30
-"""Non-centrality above which the power is taken as 1, since scipy may return NaN; in the lower tail also below."""
+"""Non-centrality above which the power is taken as 1, since scipy may return NaN; the lower tail may be NaN earlier."""
 
 TYPICAL_SPREAD = 1.7
 """Variance of a difference of correlations, times the number of items: the median over real ratings is 1.77."""
@@ -91,7 +91,7 @@ class Contrast:
         return 1.0 if shift > CERTAIN else float(np.nan_to_num(below) + 1 - above)
 
     def needed(self) -> float:
-        """Return the fewest contexts with a power of 80 %; infinite beyond MOST, NaN for an unknown spread."""
+        """Return the fewest contexts with a power of 80 %; infinite beyond MAX_CONTEXTS, NaN for an unknown spread."""
         if math.isnan(self.spread) and self.difference:
             return math.nan
         counts, size = range(self.least, MAX_CONTEXTS + 1), abs(self.difference)
@@ -147,7 +147,7 @@ def of_systems(human: Vector, system: Codes, unit: Codes, reliability: float = m
 
 
 def detectable_text(items: int, contexts: int, difference: float | None = None, compared: str = "correlations") -> str:
-    """State the difference that data can detect, by default a difference of correlations with a typical variance."""
+    """State the difference that can be detected, by default a difference of correlations with a typical variance."""
     if difference is None:
         difference = detectable(TYPICAL_SPREAD * contexts / max(items, 1), contexts, MIN_CONTEXTS)
     source = f"{items} item{'s' * (items != 1)}"

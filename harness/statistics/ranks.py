@@ -86,8 +86,8 @@ def spearman_influence(scores: Array, human: Vector) -> tuple[Vector, Array]:
     with np.errstate(invalid="ignore", divide="ignore"):
         length = np.sqrt((h @ h) * (z**2).sum(axis=1))
         r = z @ h / length
-        of_variance = _variance_influence(rated, h) + _variance_influence(runs, z)
-        parts = parts / length[:, None] - r[:, None] / 2 * of_variance
+        variance_effect = _variance_influence(rated, h) + _variance_influence(runs, z)
+        parts = parts / length[:, None] - r[:, None] / 2 * variance_effect
         return r, parts - parts.mean(axis=1, keepdims=True)
 
 

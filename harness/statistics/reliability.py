@@ -102,12 +102,13 @@ def split_half(votes: Array, statistic: OfRows, rng: np.random.Generator, draws:
     """
     counts, columns = np.isfinite(votes).sum(axis=1), np.arange(votes.shape[1])
     halves = counts // 2
-    first, second = columns < halves[:, None], (columns >= halves[:, None]) & (columns < 2 * halves[:, None])
+    first_half, second_half = columns < halves[:, None], (columns >= halves[:, None]) & (columns < 2 * halves[:, None])
 
     def draw() -> tuple[Vector, Vector]:
         keys = np.where(np.isfinite(votes), rng.random(votes.shape), 2.0)  # missing votes stay last
         shuffled = np.nan_to_num(np.take_along_axis(votes, np.argsort(keys, axis=1), axis=1))
-        means = rounded(np.array([np.where(half, shuffled, 0).sum(axis=1) for half in (first, second)]) / halves, votes)
+        sums = np.array([np.where(half, shuffled, 0).sum(axis=1) for half in (first_half, second_half)])
+        means = rounded(sums / halves, votes)
         return means[0], means[1]
 
     half = _mean(draw, statistic, draws, len(votes))
@@ -171,7 +172,7 @@ def spread(votes: Array) -> Vector:
 
 
 def parts(values: Vector, count: int) -> Codes:
-    """Divide values into parts of about equal size, numbered from 0; equal values share a part, NaN has -1."""
+    """Divide values into parts of about equal size, numbered from 0; equal values share a part, NaN is in part -1."""
     known = np.sort(values[np.isfinite(values)])
     ends = [known[math.ceil(len(known) * part / count) - 1] for part in range(1, count)] if len(known) else []
     return np.where(np.isfinite(values), np.searchsorted(ends, values), -1)

@@ -66,7 +66,7 @@ class HeldOut:
     raters: int
 
     @classmethod
-    def of(cls, votes: Array, units: Codes, *, exchangeable: bool = False) -> HeldOut:
+    def from_votes(cls, votes: Array, units: Codes, *, exchangeable: bool = False) -> HeldOut:
         """Create from votes (raters, items), NaN if missing, and contexts; as of one rater if `exchangeable`."""
         known = np.isfinite(votes)
         counts, totals = known.sum(axis=0), np.where(known, votes, 0).sum(axis=0)
@@ -82,9 +82,9 @@ class HeldOut:
 
     def wins(self, values: Array) -> tuple[Array, Array]:
         """Return W of values (rows, votes) against the raters, and W of the raters against the values."""
-        of_value, of_rater = np.abs(values - self.others), np.abs(self.value - self.others)
-        return (np.where(of_value <= of_rater + TOLERANCE, 1.0, 0.0),
-                np.where(of_rater <= of_value + TOLERANCE, 1.0, 0.0))
+        value_distance, rater_distance = np.abs(values - self.others), np.abs(self.value - self.others)
+        return (np.where(value_distance <= rater_distance + TOLERANCE, 1.0, 0.0),
+                np.where(rater_distance <= value_distance + TOLERANCE, 1.0, 0.0))
 
     def means(self, wins: Array) -> tuple[Array, Array]:
         """Return the mean of each rater (rows, raters), and the influence of each cell on it (rows, cells)."""

@@ -91,8 +91,8 @@ def letters(values: Vector, better: Better) -> tuple[str, ...]:
     covered = np.zeros_like(similar)
     groups: list[npt.NDArray[np.int64]] = []
     for row in range(len(order)):
-        while (missing := np.flatnonzero(similar[row, row:] & ~covered[row, row:])).size:
-            groups.append(_clique(row, row + int(missing[0]), similar))
+        while (uncovered := np.flatnonzero(similar[row, row:] & ~covered[row, row:])).size:
+            groups.append(_clique(row, row + int(uncovered[0]), similar))
             covered[np.ix_(groups[-1], groups[-1])] = True
     labels = [""] * len(values)
     for number, group in enumerate(groups):
@@ -137,10 +137,10 @@ class AccuracyTest:
 
 
 def mcnemar(first: npt.ArrayLike, second: npt.ArrayLike) -> AccuracyTest:
-    """Test two metrics on the same items: 1 where right, 0 where wrong, NaN where not judged."""
+    """Test two metrics on the same items: 1 where right, 0 where wrong, NaN where missing."""
     a, b = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
-    judged = np.isfinite(a) & np.isfinite(b)
-    a, b = a[judged], b[judged]
+    has_both = np.isfinite(a) & np.isfinite(b)
+    a, b = a[has_both], b[has_both]
     if not len(a):
         return AccuracyTest()
     only_first, only_second = int((a > b).sum()), int((b > a).sum())

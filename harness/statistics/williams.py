@@ -102,8 +102,8 @@ def all_pairs_by_formula(human: Vector, scores: Array, statistic: str = "pearson
     `statistic` is pearson, spearman or kendall.
     """
     tests = PairTests.empty(len(scores))
-    for rows, pairs, used, positions in shared_rows(human, scores):
-        r = correlation_matrix(np.vstack([human[rows], scores[used][:, rows]]), statistic)
+    for rows, pairs, metrics, positions in shared_rows(human, scores):
+        r = correlation_matrix(np.vstack([human[rows], scores[metrics][:, rows]]), statistic)
         ahead = (r[0, positions[:, 0] + 1] >= r[0, positions[:, 1] + 1])[:, None]
         pairs, (i, j) = np.where(ahead, pairs, pairs[:, ::-1]), np.where(ahead, positions, positions[:, ::-1]).T + 1
         value, p = formula(r[0, i], r[0, j], r[i, j], n := int(rows.sum()))
@@ -119,10 +119,10 @@ def all_pairs_by_context(human: Vector, scores: Array, context: Codes, statistic
     t = (r12 - r13) / √(m/(m-1) Σ d²) with m-1 degrees of freedom.
     """
     tests = PairTests.empty(len(scores))
-    for rows, pairs, used, positions in shared_rows(human, scores):
+    for rows, pairs, metrics, positions in shared_rows(human, scores):
         if rows.sum() < 3:
             continue
-        r, influence = INFLUENCE[statistic](scores[used][:, rows], human[rows])
+        r, influence = INFLUENCE[statistic](scores[metrics][:, rows], human[rows])
         by_context = sums(influence, np.unique(context[rows], return_inverse=True)[1])
         m, delta = by_context.shape[1], np.subtract(*r[positions.T])
         square = np.array([np.square(by_context[a] - by_context[b]).sum() for a, b in positions])
@@ -178,5 +178,5 @@ def _floats(*values: npt.ArrayLike) -> tuple[Array, ...]:
 
 def _tied(statistic: Array, r23: Array, below: Callable[[Array], Any]) -> tuple[Array, Array]:
     """Return the statistic and its two-sided p by the distribution function `below`; identical metrics tie."""
-    same = 1 - r23 <= TOLERANCE
-    return np.where(same, 0.0, statistic), np.where(same, 1.0, np.asarray(2 * below(-np.abs(statistic))))
+    identical = 1 - r23 <= TOLERANCE
+    return np.where(identical, 0.0, statistic), np.where(identical, 1.0, np.asarray(2 * below(-np.abs(statistic))))

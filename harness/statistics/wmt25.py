@@ -46,7 +46,7 @@ class Task:
 def tasks(panel: Panel, scores: Array, draws: int, rng: np.random.Generator) -> list[Task]:
     """Return the tasks of a target for scores (metrics, rows), NaN if missing; equal generators share draws."""
     unit, size = panel.units, int(panel.units.max()) + 1
-    kept = np.vstack([np.ones((1, size)), rng.integers(2, size=(draws, size))]).astype(np.float32)
+    is_kept = np.vstack([np.ones((1, size)), rng.integers(2, size=(draws, size))]).astype(np.float32)
     soft, ties = np.full((2, len(scores)), math.nan)
     sums = np.zeros((len(scores), size))
     for rows, metrics in by_known_rows(np.isfinite(scores) & np.isfinite(panel.human)):
@@ -57,9 +57,9 @@ def tasks(panel: Panel, scores: Array, draws: int, rng: np.random.Generator) -> 
             ties[metrics], sums[metrics] = _with_ties(part, table, unit[rows], size)
     result = []
     if np.isfinite(soft).any():
-        result.append(Task(SOFT, soft, _soft_draws(panel, scores, unit, kept)))
+        result.append(Task(SOFT, soft, _soft_draws(panel, scores, unit, is_kept)))
     if np.isfinite(ties).any():
-        drawn = sums @ (2.0 * kept.T - 1)
+        drawn = sums @ (2.0 * is_kept.T - 1)
         result.append(Task(TIES, ties, lambda first, second: drawn[first] - drawn[second]))
     return result
 
@@ -88,8 +88,8 @@ def clusters(all_tasks: Sequence[Task], metrics: Sequence[int]) -> list[int]:
 def _with_ties(panel: Panel, scores: Array, unit: Codes, units: int) -> tuple[Vector, Array]:
     """Return accuracies with calibrated ties, and each unit's contribution to them (metrics, units)."""
     first, second = np.triu_indices(panel.n, 1)
-    same = panel.context[first] == panel.context[second]
-    first, second = first[same], second[same]
+    same_context = panel.context[first] == panel.context[second]
+    first, second = first[same_context], second[same_context]
     _, context, pairs = np.unique(panel.context[first], return_inverse=True, return_counts=True)
     order, share = np.sign(panel.human[first] - panel.human[second]), 1 / pairs[context] / len(pairs)
     contributions = np.empty((len(scores), units))
@@ -98,14 +98,14 @@ def _with_ties(panel: Panel, scores: Array, unit: Codes, units: int) -> tuple[Ve
         gaps, agree = np.abs(difference), np.sign(difference) == order
         steps = np.argsort(gaps, kind="stable")
         gained = np.cumsum((share * (gaps > 0) * ((order == 0) * 1.0 - agree))[steps])
-        last = np.append(gaps[steps][1:] != gaps[steps][:-1], True)
-        best = np.argmax(np.round(np.append(0, gained[last]), 10))
-        tied = gaps <= np.append(0, gaps[steps][last])[best]
+        is_last = np.append(gaps[steps][1:] != gaps[steps][:-1], True)
+        best = np.argmax(np.round(np.append(0, gained[is_last]), 10))
+        tied = gaps <= np.append(0, gaps[steps][is_last])[best]
         contributions[row] = np.bincount(unit[first], share * np.where(tied, order == 0, agree), units)
     return contributions.sum(axis=1), contributions
 
 
-def _soft_draws(panel: Panel, scores: Array, unit: Codes, kept: Table) -> Callable[[int, int], Vector]:
+def _soft_draws(panel: Panel, scores: Array, unit: Codes, is_kept: Table) -> Callable[[int, int], Vector]:
     """Return the function that draws the difference of two metrics; a missing score counts as the mean."""
     rated = np.isfinite(panel.human)
     known = np.where(np.isfinite(scores), scores, np.nan)[:, rated]
@@ -113,10 +113,10 @@ def _soft_draws(panel: Panel, scores: Array, unit: Codes, kept: Table) -> Callab
         np.isfinite(known).sum(axis=1, keepdims=True), 1))
     spread = np.sqrt((deviations**2).mean(axis=1, keepdims=True))
     values = np.vstack([panel.human[rated], deviations / np.where(spread > 0, spread, 1)])
-    features = _features(panel.take(rated), values, unit[rated], kept.shape[1])
+    features = _features(panel.take(rated), values, unit[rated], is_kept.shape[1])
     totals = features.sum(axis=1)  # (1 + metrics, 2, pairs of systems)
     human_p = _approximate_p(totals[0])
-    drawn = functools.cache(lambda metric: np.tensordot(kept, features[1 + metric], 1))
+    drawn = functools.cache(lambda metric: np.tensordot(is_kept, features[1 + metric], 1))
 
     def differences(first: int, second: int) -> Vector:
         drawn_difference = drawn(first) - drawn(second)

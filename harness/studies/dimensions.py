@@ -84,10 +84,10 @@ class Relations:
 
 
 def relate(dataset: Dataset, qualities: Sequence[str], seed: int, draws: int) -> Relations | None:
-    """Relate the named or all qualities of a dataset; None if fewer than FEWEST have ratings that are not constant."""
-    wanted = {name.casefold() for name in qualities}
+    """Relate the named or all qualities of a dataset; None if fewer than MIN_QUALITIES have varying ratings."""
+    requested = {name.casefold() for name in qualities}
     rated = tuple(ratings for ratings in judged(dataset, dataset.card.qualities) if ratings.usable and (
-        not wanted or {ratings.quality.name.casefold(), ratings.quality.dimension} & wanted))
+        not requested or {ratings.quality.name.casefold(), ratings.quality.dimension} & requested))
     if len(rated) < MIN_QUALITIES:
         return None
     rng = np.random.default_rng(seed)
@@ -101,8 +101,8 @@ def relate(dataset: Dataset, qualities: Sequence[str], seed: int, draws: int) ->
 def pair(first: Judged, second: Judged, rng: np.random.Generator, draws: int) -> QualityPair:
     """Return Spearman's ρ of the mean ratings; NaN for fewer than three items or a constant quality."""
     names = first.quality.dimension, second.quality.dimension
-    both = np.isfinite(first.means) & np.isfinite(second.means)
-    x, y = first.means[both], second.means[both]
+    has_both = np.isfinite(first.means) & np.isfinite(second.means)
+    x, y = first.means[has_both], second.means[has_both]
     (value,) = spearmans(x, y[None])
     if np.isnan(value):
         return QualityPair(*names, len(x), math.nan)
@@ -120,7 +120,7 @@ def agreement(rated: Judged) -> float:
 
 
 def absent(rated: Judged, raters: int) -> float:
-    """Return the share of missing votes, given that `raters` votes per item are complete."""
+    """Return the share of missing votes if each item should have `raters` votes."""
     return float(1 - np.isfinite(rated.votes).sum() / (raters * len(rated.votes)))
 
 

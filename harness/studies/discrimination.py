@@ -174,7 +174,7 @@ class Training:
     def _fitted(self, seed: int, table: TextTable) -> Callable[[Sequence[Turns]], Vector]:
         from metrics.training.loop import fit, randomness
 
-        window = {"window": self.part.window} if hasattr(self.metric, "window") else {}  # the paper's for this corpus
+        window = {"window": self.part.window} if hasattr(self.metric, "window") else {}  # the paper's
         metric = dataclasses.replace(self.metric, negatives=self.kind, **window)
         with randomness(seed, self.models.machine):
             objective = metric.objective(dataclasses.replace(self.data, seed=seed))
@@ -222,7 +222,7 @@ def findings(accuracies: Mapping[Training, Sequence[float]], absent: Sequence[st
     return Findings((_table(accuracies),), tuple(_remarks(absent)), {"accuracy": [{
         "system": training.label, "corpus": training.part.corpus, "split": training.part.split,
         "negatives": training.kind, "accuracy": float(np.mean(values)), "spread": spread(values), "accuracies": values,
-        "paper": found.value if (found := paper(training)) else None}
+        "paper": published.value if (published := paper(training)) else None}
         for training, values in accuracies.items()]}, failures=failures)
 
 

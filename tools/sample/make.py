@@ -182,7 +182,7 @@ def cleaned(recipe: TurnSet, rows: Sequence[Row], rng: np.random.Generator) -> l
 
 
 def add_win_ratios(rows: Sequence[Row], block: int, rng: np.random.Generator) -> None:
-    """Add the share of comparisons with other replies to the context, by JUDGES raters, that a row won.
+    """Add the share of comparisons with other replies to the context, by COMPARING_RATERS raters, that a row won.
 
     Two rows get a value that is not a number.
     """

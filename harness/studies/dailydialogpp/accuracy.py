@@ -25,7 +25,7 @@ from harness.statistics.williams import all_pairs_by_formula
 from harness.studies.dailydialogpp.replies import Replies
 
 Flags: TypeAlias = npt.NDArray[np.bool_]
-STEPS = np.arange(101) / 100
+GRID = np.arange(101) / 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ def threshold(scores: Vector, relevant: Flags, trained: bool) -> Threshold:
     in_unit_range = bool((known >= 0).all() and (known <= 1).all())
     if trained and in_unit_range:
         return Threshold(0.5, "fixed")
-    candidates = STEPS if in_unit_range else np.quantile(known, STEPS)
+    candidates = GRID if in_unit_range else np.quantile(known, GRID)
     errors = [int(((known >= value) != labels).sum()) for value in candidates]
     return Threshold(float(candidates[int(np.argmin(errors))]), "grid" if in_unit_range else "quantiles")
 

@@ -185,10 +185,10 @@ def _distinct(rows: list[ScoredColumn], shares: Mapping[str, float]) -> list[Sco
     """
     if not rows:
         return []
-    *others, last = rows
-    equal = [row for row in others if np.array_equal(row.scores, last.scores, equal_nan=True)]
+    *others, standard = rows
+    equal = [row for row in others if np.array_equal(row.scores, standard.scores, equal_nan=True)]
     if others and len(equal) == len(others):
-        return [dataclasses.replace(last, mode="none", main=True, shares=shares)]
-    same = next((row for row in equal if row.mode != "single"), None)
-    return [dataclasses.replace(row, main=True, shares=shares) if row is (same or last) else row
-            for row in (others if same else rows)]
+        return [dataclasses.replace(standard, mode="none", main=True, shares=shares)]
+    substitute = next((row for row in equal if row.mode != "single"), None)
+    return [dataclasses.replace(row, main=True, shares=shares) if row is (substitute or standard) else row
+            for row in (others if substitute else rows)]

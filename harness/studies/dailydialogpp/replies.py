@@ -132,10 +132,10 @@ def lexicon(path: Path) -> Lexicon:
     try:
         with ZipFile(path) as archive:
             for line in archive.read("wordnet/index.sense").decode().splitlines():
-                key, offset, number, count = line.split()
-                lemma, _, rest = key.partition("%")
-                part = PARTS_OF_SPEECH[rest[0]]
-                words.senses.setdefault((part, lemma), []).append((int(number), offset, int(count)))
+                key, offset, sense_number, count = line.split()
+                lemma, _, sense_key = key.partition("%")
+                part = PARTS_OF_SPEECH[sense_key[0]]
+                words.senses.setdefault((part, lemma), []).append((int(sense_number), offset, int(count)))
                 words.members.setdefault((part, offset), []).append((int(count), lemma))
             for part in ENDINGS:
                 for line in archive.read(f"wordnet/{part}.exc").decode().splitlines():

@@ -39,10 +39,10 @@ from metrics.models.service import Models
 
 TITLE = "Audit of judges"
 FLAGS = ("metric", "dataset", "quality", "split")
-PAIRS = prompts.read("pairs", Path(__file__).with_name("pairs.toml").read_bytes(), "pairs.toml")
+PAIRS_PROMPT = prompts.read("pairs", Path(__file__).with_name("pairs.toml").read_bytes(), "pairs.toml")
 NEUTRAL = " That is what I wanted to say about this."
 REVERSED = "Here the scale is reversed: the lowest number is the best rating, the highest number the worst."
-WORDS = {"conversation": "dialogue", "conversations": "dialogues", "reply": "response", "replies": "responses",
+REPLACEMENTS = {"conversation": "dialogue", "conversations": "dialogues", "reply": "response", "replies": "responses",
          "judge": "assess", "judged": "assessed", "relevant": "related", "whole": "integer", "steps": "stages"}
 """Replacements for words of a prompt, to reword it."""
 
@@ -75,20 +75,20 @@ def study(request: StudyRequest) -> Findings:
         if not isinstance(chosen.metric, Judge | LocalJudge):
             raise BadConfig(f"{chosen.label} is not a judge; name one: --metric judge:PROMPT[lm=NAME] or [model=NAME]")
         for dataset in request.datasets():
-            where = f"{chosen.label} on {dataset.card.name}"
+            title = f"{chosen.label} on {dataset.card.name}"
             try:
                 quality, checks, remark = audited(chosen.metric, dataset, request)
             except MetricError as error:
-                failures.append(f"{where}: {error}")
+                failures.append(f"{title}: {error}")
                 continue
             rows += [{"judge": chosen.label, "dataset": dataset.card.name, "quality": quality.name,
                       **dataclasses.asdict(check), "flagged": check.flagged} for check in checks]
-            grids.append(Grid(where, f"{chosen.label}: {quality.name}",
+            grids.append(Grid(title, f"{chosen.label}: {quality.name}",
                               ("check", "value", "95 %", "limit", "verdict"), tuple(map(_line, checks)),
                               f"{dataset.card.name}, {dataset.kind} data, {len(dataset.items)} items"))
-            remarks += [f"{where}: look at this: {SENTENCES[check.name][1].format(value=number(check.value))}."
+            remarks += [f"{title}: look at this: {SENTENCES[check.name][1].format(value=number(check.value))}."
                         for check in checks if check.flagged]
-            remarks.append(f"{where}: {remark}")
+            remarks.append(f"{title}: {remark}")
     if not rows and not failures:
         raise BadConfig("nothing to audit: no requested dataset is available")
     return Findings(tuple(grids), (*remarks, LIMITS), {"check": rows}, failures=tuple(failures))
@@ -164,10 +164,10 @@ def _conditions(metric: Any, items: Sequence[Item], pairs: Sequence[tuple[Item, 
         conditions["lengthened"] = metric, [dataclasses.replace(item, response=dataclasses.replace(
             item.response, text=item.response.text.rstrip() + NEUTRAL)) for item in items if item.response]
     if pairs:
-        last, is_partial = prompt.qualities[-1], len(prompt.qualities) > 1 and not prompt.rates
-        criterion = "all things considered" if is_partial else last.description.strip() or last.name
-        chooser = _with_prompt(metric, dataclasses.replace(PAIRS, qualities=(
-            dataclasses.replace(PAIRS.qualities[0], description=criterion),)))
+        last_quality, is_partial = prompt.qualities[-1], len(prompt.qualities) > 1 and not prompt.rates
+        criterion = "all things considered" if is_partial else last_quality.description.strip() or last_quality.name
+        chooser = _with_prompt(metric, dataclasses.replace(PAIRS_PROMPT, qualities=(
+            dataclasses.replace(PAIRS_PROMPT.qualities[0], description=criterion),)))
         conditions |= {name: (chooser, [_with_both_replies(*pair[::step]) for pair in pairs])
                        for name, step in (("first", 1), ("second", -1))}
     return conditions
@@ -201,7 +201,7 @@ def _swapped(prompt: Prompt) -> Prompt:
 
 def _reworded(prompt: Prompt) -> Prompt:
     return _with_texts(prompt, lambda text: re.sub(
-        r"\{[a-z_]+\}|[A-Za-z]+", lambda word: WORDS.get(word[0], word[0]), text))
+        r"\{[a-z_]+\}|[A-Za-z]+", lambda word: REPLACEMENTS.get(word[0], word[0]), text))
 
 
 def _pairs(items: Sequence[Item], contexts: Codes, rng: np.random.Generator) -> list[tuple[Item, Item]]:

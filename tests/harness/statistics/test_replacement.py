@@ -41,7 +41,7 @@ def simulated(rng: np.random.Generator, items: int, noise: float, of_metric: flo
 def against_raters(votes: Array, scores: Array, context: Codes | None = None, *, exchangeable: bool = False,
                    ) -> Replacement:
     units = np.arange(votes.shape[1]) if context is None else context
-    held_out = HeldOut.of(votes, units, exchangeable=exchangeable)
+    held_out = HeldOut.from_votes(votes, units, exchangeable=exchangeable)
     return replacement(held_out, on_scale(held_out, scores, folds(units, np.random.default_rng(0))))
 
 
@@ -51,7 +51,7 @@ def test_values_are_tested_as_in_the_paper(rng: np.random.Generator) -> None:
         votes, scores = simulated(rng, 120, 0.8, noise, raters=4)
         votes[rng.random(votes.shape) < 0.3] = np.nan
         values = np.clip(np.rint(scores), 1, 5)
-        made = replacement(HeldOut.of(votes, np.arange(120)), np.vstack([values, np.full(120, 3.0)]), 0.1)
+        made = replacement(HeldOut.from_votes(votes, np.arange(120)), np.vstack([values, np.full(120, 3.0)]), 0.1)
         rates.append(made.winning_rate[0])
         assert (made.rho[0], made.rater_rho[0], made.winning_rate[0]) == pytest.approx(
             by_definition(votes, values[0], 0.1))
@@ -65,9 +65,9 @@ def test_copies_of_an_item_in_its_context_add_no_evidence(rng: np.random.Generat
     votes, scores = simulated(rng, 40, 0.8, 0.8)
     values = np.vstack([np.clip(np.rint(scores), 1, 5), np.full(40, 3.0)])
     copied, context = np.tile(votes, 9), np.tile(np.arange(40), 9)
-    once, again, independent = (replacement(HeldOut.of(table, units), np.tile(values, len(units) // 40), 0.2).passes[0]
-                                for table, units in ((votes, np.arange(40)), (copied, context),
-                                                     (copied, np.arange(360))))
+    once, again, independent = (
+        replacement(HeldOut.from_votes(table, units), np.tile(values, len(units) // 40), 0.2).passes[0]
+        for table, units in ((votes, np.arange(40)), (copied, context), (copied, np.arange(360))))
     assert (once, again, independent) == (False, False, True)
 
 
@@ -87,9 +87,9 @@ def test_a_score_is_mapped_without_its_own_context(rng: np.random.Generator) -> 
     votes, scores = simulated(rng, 40, 0.5, 0.5)
     units = np.arange(40) // 2
     fold = folds(units, rng)
-    before = on_scale(HeldOut.of(votes, units), scores, fold)
+    before = on_scale(HeldOut.from_votes(votes, units), scores, fold)
     votes[:, fold == 0] = 6 - votes[:, fold == 0]
-    after = on_scale(HeldOut.of(votes, units), scores, fold)
+    after = on_scale(HeldOut.from_votes(votes, units), scores, fold)
     assert (before[:, fold == 0] == after[:, fold == 0]).all()
     assert (before[:, fold != 0] != after[:, fold != 0]).any()
 
