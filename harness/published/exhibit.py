@@ -1,10 +1,10 @@
 """The challenge as an exhibit: the winner under each rule, published and recomputed averages, and this run.
 
-A run is compared only on complete, real datasets, since published numbers are of whole datasets, by mean Spearman over
-the qualities of a dataset, then over the turn-level datasets, nine in a whole run. The organisers (`dstc10`, Table 3)
-report the mean over the qualities of a dataset, as measured here. The assessment of 23 metrics (`yeh2021`) reports one
-number per dataset without naming the quality: ROUGE-L on topical-usr (0.286, published 0.287) shows that it is the
-overall quality without the original replies, which its code leaves out of the USR sets.
+Published numbers are of whole datasets, so a run is compared with them only on complete, real datasets: by Spearman's
+mean over the qualities of a dataset, then over the turn-level datasets, nine in a whole run. The organisers (`dstc10`,
+Table 3) report the mean over the qualities of a dataset, as measured here. The assessment of 23 metrics (`yeh2021`)
+reports one number per dataset without naming the quality: ROUGE-L on topical-usr (0.286, published 0.287) shows that it
+is the overall quality without the original replies, which its code leaves out of the USR sets.
 """
 
 from __future__ import annotations

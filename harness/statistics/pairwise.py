@@ -5,7 +5,7 @@
 C counts the pairs that both order in the same way, T the pairs that both tie; the metric ties a pair if scores differ
 by at most e. The threshold is the smallest that maximises acc_eq on the panel itself, as in the paper, so that metrics
 that rarely tie and metrics that often do are compared fairly. Range 0 to 1, higher is better; no scale is assumed. A
-constant metric ties every pair, so its accuracy is the share of pairs that raters tie, the lowest of any metric. Groups
+constant metric ties every pair, so its accuracy is the share of pairs that raters tie, the lowest possible one. Groups
 of items share one threshold, the smallest that maximises the mean over the groups.
 
 All thresholds are tried. When e reaches the difference d of a pair, the pair becomes right if raters tie it, and wrong
@@ -17,14 +17,14 @@ Soft pairwise accuracy: agreement of metric and raters on the certainty that one
     SPA = 1 - mean over pairs of systems i < j of |p_human(i, j) - p_metric(i, j)|       Thompson et al. (2024)
 
 p(i, j) is the one-sided p of a permutation test that system i has a higher mean than j. Rows are permuted between the
-two within strata: each context that both answered (if with one row each, the two rows are swapped at random), and all
-other rows. The difference of the means over all rows then varies in proportion to the sum over strata of
+two systems within strata. Each context that both answered is a stratum, in which two single rows are swapped at random;
+all other rows are one more stratum. The difference of the means over all rows then varies in proportion to the sum of
 
-    2 k_i k_j / (k_i + k_j) * (x_i - x_j)        k_i rows of system i in the stratum, x_i their mean
+    2 k_i k_j / (k_i + k_j) * (x_i - x_j)        over strata; k_i rows of system i in a stratum, x_i their mean
 
 Range 0 to 1, higher is better; a random p scores 0.5 against raters who are always certain.
 
-Departure: a permutation equal to the observed value counts half, in the paper fully. Counting half makes
+Departure: a permutation equal to the observed value counts half, but fully in the paper. Counting half makes
 p(j, i) = 1 - p(i, j), so the order of systems does not matter. Raters and metric share their permutations, as in the
 authors' program, so that a metric equal to the ratings scores exactly 1.
 """

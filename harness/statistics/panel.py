@@ -1,4 +1,4 @@
-"""Panels (ratings of items with the scores of one metric on them), and the parts of a panel at each level.
+"""Panels, which hold the ratings of items with one metric's scores, and the parts of a panel at each level.
 
 The statistic at a level is the mean over the parts in which it exists. Deutsch, Foster & Freitag (2023) call the levels
 no grouping, group-by-item, group-by-system, and system level.

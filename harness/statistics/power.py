@@ -10,7 +10,7 @@ mean ratings (prediction.py, without scores). With another number of raters:
 
     columns     r becomes r √(R' / R); V becomes (V_rows + (V - V_rows) R' / R) g' / g, V_rows by single items, since
                 raters err independently, and g the variance of r12 - r13 for normal data (Olkin & Siotani 1976).
-                Differences stay those with the raters of the data, so V is also divided by R' / R
+                Differences are stated for the data's raters, so V is also divided by R' / R
     systems     the raters' part of V, estimated by the share 1 - R of the variance of ratings, is divided by s
 
 Verdicts on correlations are by PERM-BOTH, which establishes nothing on fewer than MIN_CONTEXTS contexts: there, their

@@ -9,7 +9,7 @@ With y the ratings and f the scores of n rated items, g the scores of N others (
              CR2 without a slope, CR3 for one system with it (Bell & McCaffrey 2002)
     ends     of the interval: x with (mean - x)² = t² error² (x - low)(high - x) / ((mean - low)(high - mean))
 
-The slope b is estimated within systems and shared by them, so it takes few ratings of each; since it is a slope, scores
+The slope b is estimated within systems and shared by them, so it needs few ratings of each; since it is a slope, scores
 need not be on the rating scale. The quantile t has n² / Σ n_context² - 1 degrees of freedom, fewer if contexts differ
 in size; the slope costs s of them where w is not 0, unless less than 1 would be left. For one system whose items share
 no contexts, mean, weight and Σ u² with the w of all are those of `ppi-python`, except that the weight is not limited to
@@ -18,7 +18,7 @@ but not between them, or if contexts are so few that estimating the slope costs 
 
 The ends are those of Wilson (1927) for ratings of two values, and extend his variance to other bounded scales: means
 near an end of the scale have a skewed distribution, for which the coverage of a symmetric interval is too low. With
-fewer than MIN_RATINGS ratings, the interval is symmetric; that of a mean at an end of the scale is so within the scale.
+fewer than MIN_RATINGS ratings, the interval is symmetric; for a mean at an end of the scale, also, but cut off there.
 Items are treated as a sample: the mean of the population from which they were drawn is estimated.
 
 The worth of a metric is the number of ratings that one rating together with plentiful scores replaces: with weight l,

@@ -3,7 +3,7 @@
 A joint bootstrap: each draw takes datasets with replacement and, within each of them, items or whole contexts, the same
 for all qualities and metrics of a dataset, so that comparisons stay paired. Metrics are ranked in each draw by the
 weighted mean of their correlations over targets; the interval of a rank is given by its percentiles over the draws
-(Hall & Miller 2009, 'Using the bootstrap to quantify the authority of an empirical ranking', on its limits with ties).
+(its limits with ties: Hall & Miller 2009, 'Using the bootstrap to quantify the authority of an empirical ranking').
 A dataset drawn twice contributes two independent samples of its items. By default, a metric is better than another if
 it is ahead in at least 97.5 % of the draws. Draws in which a quality or a metric is constant give no rank and are
 ignored.

@@ -1,6 +1,6 @@
-"""Ranks and standard scores along the last axis, without scipy.stats, which takes 0.6 s to import, and influences.
+"""Ranks, standard scores and influences along the last axis, without scipy.stats, which takes 0.6 s to import.
 
-The influence of a row on a correlation is how it changes, to first order, if the row has slightly more weight:
+The influence of a row is how a correlation changes, to first order, if the row gets slightly more weight:
 
     pearson     h z - r (h^2 + z^2) / 2, ratings h and scores z centred and of length 1
     spearman    h z of the row's centred ranks, plus the row's effect on the ranks of the other rows; the variance of

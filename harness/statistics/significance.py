@@ -20,7 +20,7 @@ test of the table of right and wrong, as Sai et al. (2020) report it for DEB, is
 
     N (ad - bc)² / ((a+b)(c+d)(a+c)(b+d)),    1 degree of freedom.
 
-It assumes independent samples and has less power on the same items, where McNemar's test is the right one.
+It assumes independent samples. On the same items it has less power than McNemar's test, which is then the right one.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Columns of metrics on DailyDialog++, scored with each use of references, with their thresholds and accuracies.
 
-A metric without references is scored once. A metric with references is scored with a single one, and with several,
+A metric without references is scored once. A metric with references is scored with a single reference and with several,
 combined by their maximum, their mean and the method of its paper; the paper's method is omitted if it gives the same
 scores as another. A column that ignores references is listed once. If a metric raises an exception, only that metric
 fails.
