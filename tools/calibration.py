@@ -84,7 +84,7 @@ def block(design: str, items: int, draws: int, truth: dict[str, float], index: i
     return counts
 
 
-def simulated(design: tuple[int, int], items: int, metrics: int, rng: np.random.Generator) -> tuple[Any, Any, Any]:
+def simulate(design: tuple[int, int], items: int, metrics: int, rng: np.random.Generator) -> tuple[Any, Any, Any]:
     """Return ratings, scores (metrics, items) and contexts for metrics that agree with people equally well."""
     raters, per_context = design
     quality, shared, *individual = (normal(per_context, items, rng) for _ in range(metrics + 2))
@@ -107,7 +107,7 @@ def perm_both(human: Any, scores: Any, context: Any, draws: int, rng: np.random.
 
 
 def two_metrics(design: tuple[int, int], items: int, rng: np.random.Generator) -> tuple[Panel, Panel]:
-    human, (first, second), context = simulated(design, items, 2, rng)
+    human, (first, second), context = simulate(design, items, 2, rng)
     system = np.zeros(items, dtype=np.int64)
     return Panel(human, first, system, context), Panel(human, second, system, context)
 
@@ -148,7 +148,7 @@ def pooled(board: Sequence[tuple[Panel, Panel]], draws: int, rng: np.random.Gene
 
 def family(design: tuple[int, int], items: int, draws: int, rng: np.random.Generator) -> Checks:
     """Test whether any two of METRICS equal metrics differ, and whether the best two do among as many worse metrics."""
-    human, scores, context = simulated(design, items, METRICS, rng)
+    human, scores, context = simulate(design, items, METRICS, rng)
     worse = np.vstack([scores, scores + 3 * rng.normal(size=scores.shape)])
     parts = swapped(TargetScores("", human, worse, context), int(rng.integers(2**32)), draws)
     weight = np.ones(1)
@@ -162,7 +162,7 @@ def family(design: tuple[int, int], items: int, draws: int, rng: np.random.Gener
 
 def power(design: tuple[int, int], items: int, draws: int, rng: np.random.Generator) -> Checks:
     """Test differences in noise and in shape, and a monotone transformation, with whole contexts."""
-    human, (first, second, third), context = simulated(design, items, 3, rng)
+    human, (first, second, third), context = simulate(design, items, 3, rng)
     noisier = second + normal(design[1], items, rng)
     for name, other in (("twice the noise", noisier), ("skewed", np.where(second < 1, 0, np.exp(second))),
                         ("twice the noise, exponential", np.exp(2 * noisier)),

@@ -45,7 +45,7 @@ def main() -> None:
              if arguments.items else list(first_session(Path(folder), arguments.real)))
 
 
-def measured(argv: list[str], log: Path, **environment: str) -> dict[str, float]:
+def measure(argv: list[str], log: Path, **environment: str) -> dict[str, float]:
     """Run a command; return its wall and CPU seconds and the peak memory of its processes (PSS, in MiB)."""
     start, peak = time.perf_counter(), 0.0
     with log.open("wb") as stream:
@@ -78,7 +78,7 @@ def first_session(folder: Path, real: bool) -> Iterator[dict[str, Any]]:
 
     def timed(command: str, *argv: str, home: str = "home", repeat: int = 1) -> dict[str, Any]:
         environment = {"HARNESS_HOME": str(folder / home), "NLTK_DATA": str(DATA / "resources" / "nltk_data")}
-        return {"command": command, **min((measured([*argv], folder / "log", **environment) for _ in range(repeat)),
+        return {"command": command, **min((measure([*argv], folder / "log", **environment) for _ in range(repeat)),
                                           key=lambda cost: cost["seconds"])}
 
     def board(name: str, out: str, home: str) -> Iterator[dict[str, Any]]:
@@ -108,7 +108,7 @@ def enlarged_run(folder: Path, items: int) -> dict[str, Any]:
     if process.exitcode:
         raise SystemExit(f"{home}: the datasets could not be enlarged")
     metrics = [word for name in METRICS for word in ("--metric", name)]
-    cost = measured(["run", *metrics, "--home", str(home), "--data", "real", "--out", str(out)], folder / "run.log",
+    cost = measure(["run", *metrics, "--home", str(home), "--data", "real", "--out", str(out)], folder / "run.log",
                     OMP_NUM_THREADS="1")
     report, site = ([path for path in (out / name).rglob("*") if path.is_file()] for name in ("report", "site"))
     return {"items": items, **cost, "cpu per 100,000": round(cost["cpu"] * 100_000 / items, 2),
@@ -130,19 +130,19 @@ def enlarge(home: Path, items: int) -> None:
 
 def enlarged(dataset: Dataset, size: int) -> Dataset:
     """Return a dataset of `size` items: repeated copies of all its items."""
-    items = tuple(islice((copied(item, copy) for copy in count() for item in dataset.items), size))
+    items = tuple(islice((copy_item(item, copy) for copy in count() for item in dataset.items), size))
     ids = {item.id for item in items}
-    ratings = (rated(rating, copy, dataset.card) for copy in range(-(-size // len(dataset.items)))
+    ratings = (copy_rating(rating, copy, dataset.card) for copy in range(-(-size // len(dataset.items)))
                for rating in dataset.ratings)
     return Dataset(dataset.card, items, tuple(rating for rating in ratings if rating.item in ids), "imported")
 
 
-def copied(item: Item, copy: int) -> Item:
-    return replace(item, id=f"{item.id}-{copy:04d}", context=tuple(reworded(turn, copy) for turn in item.context),
-                   response=item.response and reworded(item.response, copy))
+def copy_item(item: Item, copy: int) -> Item:
+    return replace(item, id=f"{item.id}-{copy:04d}", context=tuple(reword(turn, copy) for turn in item.context),
+                   response=item.response and reword(item.response, copy))
 
 
-def rated(rating: Rating, copy: int, card: DatasetCard) -> Rating:
+def copy_rating(rating: Rating, copy: int, card: DatasetCard) -> Rating:
     """Copy a rating; some votes move by one if the scale is known and allows it."""
     quality, votes = card.quality(rating.quality), rating.votes
     if quality and None not in (quality.low, quality.high):
@@ -151,7 +151,7 @@ def rated(rating: Rating, copy: int, card: DatasetCard) -> Rating:
     return Rating(f"{rating.item}-{copy:04d}", rating.quality, votes)
 
 
-def reworded(turn: Utterance, copy: int) -> Utterance:
+def reword(turn: Utterance, copy: int) -> Utterance:
     words = turn.text.split()
     if not copy or not words:
         return turn

@@ -46,8 +46,8 @@ class Entries:
             for table in self.tables))
 
 
-def accepted(listed: Sequence[Submission | Refused], ground: Ground, rules: Rulebook,
-             ) -> tuple[Entries, tuple[Refused, ...]]:
+def accept(listed: Sequence[Submission | Refused], ground: Ground, rules: Rulebook,
+           ) -> tuple[Entries, tuple[Refused, ...]]:
     refused = [result for result in listed if isinstance(result, Refused)]
     valid: list[tuple[Submission, Scores]] = []
     for submission in (result for result in listed if isinstance(result, Submission)):

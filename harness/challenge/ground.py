@@ -103,14 +103,14 @@ class Ground:
                          for ranked in self.datasets}, elsewhere=self.elsewhere)
 
 
-def prepared(rules: Rulebook, home: Path, *, rated: bool = True) -> Ground:
+def prepare(rules: Rulebook, home: Path, *, rated: bool = True) -> Ground:
     """Load the datasets and join the private ratings; if not `rated`, load items and qualities only."""
-    datasets = loaded(rules, home)
+    datasets = load_datasets(rules, home)
     if rated and rules.blind and not rules.final and (files := with_ratings(rules)):
         raise BadConfig(*(f"{file}: contains ratings, which participants of a blind phase would see; move them to the "
                           "file of `ratings`" for file in files))
     phases = rulebook.phases(rules.folder)
-    others = {f"the phase {phase.phase}, open {phase.when or 'on any day'}": loaded(phase, home)
+    others = {f"the phase {phase.phase}, open {phase.when or 'on any day'}": load_datasets(phase, home)
               for phase in phases if phase.phase != rules.phase and phase.ready}
     everything = [dataset for group in (*others.values(), datasets) for dataset in group]
     if rated and all(phase.ready for phase in phases):
@@ -128,7 +128,7 @@ def prepared(rules: Rulebook, home: Path, *, rated: bool = True) -> Ground:
     unfiltered, partial = list[RankedDataset](), list[str]()
     for dataset in datasets:
         joined, joined_ratings = private.join(dataset, private_ratings.get(dataset.card.name, ()))
-        if qualities := wanted(rules, dataset):
+        if qualities := ranked_qualities(rules, dataset):
             ranked = RankedDataset(joined, correlate.judged(joined, qualities))
             partial += _partial(ranked, {rating.quality for rating in joined_ratings})
             unfiltered.append(ranked)
@@ -164,7 +164,7 @@ def _partial(ranked: RankedDataset, rated: set[str]) -> Iterator[str]:
                    f"{judged.quality.name!r}; missing: {listed(unrated)}")
 
 
-def loaded(rules: Rulebook, home: Path) -> list[Dataset]:
+def load_datasets(rules: Rulebook, home: Path) -> list[Dataset]:
     if missing := [dataset.missing for dataset in rules.custom if not dataset.file.is_file()]:
         raise BadConfig(*missing)
     datasets = [part for dataset in (*(registry.load(registry.card(name).name, home) for name in rules.datasets),
@@ -195,6 +195,6 @@ def split(dataset: Dataset, by: str) -> Iterator[Dataset]:
             rating for rating in dataset.ratings if rating.item in ids))
 
 
-def wanted(rules: Rulebook, dataset: Dataset) -> tuple[Quality, ...]:
+def ranked_qualities(rules: Rulebook, dataset: Dataset) -> tuple[Quality, ...]:
     return tuple(quality for quality in dataset.card.qualities
                  if not rules.qualities or {quality.name, quality.dimension} & set(rules.qualities))

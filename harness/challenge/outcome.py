@@ -19,7 +19,7 @@ from benchmarks.errors import nearest
 from benchmarks.formats.scorefile.rows import SUFFIXES
 from harness.challenge import entries, receipts, rulebook, submissions
 from harness.challenge.entries import Entries
-from harness.challenge.ground import Ground, prepared
+from harness.challenge.ground import Ground, prepare
 from harness.challenge.rulebook import FILE, Rulebook
 from harness.challenge.submissions import Refused, Submission
 from harness.errors import BadConfig
@@ -145,7 +145,7 @@ class Outcome:
     @cached_property
     def ranks(self) -> dict[str, tuple[Rank, ...]]:
         resample = self.rules.draws and len(self.chosen) > 1 and not self.too_few_contexts
-        drawn = _drawn(self.rules, self.counting.tables) if resample else None
+        drawn = _draw_resamples(self.rules, self.counting.tables) if resample else None
         teams, values = self.teams, self.values[self.chosen]
         ranks = {rule: rank(dict(zip(teams, (values @ weight).tolist(), strict=True)),
                             drawn.means(weight) if drawn else None,
@@ -212,9 +212,9 @@ def read(folder: Path, home: Path, phase: str = "") -> Outcome:
     """Read the challenge, or a phase of it, and every submission; raise only errors of the challenge itself."""
     log, rules = receipts.read(folder), rulebook.read(folder, phase)
     rules = replace(rules, final=bool(log.events("frozen", rules.phase)))
-    ground = prepared(rules, home)
+    ground = prepare(rules, home)
     rules = replace(rules, changed=log.changed(rules, ground))
-    accepted, refused = entries.accepted(submissions.listed(rules, log.receipts(rules.phase)), ground, rules)
+    accepted, refused = entries.accept(submissions.find(rules, log.receipts(rules.phase)), ground, rules)
     values = agreement(rules, accepted.tables)
     complete = np.isfinite(values).all(axis=1)
     refused += tuple(Refused(entry.name, tuple(
@@ -245,7 +245,7 @@ def _custom_weights(rules: Rulebook, ground: Ground) -> Vector:
     return np.asarray(weight / weight.sum())
 
 
-def _drawn(rules: Rulebook, targets: Sequence[TargetData]) -> Drawn:
+def _draw_resamples(rules: Rulebook, targets: Sequence[TargetData]) -> Drawn:
     rng, request = np.random.default_rng(rules.seed), Request(rules.statistic, rules.level)
     if (rules.statistic, rules.level) == ("spearman", "items"):
         return rank_intervals.drawn([target.scored() for target in targets], rng, rules.draws)

@@ -127,12 +127,12 @@ def freeze(folder: Path, home: Path, phase: str, now: datetime.datetime) -> tupl
         log, rules = read(folder), rulebook.read(folder, phase)
         if log.events("frozen", rules.phase):
             raise BadConfig(f"{rules.name} is already frozen")
-        listed = submissions.listed(rules, log.receipts(rules.phase))
+        listed = submissions.find(rules, log.receipts(rules.phase))
         if not listed:
             raise BadConfig(f"no submissions yet{f' in the phase {rules.phase}' if rules.phase else ''}; set `closes` "
                             "to stop accepting submissions")
-        data = ground.prepared(replace(rules, final=True), home)
-        valid, refused = entries.accepted(listed, data, rules)
+        data = ground.prepare(replace(rules, final=True), home)
+        valid, refused = entries.accept(listed, data, rules)
         _append(folder, log, {"event": "frozen", "time": now.isoformat(timespec="seconds"), "phase": rules.phase,
                               "submissions": {entry.name: entry.sha256 for entry in valid.entries},
                               "settings": {entry.name: entry.about.settings for entry in valid.entries},
@@ -154,7 +154,7 @@ def receive(folder: Path, home: Path, file: Path, team: str, *, now: datetime.da
         number = 1 + max((line["number"] for line in log.events("received", rules.phase, team)), default=0)
         teams = {line["team"] for line in log.lines if line["event"] == "received"}
         teams |= {path.name for phase_rules in phases for path in phase_rules.inbox.glob("[!.]*")}
-        wrong_name = submissions.wrong_names(sorted({team, *teams})).get(team, "")
+        wrong_name = submissions.name_problems(sorted({team, *teams})).get(team, "")
         reasons = (wrong_name,) if wrong_name else tuple(_not_accepting(rules, log, team, now))
         while not reasons and (rules.inbox / team / str(number)).exists():  # created by hand or by a killed process
             number += 1
@@ -193,7 +193,7 @@ def _phase_of(phases: Sequence[Rulebook], log: Log, file: Path, column: str, hom
 
     A frozen phase is not open. A file that scores no items is assigned to the first candidate, which refuses it.
     """
-    datasets = {rules.phase: ground.loaded(rules, home) for rules in phases if rules.ready}
+    datasets = {rules.phase: ground.load_datasets(rules, home) for rules in phases if rules.ready}
     known = scorefile.expected(dataset for group in datasets.values() for dataset in group)
     scored_datasets = set(scorefile.read(file, known, all_datasets=False, column=column or phases[0].column).datasets)
     candidates = [rules for rules in phases
@@ -209,7 +209,7 @@ def _phase_of(phases: Sequence[Rulebook], log: Log, file: Path, column: str, hom
 def _not_accepting(rules: Rulebook, log: Log, team: str, now: datetime.datetime) -> Iterator[str]:
     if log.events("frozen", rules.phase):
         yield "the phase is frozen"
-    yield from submissions.wrong_date(now.date(), rules)
+    yield from submissions.date_problems(now.date(), rules)
     received = log.events("received", rules.phase, team)
     today = sum(_time(line).date() == now.date() for line in received)
     if rules.submissions and len(received) >= rules.submissions:
@@ -233,6 +233,6 @@ def _checked(staged: Path, file: Path, about: About, rules: Rulebook, home: Path
                            for name, value in about.settings.items() if value):
         write_atomically(staged / submissions.ABOUT, settings.encode())
     submission = submissions.submission(staged.parent, int(staged.name), rules, Receipt(now, digest))
-    accepted, refused = entries.accepted([submission], ground.prepared(rules, home, rated=False), rules)
+    accepted, refused = entries.accept([submission], ground.prepare(rules, home, rated=False), rules)
     return (digest, tuple(reason for submission in refused for reason in submission.reasons),
             tuple(line for entry in accepted.entries for line in (*entry.remarks, *unpacked)))

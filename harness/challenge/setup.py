@@ -45,7 +45,7 @@ def init(folder: Path, home: Path, example: bool) -> tuple[str, ...]:
         raise BadConfig(f"{folder}: already contains a challenge ({FILE})")
     if (shipped := rulebook.SHIPPED / folder.resolve().name / FILE).is_file():
         _write_files(folder, {FILE: shipped.read_text(encoding="utf-8")})
-        _write_files(folder, {IGNORE: _ignored(folder)})
+        _write_files(folder, {IGNORE: _gitignore(folder)})
         return FILE, IGNORE
     title = " ".join(folder.resolve().name.replace("-", " ").split()).capitalize() or "Challenge"
     now = datetime.datetime.now(datetime.UTC)
@@ -70,16 +70,16 @@ def template(folder: Path, home: Path) -> tuple[str, ...]:
     if phases[0].published_only and not phases[0].custom:
         raise BadConfig(f"{folder}: a challenge with only published results does not accept submissions")
     files = _participant_files([
-        (rules, [dataset for dataset in ground.loaded(rules, home) if ground.wanted(rules, dataset)])
+        (rules, [dataset for dataset in ground.load_datasets(rules, home) if ground.ranked_qualities(rules, dataset)])
         for rules in phases])
     for stale in {*folder.glob("template-*.csv"), folder / TEMPLATE} - {folder / name for name in files}:
         stale.unlink(missing_ok=True)
-    files[IGNORE] = _ignored(folder)
+    files[IGNORE] = _gitignore(folder)
     _write_files(folder, files)
     return tuple(files)
 
 
-def _ignored(folder: Path) -> str:
+def _gitignore(folder: Path) -> str:
     """Return .gitignore: the organiser's lines, private files, files with ratings, and items of unopened phases."""
     def patterns(paths: Iterable[Path | None]) -> set[str]:
         return {re.sub(r"[\\*?\[#!]| (?= *$)", r"\\\g<0>", Path(os.path.relpath(path, folder)).as_posix())
@@ -126,7 +126,8 @@ def _sample_data() -> Iterator[tuple[str, str]]:
 
 def _participant_files(phases: Sequence[tuple[Rulebook, list[Dataset]]]) -> dict[str, str]:
     names = {rules.phase: f"template-{rules.phase}.csv" if rules.phase else TEMPLATE for rules, _ in phases}
-    page = _shipped("participants.md", phases=phases, templates=names, wanted=ground.wanted, rule_of=rule_of,
+    page = _shipped("participants.md", phases=phases, templates=names, rule_of=rule_of,
+                    ranked_qualities=ground.ranked_qualities,
                     statistic=lambda rules: statistic_title(full_name(rules.statistic, rules.level)),
                     files={(rules.phase, part.card.name): os.path.relpath(dataset.file, rules.folder)
                            for rules, _ in phases for dataset in rules.custom
@@ -140,7 +141,7 @@ def _participant_files(phases: Sequence[tuple[Rulebook, list[Dataset]]]) -> dict
 def _score_files(folder: Path, home: Path) -> Iterator[tuple[str, str]]:
     """Write the score files of the fictional teams, with errors in those of BROKEN_TEAM; yield each team and file."""
     for rules in rulebook.phases(folder):
-        (dataset,) = ground.loaded(rules, home)
+        (dataset,) = ground.load_datasets(rules, home)
         scorer = Scorer(dataset, Models(home, Choice(download=False)))
         for team, number, name in ((team, number, name) for team, names in TEAMS.items()
                                    for number, name in enumerate(names, start=1)):

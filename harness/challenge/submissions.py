@@ -100,7 +100,7 @@ class Refused:
     public: str = ""
 
 
-def listed(rules: Rulebook, receipts: Mapping[str, Receipt] | None = None) -> list[Submission | Refused]:
+def find(rules: Rulebook, receipts: Mapping[str, Receipt] | None = None) -> list[Submission | Refused]:
     """Return all submissions, including refused ones, by team and number.
 
     With `receipts` (by TEAM/N), submissions without a receipt are refused, and so are receipts without a submission.
@@ -109,7 +109,7 @@ def listed(rules: Rulebook, receipts: Mapping[str, Receipt] | None = None) -> li
     if root.is_symlink():
         raise BadConfig(f"{root} is a link; put submissions in DIR/{FOLDER}/{'PHASE/' if rules.phase else ''}TEAM/N/")
     teams = _entries_of(root, MAX_TEAMS) if root.is_dir() else []
-    wrong = wrong_names(entry.name for entry in teams)
+    wrong = name_problems(entry.name for entry in teams)
     results: list[Submission | Refused] = []
     for entry in teams:
         try:
@@ -129,7 +129,7 @@ def refused_count(refused: Sequence[Refused], at_receipt: Sequence[Refused]) -> 
     return f"{len(refused) + len(at_receipt)} refused{early}"
 
 
-def wrong_date(date: datetime.date | None, rules: Rulebook) -> Iterator[str]:
+def date_problems(date: datetime.date | None, rules: Rulebook) -> Iterator[str]:
     subject = f"the phase {rules.phase}" if rules.phase else "the challenge"
     if rules.when and date is None:
         yield f"has no date in {ABOUT}"
@@ -152,7 +152,7 @@ def submission(team: Path, number: int, rules: Rulebook, receipt: Receipt | None
         if not reasons and receipt and receipt.settings and receipt.settings != about.settings:
             received = ", ".join(f"{name} = {json.dumps(value)}" for name, value in receipt.settings.items())
             reasons = [f"{ABOUT} differs from the received one, which has {received}"]
-        reasons = reasons or list(wrong_date(about.date, rules))
+        reasons = reasons or list(date_problems(about.date, rules))
     except Exception as error:  # a hostile file affects this submission only
         reasons = [_unreadable(error)]
     if reasons:
@@ -211,7 +211,7 @@ def _not_a_folder(entry: os.DirEntry[str], reason: str) -> str:
     return "" if entry.is_dir(follow_symlinks=False) else reason
 
 
-def wrong_names(names: Iterable[str]) -> dict[str, str]:
+def name_problems(names: Iterable[str]) -> dict[str, str]:
     """Return the reason to refuse each name that breaks a rule or looks like another to readers or file systems."""
     groups: dict[str, list[str]] = defaultdict(list)
     for name in names:

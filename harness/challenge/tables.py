@@ -43,7 +43,7 @@ def exhibit(outcome: Outcome) -> Exhibit:
     rules = outcome.rules
     return Exhibit(
         name="challenge", kind="challenge", title=rules.name, lead=_lead(outcome), command=command(rules),
-        grids=(official(outcome), *_others(outcome), *(printed(rules.published) if rules.published else ())),
+        grids=(official(outcome), *_other_tables(outcome), *(printed(rules.published) if rules.published else ())),
         maps=tuple(_maps(outcome)), remarks=tuple(_remarks(outcome)))
 
 
@@ -66,7 +66,7 @@ def required(rules: Rulebook) -> str:
 
 def for_csv(outcome: Outcome) -> dict[str, list[Row]]:
     """Return the rows of each table by its name, headings first; an empty table has only headings."""
-    return {name: [tuple(map(_rounded, row)) for row in rows] for name, rows in _tables(outcome).items()}
+    return {name: [tuple(map(_round_cell, row)) for row in rows] for name, rows in _tables(outcome).items()}
 
 
 def _tables(outcome: Outcome) -> dict[str, list[Row]]:
@@ -101,7 +101,7 @@ def official(outcome: Outcome) -> Grid:
             submission = f"{submission}: {name}"
         interval = low if low == high else f"{low} to {high}"
         cells = (team, rank, submission, value, interval, *([letters] if lettered else []), cluster)
-        rows.append((*map(_shown, cells), *(_shown(target, TARGET_DECIMALS) for target in targets)))
+        rows.append((*map(_format_cell, cells), *(_format_cell(target, TARGET_DECIMALS) for target in targets)))
     return Grid("official", f"Official table, {rule_of(outcome.rules)}", head, tuple(rows), _data(outcome))
 
 
@@ -203,13 +203,13 @@ def _remarks(outcome: Outcome) -> Iterator[str]:
     yield required(outcome.rules)
 
 
-def _rounded(cell: object) -> object:
+def _round_cell(cell: object) -> object:
     if not isinstance(cell, float):
         return cell
     return round(cell, DECIMALS) + 0 if math.isfinite(cell) else ""
 
 
-def _shown(cell: object, digits: int = DECIMALS) -> str:
+def _format_cell(cell: object, digits: int = DECIMALS) -> str:
     return number(cell, digits) if isinstance(cell, float) else str(cell) or "–"
 
 
@@ -240,7 +240,7 @@ def refused_table(outcome: Outcome) -> Grid:
         for refused in (*outcome.refused, *outcome.at_receipt))))
 
 
-def _others(outcome: Outcome) -> Iterator[Grid]:
+def _other_tables(outcome: Outcome) -> Iterator[Grid]:
     rules, tables = outcome.rules, _tables(outcome)
     titles = {rule: RULES[rule].partition(":")[0] for rule in outcome.ranks}
     titles |= {rules.rule: "weighted mean"} if rules.weights else {}
@@ -253,6 +253,7 @@ def _others(outcome: Outcome) -> Iterator[Grid]:
         columns, *rows = tables[name]
         if rows and (name != "clusters" or rules.weights):
             headings = ("the team's description" if cell == "description" else str(cell) for cell in columns)
-            yield Grid(name, caption, tuple(headings), tuple(tuple(map(_shown, row)) for row in rows), _data(outcome))
+            cells = tuple(tuple(map(_format_cell, row)) for row in rows)
+            yield Grid(name, caption, tuple(headings), cells, _data(outcome))
     if (refused := refused_table(outcome)).rows:
         yield refused

@@ -97,7 +97,7 @@ def _init(args: argparse.Namespace) -> int:
           *(f"harness challenge {action} {shlex.quote(str(folder))}" for action in ("template", "validate")),
           sep="\n    ")
     for rules in rulebook.phases(folder):
-        for dataset in ground.loaded(rules, args.home) if rules.ready else ():
+        for dataset in ground.load_datasets(rules, args.home) if rules.ready else ():
             print(f"{dataset.card.name}: {shown_by(dataset)}")
     return 0
 

@@ -1,7 +1,7 @@
 """The challenge as an exhibit: the winner under each rule, published and recomputed averages, and this run.
 
-Published numbers are of whole datasets, so a run is compared with them only on complete, real datasets: by Spearman's
-mean over the qualities of a dataset, then over the turn-level datasets, nine in a whole run. The organisers (`dstc10`,
+Published numbers are of whole datasets, so a run is compared with them only on complete, real datasets, by its mean
+correlation over the qualities of a dataset, then over the turn-level datasets (nine in all). The organisers (`dstc10`,
 Table 3) report the mean over the qualities of a dataset, as measured here. The assessment of 23 metrics (`yeh2021`)
 reports one number per dataset without naming the quality: ROUGE-L on topical-usr (0.286, published 0.287) shows that it
 is the overall quality without the original replies, which its code leaves out of the USR sets.
@@ -127,11 +127,11 @@ def printed_beside(report: Results) -> Iterator[tuple[str, PrintedNumber, float,
     """
     entries = {entry.name: entry for entry in report.datasets if entry.kind == "real"}
     values = {column: row for (_, column), row in columns(report).items()}
-    by_name = {plain(column): column for column in values}
+    by_name = {plain_name(column): column for column in values}
     for printed in (row for source in NAMES for row in Tables.of(source).rows):
         aggregation = re.search(r"turn scores aggregated by (\w+)", printed.note)
         metric = of_aggregate(TEAMS.get(printed.metric, printed.metric), aggregation[1] if aggregation else "mean")
-        column = by_name.get(plain(metric), "")
+        column = by_name.get(plain_name(metric), "")
         if not column or printed.statistic != "spearman" or printed.level not in LEVELS:
             continue
         qualities = {quality: value for (dataset, quality), value in values[column].items()
@@ -147,7 +147,7 @@ def printed_beside(report: Results) -> Iterator[tuple[str, PrintedNumber, float,
             yield column, printed, fmean(qualities.values()), names
 
 
-def plain(column: str) -> str:
+def plain_name(column: str) -> str:
     """Return a name in lower case without options and punctuation, so that names in papers match columns."""
     bare = re.sub(r"\[.*\]|[^a-z0-9]", "", column.casefold())
     return ALIASES.get(bare, bare)
@@ -217,7 +217,7 @@ def _development(report: Results, turns: Sequence[str], sets: str, dialogues: Se
     """Return the best columns of the run, its controls and the challenge's teams, by mean over turn-level datasets."""
     best = [row for index, row in enumerate(gather(report, dataset_mean, turns, dialogues))
             if index < MAX_COLUMNS or row.column in CONTROLS
-            or plain(row.column) == plain("Deep AM-FM")]
+            or plain_name(row.column) == plain_name("Deep AM-FM")]
     datasets = (*turns, *dialogues)
     return _beside_teams("dev-here", "development datasets", (f"mean of {sets}", *datasets), 3, best,
                          teams(turns), f"{len(datasets)} of the challenge's 14 development datasets; "

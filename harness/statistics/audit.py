@@ -89,7 +89,7 @@ def checks_of(evidence: Evidence, rng: np.random.Generator, draws: int = 400) ->
     scores, ratings = evidence.scores, evidence.ratings
     people = ratings, evidence.mean_squares, evidence.vote_counts
     checks = []
-    by_context = resampled(evidence.contexts, rng, draws)
+    by_context = resampling_weights(evidence.contexts, rng, draws)
 
     def add(name: str, statistic: Callable[..., Vector], *columns: Vector, weights: Array = by_context,
             groups: Codes | Vector = evidence.contexts, undefined: str = "no variation") -> None:
@@ -114,7 +114,7 @@ def checks_of(evidence: Evidence, rng: np.random.Generator, draws: int = 400) ->
             add(name, statistic, scores, other)
     if evidence.first_preferred is not None and evidence.pair_contexts is not None:
         add("position", lambda weights, share: mean(weights, share - 0.5), evidence.first_preferred,
-            weights=resampled(evidence.pair_contexts, rng, draws), groups=evidence.pair_contexts)
+            weights=resampling_weights(evidence.pair_contexts, rng, draws), groups=evidence.pair_contexts)
     length = ranks(evidence.words)
     for name, trait, unit in (("length", length, length.std()), ("family", evidence.family, 1.0)):
         if trait is not None and len(np.unique(trait)) > 1:
@@ -128,7 +128,7 @@ def checks_of(evidence: Evidence, rng: np.random.Generator, draws: int = 400) ->
     return checks
 
 
-def resampled(groups: Codes | Vector, rng: np.random.Generator, draws: int) -> Array:
+def resampling_weights(groups: Codes | Vector, rng: np.random.Generator, draws: int) -> Array:
     """Return weights (draws + 1, items): a row of ones, then how often the group of each item was drawn."""
     _, codes = np.unique(groups, return_inverse=True)
     counts = rng.multinomial(codes.max() + 1, np.full(codes.max() + 1, 1 / (codes.max() + 1)), size=draws)

@@ -46,7 +46,7 @@ def study(request: StudyRequest) -> Findings:
         results, targets, failures = dataclasses.replace(request, settings=settings).scored("mme-crs")
         kinds = {entry.name: entry.kind for entry in results.datasets}
         for kind, title in DATA.items():
-            rows += measured(title, [target for target in targets if kinds[target.dataset] == kind])
+            rows += system_means(title, [target for target in targets if kinds[target.dataset] == kind])
     if not rows:
         reason = "nothing to study: no turn-level dataset that all systems of the tables can score"
         raise BadConfig("; ".join((reason, *failures)))
@@ -65,7 +65,7 @@ def study(request: StudyRequest) -> Findings:
         objects={"table": rows}, failures=failures)
 
 
-def measured(data: str, targets: Sequence[TargetData]) -> Iterator[dict[str, Any]]:
+def system_means(data: str, targets: Sequence[TargetData]) -> Iterator[dict[str, Any]]:
     """Yield each system's mean over the targets that all systems can score, with the published mean."""
     rows = [(target, {column: row for row, (_, column) in enumerate(target.names) if column in COLUMNS})
             for target in targets]

@@ -108,7 +108,7 @@ def make(folder: Path) -> list[Path]:
     pool = [turn_rows(recipe, rngs[recipe.name]) for recipe in TEST]
     number_pool(pool, rngs["pool"])
     for recipe, rows in zip(TEST, pool, strict=True):
-        files[f"{recipe.name}_clean" if recipe.clean else recipe.name] = cleaned(recipe, rows, rngs[recipe.name])
+        files[f"{recipe.name}_clean" if recipe.clean else recipe.name] = clean_rows(recipe, rows, rngs[recipe.name])
     folder.mkdir(parents=True, exist_ok=True)
     for name, rows in files.items():
         text = json.dumps(rows, indent=1, ensure_ascii=True, allow_nan=False) + "\n"
@@ -173,7 +173,7 @@ def describe(recipe: TurnSet, talk: texts.Short, system: str, response: str | No
     return row
 
 
-def cleaned(recipe: TurnSet, rows: Sequence[Row], rng: np.random.Generator) -> list[Row]:
+def clean_rows(recipe: TurnSet, rows: Sequence[Row], rng: np.random.Generator) -> list[Row]:
     """Drop disputed rows if the set is published clean, and remove the votes of a few rows."""
     agreed = [row for row in rows if not recipe.clean or np.ptp(row["annotations"]["appropriateness"]) < DISPUTED_RANGE]
     for index in rng.permutation(len(agreed))[: recipe.unrated]:
@@ -211,7 +211,7 @@ def dialogue_rows(name: str, talks: Sequence[texts.Long], rng: np.random.Generat
     for talk in talks:
         for construction, levels in texts.DIALOGUE_LEVELS.items():
             turns = [{"speaker": human if speaker == "H" else "model", "text": text}
-                     for speaker, text in changed(construction, talk, talks, rng)]
+                     for speaker, text in change_turns(construction, talk, talks, rng)]
             rows.append({"dialogue_id": "", "model": construction, key: turns, "annotations": crowd.votes(levels, rng)})
     if fed:
         drop_recovery_votes(rows, rng)
@@ -228,7 +228,7 @@ def drop_recovery_votes(rows: Sequence[Row], rng: np.random.Generator) -> None:
     flawless["annotations"]["Error recovery"] = []
 
 
-def changed(construction: str, talk: texts.Long, talks: Sequence[texts.Long], rng: np.random.Generator,
+def change_turns(construction: str, talk: texts.Long, talks: Sequence[texts.Long], rng: np.random.Generator,
             ) -> list[tuple[str, str]]:
     """Return the turns of a construction: unchanged, with the slip, or with two of every three model turns changed."""
     turns, (position, slip) = list(talk.turns), talk.slip

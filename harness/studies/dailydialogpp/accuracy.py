@@ -68,7 +68,7 @@ def threshold(scores: Vector, relevant: Flags, trained: bool) -> Threshold:
     return Threshold(float(candidates[int(np.argmin(errors))]), "grid" if in_unit_range else "quantiles")
 
 
-def classified(scores: Vector, threshold: float) -> Vector:
+def classify(scores: Vector, threshold: float) -> Vector:
     """Return 1 if a reply counts as relevant, else 0; NaN without a score."""
     return np.where(np.isfinite(scores), (scores >= threshold).astype(np.float64), np.nan)
 
@@ -76,7 +76,7 @@ def classified(scores: Vector, threshold: float) -> Vector:
 def confusion(scores: Vector, replies: Replies, negatives: Kind, threshold: float) -> Confusion:
     rows = _rows(replies, negatives)
     scores, relevant = scores[rows], replies.kinds[rows] == "positive"
-    answers = classified(scores, threshold)
+    answers = classify(scores, threshold)
     tp, fn, fp, tn = (int(((answers == answer) & (relevant == truth)).sum())
                       for answer, truth in ((1, True), (0, True), (1, False), (0, False)))
     data = panel(scores, relevant.astype(np.float64), np.zeros(len(scores), np.int64), replies.contexts[rows])
@@ -93,7 +93,7 @@ def compare_pairs(scores: Sequence[Vector], thresholds: Sequence[float], replies
     rows = _rows(replies, negatives)
     relevant = (replies.kinds[rows] == "positive").astype(np.float64)
     table = np.stack(scores)[:, rows]
-    correct = [np.where(np.isfinite(column), classified(column, value) == relevant, np.nan)
+    correct = [np.where(np.isfinite(column), classify(column, value) == relevant, np.nan)
                for column, value in zip(table, thresholds, strict=True)]
     counts = [(int(np.nansum(column)), int(np.isfinite(column).sum())) for column in correct]
     pairs = list(itertools.combinations(range(len(table)), 2))

@@ -21,7 +21,7 @@ from harness.scoring.progress import Progress
 from harness.scoring.scorer import Scorer
 from harness.scoring.store import ScoreStore
 from harness.statistics.panel import Vector
-from harness.studies.dailydialogpp.accuracy import Confusion, Threshold, classified, confusion, threshold
+from harness.studies.dailydialogpp.accuracy import Confusion, Threshold, classify, confusion, threshold
 from harness.studies.dailydialogpp.replies import KINDS, Change, References, Replies, make_replies
 from metrics.metric import Metric, options
 from metrics.models.service import Models
@@ -112,8 +112,8 @@ class ReplyScores:
 
 def columns(chosen: Chosen, scores: ReplyScores) -> list[ScoredColumn]:
     *others, main = uses(chosen)
-    rows = [row for use in others for row in _scored(use, chosen, scores)]
-    rows += (scored := _scored(main, chosen, scores))
+    rows = [row for use in others for row in _score_use(use, chosen, scores)]
+    rows += (scored := _score_use(main, chosen, scores))
     shares = _shares(chosen.label, main, scored, scores) if scored else {}
     if scores.is_missing(chosen.label):
         return []
@@ -142,7 +142,7 @@ def uses(chosen: Chosen) -> Iterator[ReferenceUse]:
         yield ReferenceUse(variant, mode, "several")
 
 
-def _scored(use: ReferenceUse, chosen: Chosen, scores: ReplyScores) -> list[ScoredColumn]:
+def _score_use(use: ReferenceUse, chosen: Chosen, scores: ReplyScores) -> list[ScoredColumn]:
     card = use.metric.card
     whole_dataset = card.scope == "dataset"  # scores depend on all replies, so both parts need the same kinds
     tuning = scores.replies("dev", use.references, KINDS if whole_dataset else ("positive", "random"))
@@ -173,7 +173,7 @@ def _shares(label: str, use: ReferenceUse, rows: Sequence[ScoredColumn], scores:
         values = {row.column: row.scores[positive] for row in rows} if change == "unchanged" else scores.scores(
             label, use.metric, scores.replies("test", use.references, ("positive",), change))
         for row in rows if values else ():
-            relevant = classified(values[row.column], row.threshold.value)
+            relevant = classify(values[row.column], row.threshold.value)
             shares[row.column][change] = float(np.nanmean(relevant)) if np.isfinite(relevant).any() else np.nan
     return shares
 

@@ -77,7 +77,7 @@ def study(request: StudyRequest) -> Findings:
         for dataset in request.datasets():
             title = f"{chosen.label} on {dataset.card.name}"
             try:
-                quality, checks, remark = audited(chosen.metric, dataset, request)
+                quality, checks, remark = audit_judge(chosen.metric, dataset, request)
             except MetricError as error:
                 failures.append(f"{title}: {error}")
                 continue
@@ -101,7 +101,8 @@ def _line(check: Check) -> tuple[str, ...]:
             ": ".join(filter(None, ("look at this" * check.flagged, check.note))) or "within")
 
 
-def audited(metric: Judge | LocalJudge, dataset: Dataset, request: StudyRequest) -> tuple[Quality, list[Check], str]:
+def audit_judge(metric: Judge | LocalJudge, dataset: Dataset, request: StudyRequest,
+                ) -> tuple[Quality, list[Check], str]:
     """Return the quality, the checks of a judge on a dataset, and a remark about its cost and the votes."""
     models, rng = request.workspace.models, np.random.default_rng(request.settings.seed)
     quality = _quality(metric.prompt, request.plan.qualities(dataset.card))

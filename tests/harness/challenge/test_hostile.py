@@ -98,7 +98,7 @@ def test_hostile_submissions_are_refused_and_change_no_file(tmp_path: Path) -> N
     for write, reason in FOLDERS:
         write(root)
         before = changes(tmp_path)
-        ranked, refused = entries.accepted(submissions.listed(accepted.rules), accepted.ground, accepted.rules)
+        ranked, refused = entries.accept(submissions.find(accepted.rules), accepted.ground, accepted.rules)
         assert changes(tmp_path) == before
         assert any(reason in why for file in refused for why in file.reasons), reason
         assert all(line.isprintable() for file in refused for line in (file.name, *file.reasons))

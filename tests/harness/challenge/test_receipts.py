@@ -165,7 +165,7 @@ def test_receipts_remark_on_identical_and_compressed_files(root: Path, home: Pat
 
 
 def rated(rules: rulebook.Rulebook, home: Path) -> set[int]:
-    (field,) = ground.prepared(rules, home).datasets
+    (field,) = ground.prepare(rules, home).datasets
     return set(np.flatnonzero(np.isfinite(field.judged[0].means)).tolist())
 
 

@@ -14,7 +14,7 @@ from harness.results.entries import DatasetEntry
 from harness.run.correlate import Judged, TargetData
 from harness.run.settings import Settings
 from harness.studies import StudyRequest, judges, mme_crs
-from harness.studies.mme_crs import COLUMNS, measured
+from harness.studies.mme_crs import COLUMNS, system_means
 from metrics.models import conversions
 from tests import tiny
 from tests.conftest import Invoke, make_dataset
@@ -112,12 +112,12 @@ def target(values: dict[str, list[float]], dataset: str = "toy") -> TargetData:
 def test_means_are_over_targets_that_all_systems_can_score() -> None:
     best, worst = target(dict.fromkeys(COLUMNS, UP) | {"mme-avg": DOWN}), target(dict.fromkeys(COLUMNS, DOWN))
     incomplete = target({column: DOWN for column in COLUMNS if column != "mme-avg"})
-    rows = list(measured("real data", [best, worst, incomplete]))
+    rows = list(system_means("real data", [best, worst, incomplete]))
     assert {(row["column"], row["here"], row["targets"]) for row in rows if row["table"] == "Table 6"} == {
         ("mme-crs-single[strength=0.0]", 0.0, 2), ("mme-avg", -1.0, 2)}
     printed = {row["system"]: row["printed"] for row in rows if row["table"] == "Table 5"}
     assert (printed["MME-CRS"], printed["MME-CRS w/o RM+TCM"]) == (0.3104, 0.1107)
-    assert not list(measured("real data", [incomplete]))
+    assert not list(system_means("real data", [incomplete]))
 
 
 def test_real_and_sample_data_are_never_averaged(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
