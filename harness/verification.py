@@ -29,7 +29,7 @@ from harness.results.differences import COMPARED, distance, key_of
 from harness.results.entries import BoardId, MetricEntry, fitted
 from harness.results.rows import ColumnKey, Correlation, ItemScores, RankingRow, Results
 from harness.run import compare, correlate, entries, environment, plan
-from harness.run.rank import RULES, Target, boards, by_column, over, unseen
+from harness.run.rank import RULES, Target, apply_rule, boards, by_column, without_fitted
 from harness.run.settings import Settings
 from harness.scoring.score import inputs
 from harness.scoring.scorer import Scorer
@@ -221,7 +221,7 @@ def _ranking(bundle: Results, here: Mapping[str, Dataset], correlations: Iterabl
              ) -> tuple[list[RankingRow], list[str]]:
     """Return the rows of the bundle's metrics among all packed rows of their boards, and notes on the main boards."""
     known = (*(row for row in bundle.correlations if row.dataset not in here), *correlations)
-    values = by_column(unseen(known, bundle.metrics, bundle.datasets))
+    values = by_column(without_fitted(known, bundle.metrics, bundle.datasets))
     metrics, fitted_datasets = {entry.name for entry in bundle.metrics}, fitted(bundle.metrics, bundle.datasets)
     rankings: defaultdict[tuple[str, str, str, str], list[RankingRow]] = defaultdict(list)
     for row in bundle.ranking:
@@ -236,7 +236,7 @@ def _ranking(bundle: Results, here: Mapping[str, Dataset], correlations: Iterabl
             column = values.get((statistic, row.metric, row.column), {})
             covered = {target: value for target, value in column.items() if target in cells}
             shared = [cell for cell in cells if (row.metric, cell[0]) not in fitted_datasets]
-            value = over(RULES[rule], covered, shared) if rule in RULES else math.nan
+            value = apply_rule(RULES[rule], covered, shared) if rule in RULES else math.nan
             standing = ranks.get((row.metric, row.column), row)  # a fitted metric keeps its packed rank
             recomputed = replace(row, value=value, covered=len(covered), targets=len(cells),
                                  rank=None if math.isnan(value) else standing.rank)

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from harness.results import files
-from harness.run.correlate import TargetData, rated, targets
+from harness.run.correlate import TargetData, mean_ratings, targets
 from harness.run.system_means import MIN_CONTEXTS
 from harness.statistics.panel import Codes, Mask
 from harness.statistics.prediction import means
@@ -35,7 +35,7 @@ def main() -> None:
     for folder in arguments.results:
         results = files.read(folder)
         for entry, points in zip(results.datasets, results.points, strict=True):
-            for target in targets(points, rated(points, entry)):
+            for target in targets(points, mean_ratings(points, entry)):
                 writer.writerows(coverage_rows(target, arguments.draws))
                 sys.stdout.flush()
 

@@ -18,7 +18,7 @@ from harness.errors import BadConfig
 from harness.learning import calibrate
 from harness.learning.calibrate import LeftOut
 from harness.run.plan import load
-from harness.run.prepare import choice
+from harness.run.prepare import model_choice
 from harness.run.settings import Settings, command_line, settings
 from harness.scoring.scorer import Scorer
 from harness.scoring.store import ScoreStore
@@ -44,7 +44,7 @@ def run(args: argparse.Namespace) -> int:
     if not isinstance(metric, Composite) or not metric.learns:
         raise BadConfig(f"{args.composite} has no weights to fit; calibrate a composite such as mme-crs or "
                         "regression[inputs=deb+cosine]")
-    models, left_out = Models(args.home, choice(settings(args))), LeftOut()
+    models, left_out = Models(args.home, model_choice(settings(args))), LeftOut()
     drawn = metric.sample_size if args.draw is None else args.draw
     flags = {"dataset": args.dataset, "draw": [] if args.draw is None else args.draw}
     flags |= {flag: value for flag in ("seed", "encoder", "lm") if (value := getattr(args, flag))}

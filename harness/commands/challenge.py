@@ -25,7 +25,7 @@ from harness.commands._output import table, write_site
 from harness.contract import dataset as contract
 from harness.errors import BadConfig
 from harness.results.exhibits import Grid
-from harness.run.correlate import shown_by
+from harness.run.correlate import detectable_difference
 from leaderboard import site
 from leaderboard.render.text import width, wrapped
 
@@ -98,7 +98,7 @@ def _init(args: argparse.Namespace) -> int:
           sep="\n    ")
     for rules in rulebook.phases(folder):
         for dataset in ground.load_datasets(rules, args.home) if rules.ready else ():
-            print(f"{dataset.card.name}: {shown_by(dataset)}")
+            print(f"{dataset.card.name}: {detectable_difference(dataset)}")
     return 0
 
 

@@ -85,7 +85,7 @@ def _sections(results: Results, home: Path, url: str) -> Iterator[tuple[str, str
         by_id = {item.id: item for item in dataset.items}
         for name in sorted({metric for metric, _ in points.scores if metric.startswith("judge:")}):
             try:
-                judge = score.about(registry.choose(name, seed=results.run.seed).metric, dataset)
+                judge = score.restrict(registry.choose(name, seed=results.run.seed).metric, dataset)
             except MetricError as error:
                 hint = "; run this command in the folder of the prompt" * isinstance(error, MissingResource)
                 yield name, points.dataset, f"{error}{hint}", []
@@ -130,7 +130,7 @@ def _try(args: argparse.Namespace) -> int:
     if not args.judge.startswith("judge:"):
         raise BadConfig(f"{args.judge}: expected judge:PROMPT[lm=NAME] or judge:PROMPT[model=NAME,...]")
     dataset = datasets.load(args.dataset_name, args.home)
-    metric = score.about(registry.choose(args.judge).metric, dataset)
+    metric = score.restrict(registry.choose(args.judge).metric, dataset)
     if not isinstance(metric, Judge | LocalJudge):
         raise BadConfig(f"{args.judge} is not a judge")
     items = {item.id: item for item in score.read_items(metric, dataset)}

@@ -19,7 +19,7 @@ from harness.errors import BadConfig
 from harness.results import files
 from harness.results.rows import Results
 from harness.run import placement
-from harness.run.placement import Around
+from harness.run.placement import Placement
 from harness.run.plan import make
 from harness.run.prepare import open_workspace
 from harness.run.run import run as run_plan
@@ -44,7 +44,7 @@ def run(args: argparse.Namespace) -> int:
     chosen = settings(args)
     earlier = files.read(chosen.out)
     results = _scored(earlier, chosen, args.data)
-    boards = list(placement.around(earlier, results))
+    boards = list(placement.placements(earlier, results))
     for board in boards:
         print(json.dumps(dataclasses.asdict(board)) if chosen.json else _shown(board))
     if not chosen.json:
@@ -78,7 +78,7 @@ def _scored(earlier: Results, chosen: Settings, data: Literal["real", "sample"] 
     return results
 
 
-def _shown(board: Around) -> str:
+def _shown(board: Placement) -> str:
     """Format the board around the metric, the significant differences, and its best and worst targets."""
     rank = next(row.rank for row in board.neighbours if row.own)
     rows = []

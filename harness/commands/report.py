@@ -89,7 +89,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _print_rows(selection: Selection, args: argparse.Namespace, statistic: str, level: str) -> None:
     """Print the selected rows, from the results if they have them, else computed from item scores."""
-    from harness.run.item_statistics import ACCURACIES, Request, restated
+    from harness.run.item_statistics import ACCURACIES, Request, with_statistic
 
     test = selection.test if args.compare or args.clusters else ""
     by_chance = statistic in ACCURACIES and not test
@@ -101,7 +101,7 @@ def _print_rows(selection: Selection, args: argparse.Namespace, statistic: str, 
             print(f"computing {request.name} of every column on {draws} draws; this may take minutes (limit it "
                   "with --dataset, --quality or --draws)", file=sys.stderr)
         selection = dataclasses.replace(
-            selection, results=restated(selection.results, request, test, selection.has), draws=draws)
+            selection, results=with_statistic(selection.results, request, test, selection.has), draws=draws)
     comparisons = selection.comparisons()
     if test and not (any(map(len, comparisons.values())) if args.compare else comparisons):
         raise BadConfig(f"the results have no comparisons by {selection.test} for this selection: a comparison needs "

@@ -25,7 +25,7 @@ from harness.errors import BadReport
 from harness.results import files
 from harness.results.rows import Results
 from harness.run import reuse, unchanged
-from harness.run.correlate import shown_by
+from harness.run.correlate import detectable_difference
 from harness.run.entries import untrained
 from harness.run.plan import Plan, load
 from harness.run.prepare import Workspace, open_workspace, prepare
@@ -34,7 +34,7 @@ from harness.run.scores import to_score
 from harness.run.settings import Settings, settings
 from harness.scoring import costs, pairs, score
 from harness.scoring.lease import exclusive
-from harness.scoring.pairs import Pair, shared
+from harness.scoring.pairs import Pair, models_key
 from harness.scoring.progress import LOG, duration
 from leaderboard import site
 from leaderboard.render.text import summary
@@ -95,7 +95,7 @@ def carry_out(plan: Plan, work: Workspace, requested: Settings, state: str = "")
         print(line, file=sys.stderr)
     if not (requested.out / "site" / "index.html").exists():
         fast = [chosen for chosen in plan.chosen if not (
-            isinstance(chosen.metric, Composite) or shared(chosen.metric, work.models)
+            isinstance(chosen.metric, Composite) or models_key(chosen.metric, work.models)
             or checkpoints(chosen.metric))]
         _early_board(plan, work, requested, fast, "first board")
         if requested.executor == "local" and len(fast) < len(others := _not_slow(plan, work)):
@@ -111,7 +111,7 @@ def carry_out(plan: Plan, work: Workspace, requested: Settings, state: str = "")
             shown = dataclasses.replace(with_exhibits(results, requested.out), cache=work.cache)
             write_site(site.site(shown), requested.out / "site")
         if state and results.correlations and not (results.failures or work.progress.lacking):
-            unchanged.note(requested.out, state)
+            unchanged.record(requested.out, state)
     costs.save(work.home, plan.chosen, work.models, work.progress.new_costs(len(plan.chosen) * plan.targets))
     for path in work.store.set_aside:
         print(f"damaged scores, renamed to end in .damaged and computed again: {path}", file=sys.stderr)
@@ -157,7 +157,7 @@ def _page(requested: Settings) -> str:
 
 
 def _counts(results: Results, scored: int) -> str:
-    reused = len(reuse.pairs(results.points, results.timings))
+    reused = len(reuse.pairs_from_bundle(results.points, results.timings))
     return (f"pairs of metric and dataset: {scored} scored, {len(results.timings) - scored} already stored, "
             f"{f'{reused} from a bundle, ' if reused else ''}{len(results.skips)} skipped, "
             f"{len(results.failures)} crashed"
@@ -186,7 +186,7 @@ def _plan_lines(plan: Plan, work: Workspace) -> Iterator[str]:
             continue
         yield (f"{card.name}: {plural(len(dataset.items), 'item')}, {dataset.origin}, "
                f"{plural(len(plan.qualities(card)), 'quality', 'qualities')}, {card.level} level")
-        yield f"  {shown_by(dataset)}"
+        yield f"  {detectable_difference(dataset)}"
         estimates = {}
         for pair in to_score(plan, work, dataset):
             estimates[pair.signature] = (pair.label, "")
@@ -214,7 +214,7 @@ def _requests(plan: Plan, work: Workspace) -> Iterator[str]:
     estimates = defaultdict[str, Estimate](Estimate)
     for dataset, pair in _to_score(plan, work) if judges else ():
         if pair.label in judges:
-            judge: Any = score.about(pair.chosen.metric, dataset)
+            judge: Any = score.restrict(pair.chosen.metric, dataset)
             estimates[pair.label] += judge.estimate(score.read_items(judge, dataset), work.models)
     for label, estimate in estimates.items():
         yield f"{label}: {estimate.line(work.models.choice)}"

@@ -29,7 +29,7 @@ from benchmarks.corpora.corpora import Corpus
 from harness.errors import BadConfig
 from harness.run.environment import commit, packages
 from harness.run.settings import command_line
-from harness.scoring.progress import EVERY, duration, repeated
+from harness.scoring.progress import LINE_SECONDS, duration, repeated
 from metrics import registry
 from metrics.errors import MetricError, MissingResource
 from metrics.metric import Dependent
@@ -223,7 +223,7 @@ def _fitted(plan: Training, data: TrainingData, log: Callable[[str], None], star
 
     machine, label = plan.models.machine, plan.learner.label
     progress = TrainingProgress(label, data.recipe.steps)
-    with randomness(plan.seed, machine), repeated(lambda: log(progress.line()), EVERY):
+    with randomness(plan.seed, machine), repeated(lambda: log(progress.line()), LINE_SECONDS):
         objective = plan.learner.trainable.objective(data)
     if plan.learner.trainable.encoder is None and any(kind == "encoder" for kind, _ in plan.models.requested):
         raise MetricError(f"{label} uses an encoder but has no option for it: add the field encoder: str = '' to its "
@@ -241,7 +241,8 @@ def _fitted(plan: Training, data: TrainingData, log: Callable[[str], None], star
             f"validation loss {evaluation.held_out:.4f}")
 
     until = math.inf if minutes is None else time.monotonic() + 60 * minutes
-    with repeated(lambda: log(progress.line()), EVERY), on_one_core() if data.frozen else contextlib.nullcontext():
+    threads = on_one_core() if data.frozen else contextlib.nullcontext()
+    with repeated(lambda: log(progress.line()), LINE_SECONDS), threads:
         fitted = fit(objective, recipe, machine, plan.seed, plan.state, report, progress.record_step, until)
     return objective, fitted, prepared
 

@@ -18,7 +18,7 @@ from statistics import fmean
 from harness.published import NAMES, PRINTED, TEST_SETS, PrintedNumber, PrintedTable, Tables, boards
 from harness.results.exhibits import Exhibit, Grid, number
 from harness.results.rows import Results
-from harness.run.rank import RULES, Rule, Target, by_column, dataset_mean, over, unseen
+from harness.run.rank import RULES, Rule, Target, apply_rule, by_column, dataset_mean, without_fitted
 from metrics.column import of_aggregate
 
 COMMAND = "harness challenge publish dstc10-track5"
@@ -91,8 +91,8 @@ def gather(report: Results, rule: Rule, names: Collection[str], others: Collecti
     for target in sorted({target for row in values.values() for target in row}):
         usable.setdefault(target[0], []).append(target)
     targets = [target for name in names for target in usable.get(name, ())]
-    rows = [ColumnMeans(name, over(rule, row, targets), {
-        dataset: over(dataset_mean, row, usable[dataset]) for dataset in (*names, *others) if dataset in usable})
+    rows = [ColumnMeans(name, apply_rule(rule, row, targets), {
+        dataset: apply_rule(dataset_mean, row, usable[dataset]) for dataset in (*names, *others) if dataset in usable})
         for (_, name), row in values.items()]
     return sorted(rows, key=lambda row: (not row.complete, -row.mean if row.complete else 0.0, row.column))
 
@@ -101,7 +101,7 @@ def columns(report: Results) -> dict[tuple[str, str], dict[Target, float]]:
     """Return the finite Spearman correlations with real ratings, without those of metrics fitted on these ratings."""
     real = {entry.name for entry in report.datasets if entry.kind == "real"}
     rows = (row for row in report.correlations if row.statistic == "spearman" and row.dataset in real)
-    values = by_column(unseen(rows, report.metrics, report.datasets))
+    values = by_column(without_fitted(rows, report.metrics, report.datasets))
     return {(metric, column): row for (_, metric, column), row in values.items()}
 
 

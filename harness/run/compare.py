@@ -42,8 +42,8 @@ STATISTIC = "spearman"
 def contributions(target: TargetData, seed: int, draws: int, fitted: Collection[str] = (), statistic: str = STATISTIC,
                   ) -> Swapped:
     """Return the contribution of each context to each correlation; NaN for metrics fitted on the ratings."""
-    known = np.array([metric not in fitted for metric, _ in target.names])
-    scored = replace(target.scored(), scores=np.where(known[:, None], target.scores, np.nan))
+    unfitted = np.array([metric not in fitted for metric, _ in target.names])
+    scored = replace(target.scored(), scores=np.where(unfitted[:, None], target.scores, np.nan))
     return swapped(scored, seed, draws, statistic)
 
 
@@ -69,14 +69,14 @@ def verdicts(targets: Sequence[TargetData], parts: Mapping[Target, Swapped]) -> 
 
     @functools.cache
     def better(keys: tuple[Target, ...], columns: tuple[ColumnKey, ...], rule: str) -> Better:
-        taken = [parts[key].take([names[key].index(column) for column in columns]) for key in keys]
-        return pooled.better(taken, weights([dataset for dataset, _ in keys], rule))
+        selected = [parts[key].take([names[key].index(column) for column in columns]) for key in keys]
+        return pooled.better(selected, weights([dataset for dataset, _ in keys], rule))
 
     return better
 
 
 def source(dataset: Dataset) -> str:
-    """Return the source of a dataset's votes, by which their random draws are seeded; users may rename their tables."""
+    """Return the name that seeds random draws for a dataset's votes: a fingerprint for users' tables, often renamed."""
     return dataset.fingerprint if dataset.card.split == "own" else dataset.card.name
 
 
@@ -86,19 +86,20 @@ def reliability(target: TargetData, seed: int, cache: Cache | None, source: str 
     Random draws are seeded by the seed, the quality and the `source` of the votes, by default the dataset's name.
     """
     origin = source or target.dataset, target.quality
-    votes, rated = rater_agreement.multiply_rated(target.judged.votes), target.judged.by_rater
+    votes, by_rater = rater_agreement.multiply_rated(target.judged.votes), target.judged.by_rater
 
     def compute() -> list[list[object]]:
         by_method = {
             "leave-one-out": rater_agreement.leave_one_out(votes, spearmans, generator(seed, *origin)),
-            **({"leave-one-rater-out": rater_agreement.leave_one_rater_out(rated, spearmans)} if rated.size else {}),
+            **({"leave-one-rater-out": rater_agreement.leave_one_rater_out(by_rater, spearmans)}
+               if by_rater.size else {}),
             correlate.RELIABILITY: rater_agreement.split_half(votes, spearmans, generator(seed, *origin)),
             "alpha-ordinal": rater_agreement.alpha(votes, "ordinal"),
             "alpha-interval": rater_agreement.alpha(votes, "interval"),
         }
         return [[method, agreement.value, agreement.items, agreement.note] for method, agreement in by_method.items()]
 
-    key = [*origin, seed, votes.shape, rated.shape, digest(votes, rated)]
+    key = [*origin, seed, votes.shape, by_rater.shape, digest(votes, by_rater)]
     rows = cache.get("reliability", key, compute) if cache else compute()
     return tuple(Reliability(*target.key, *row) for row in rows)
 
@@ -119,7 +120,7 @@ def compared(dataset: str, quality: str, names: Sequence[str], statistic: str, t
 MIN_CONTEXTS = 30
 """Minimum number of contexts for an accurate t test."""
 BATCH = 1 << 20
-"""Columns times votes that are tested at once."""
+"""Maximum number of columns times votes that are tested at once."""
 
 
 def decisions(target: TargetData, epsilon: float, seed: int, cache: Cache,
@@ -134,9 +135,9 @@ def decisions(target: TargetData, epsilon: float, seed: int, cache: Cache,
     rows = cache.rows("decisions", key, list(map(digest, target.scores)),
                       functools.partial(_decision_rows, target, votes, fold, epsilon, exchangeable=exchangeable))
     for row, (metric, column) in enumerate(target.names):
-        rho, rater_rho, constant_rho, rate, passes, replaces, items, raters, value, low, high = rows[row].tolist()
+        rho, rater_rho, constant_rho, rate, passes, replaces, items, raters, worth_value, low, high = rows[row].tolist()
         yield Decision(*target.key, metric, column, rho, rater_rho, constant_rho, rate, bool(passes), bool(replaces),
-                       value, low, high, (metric, column) in tied, epsilon, int(items), int(raters),
+                       worth_value, low, high, (metric, column) in tied, epsilon, int(items), int(raters),
                        _note(target, row, votes, exchangeable=exchangeable))
 
 
@@ -159,13 +160,13 @@ def _decision_rows(target: TargetData, votes: Array, fold: Codes, epsilon: float
         units = target.units[rows]
         held_out = HeldOut.from_votes(votes[:, rows], units, exchangeable=exchangeable)
         size = max(1, BATCH // max(1, len(held_out.item)))
-        for part in np.split(group, range(size, len(group), size)) if rows.sum() > 2 else ():
+        for batch in np.split(group, range(size, len(group), size)) if rows.sum() > 2 else ():
             if len(held_out.item):
-                values = on_scale(held_out, scores[part][:, rows], fold[rows])
-                tested = astuple(replacement(held_out, values, epsilon))
-                numbers[part, :8] = np.stack(np.broadcast_arrays(*tested), axis=1)
-            saved = worth(human[rows], scores[part][:, rows], target.system[rows], units, fold[rows])
-            numbers[part, 8:] = np.stack([saved.value, saved.low, saved.high], axis=1)
+                values = on_scale(held_out, scores[batch][:, rows], fold[rows])
+                result = astuple(replacement(held_out, values, epsilon))
+                numbers[batch, :8] = np.stack(np.broadcast_arrays(*result), axis=1)
+            rating_worth = worth(human[rows], scores[batch][:, rows], target.system[rows], units, fold[rows])
+            numbers[batch, 8:] = np.stack([rating_worth.value, rating_worth.low, rating_worth.high], axis=1)
     return numbers
 
 
@@ -173,14 +174,14 @@ def _note(target: TargetData, row: int, votes: Array, *, exchangeable: bool) -> 
     """Return the caveats of a decision and the reasons for missing numbers."""
     shared = np.isfinite(votes).sum(axis=0) > 1
     contexts = len(np.unique(target.units[shared]))
-    why = ("raters are unknown" if not target.judged.raters else
-           f"fewer than two raters share {MIN_ITEMS} items with others")
+    cause = ("raters are unknown" if not target.judged.raters else
+             f"fewer than two raters share {MIN_ITEMS} items with others")
     values = votes[:, shared][np.isfinite(votes[:, shared])]
-    reason = why_undefined(target.panel(row))
-    notes = {reason: True, SINGLE_VOTES: not shared.any(),
+    undefined_because = why_undefined(target.panel(row))
+    notes = {undefined_because: True, SINGLE_VOTES: not shared.any(),
              "all votes on items with several votes are equal":
-                 values.size > 0 and np.ptp(values) == 0 and reason != "every rating is the same",
-             f"{why}, so votes are treated as exchangeable": exchangeable and shared.any(),
+                 values.size > 0 and np.ptp(values) == 0 and undefined_because != "every rating is the same",
+             f"{cause}, so votes are treated as exchangeable": exchangeable and shared.any(),
              "2 raters: each is compared with only one other": len(votes) == 2 and shared.any(),
              f"{contexts} contexts: the test is rough below {MIN_CONTEXTS}": 0 < contexts < MIN_CONTEXTS}
     return "; ".join(note for note, applies in notes.items() if note and applies)
@@ -206,21 +207,21 @@ def disagreement(target: TargetData) -> Iterator[Disagreement]:
 def vote_counts(target: TargetData, fitted: Collection[tuple[str, str]]) -> Iterator[VoteCount]:
     """Count the votes by fifth of the scores, for the best column that was not fitted on these ratings."""
     values = target.values(STATISTIC, "items")
-    unseen = [index for index, (metric, _) in enumerate(target.names) if (metric, target.dataset) not in fitted]
-    if values is None or not np.isfinite(values[unseen]).any():
+    unfitted = [index for index, (metric, _) in enumerate(target.names) if (metric, target.dataset) not in fitted]
+    if values is None or not np.isfinite(values[unfitted]).any():
         return
-    best = unseen[int(np.nanargmax(values[unseen]))]
+    best = unfitted[int(np.nanargmax(values[unfitted]))]
     scores, votes = target.scores[best], target.judged.votes.T
     known = np.isfinite(votes)
     ratings = votes[known]
     if len(np.unique(ratings)) > MAX_VALUES:  # replace votes with the midpoints of equal-width bins
         edges = np.linspace(ratings.min(), ratings.max(), FIFTHS + 1)
         ratings = ((edges[1:] + edges[:-1]) / 2)[np.searchsorted(edges[1:-1], ratings, side="right")]
-    fifth = equal_parts(np.where(np.isfinite(target.judged.means), scores, np.nan), FIFTHS)
-    fifth_of_vote = np.broadcast_to(fifth, votes.shape)[known]
-    for number in range(FIFTHS):
-        within = scores[fifth == number]
-        for rating in np.unique(ratings).tolist() if len(within) else ():
-            count = int(((fifth_of_vote == number) & (ratings == rating)).sum())
-            yield VoteCount(*target.key, *target.names[best], number + 1, float(within.min()), float(within.max()),
+    fifth_of_item = equal_parts(np.where(np.isfinite(target.judged.means), scores, np.nan), FIFTHS)
+    fifth_of_vote = np.broadcast_to(fifth_of_item, votes.shape)[known]
+    for fifth in range(FIFTHS):
+        in_fifth = scores[fifth_of_item == fifth]
+        for rating in np.unique(ratings).tolist() if len(in_fifth) else ():
+            count = int(((fifth_of_vote == fifth) & (ratings == rating)).sum())
+            yield VoteCount(*target.key, *target.names[best], fifth + 1, float(in_fifth.min()), float(in_fifth.max()),
                             rating, count)

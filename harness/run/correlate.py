@@ -34,9 +34,9 @@ from metrics.text.words import words
 DEFAULT = tuple((name, estimates.ITEMS) for name in estimates.DEFAULT)
 """The statistics of every run, each with its level."""
 RELIABILITY = "split-half"
-"""The reliability used to correct for attenuation: that of the mean of all votes, since panels hold such means."""
+"""The method that corrects for attenuation: it estimates the reliability of the mean of all votes, as in panels."""
 CORRECTED = ("spearman", "pearson", "kendall", "kendall-c", "point-biserial", "partial")
-"""Statistics that are corrected for attenuation, at the level of items, which have this reliability."""
+"""Statistics that are corrected for attenuation, at the level of items only, to which this reliability applies."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,26 +73,27 @@ class Judged:
         return rated.size >= 3 and bool(np.ptp(rated) > 0)
 
 
-def judged(dataset: Dataset, wanted: Iterable[Quality]) -> tuple[Judged, ...]:
+def judged(dataset: Dataset, qualities: Iterable[Quality]) -> tuple[Judged, ...]:
     """Return the votes and mean ratings of each quality, joined to the items by id.
 
     Means are rounded to 12 decimals, so that equal ones tie whatever the order of the votes.
     """
     ratings = {(rating.item, rating.quality): rating for rating in dataset.ratings}
 
-    def of_quality(quality: Quality) -> Judged:
-        rated = [ratings.get((item.id, quality.name), Rating(item.id, quality.name, ())) for item in dataset.items]
-        known = all(len(rating.raters) == len(rating.votes) for rating in rated)
-        return Judged(quality, vote_table(rating.votes for rating in rated),
+    def judge(quality: Quality) -> Judged:
+        item_ratings = [ratings.get((item.id, quality.name), Rating(item.id, quality.name, ()))
+                        for item in dataset.items]
+        raters_known = all(len(rating.raters) == len(rating.votes) for rating in item_ratings)
+        return Judged(quality, vote_table(rating.votes for rating in item_ratings),
                       rounded(np.array([math.fsum(rating.votes) / len(rating.votes) if rating.votes else math.nan
-                                        for rating in rated])),
-                      tuple(rating.raters for rating in rated) if known else ())
+                                        for rating in item_ratings])),
+                      tuple(rating.raters for rating in item_ratings) if raters_known else ())
 
-    return tuple(map(of_quality, wanted))
+    return tuple(map(judge, qualities))
 
 
-def rated(points: ItemScores, entry: DatasetEntry) -> tuple[Judged, ...]:
-    """Return the mean ratings of a dataset from its results, which contain no votes."""
+def mean_ratings(points: ItemScores, entry: DatasetEntry) -> tuple[Judged, ...]:
+    """Return the qualities of a dataset with the mean ratings in its results, which contain no votes."""
     known = {quality.name: quality for quality in entry.qualities}
     return tuple(Judged(Quality(name, known[name].low, known[name].high, known[name].dimension),
                         np.empty((len(means), 0)), means) for name, means in points.human.items())
@@ -103,7 +104,7 @@ class TargetData:
     """A target with the scores (columns, items) of every column: everything that statistics need.
 
     Partial correlations control for `words`, the length of each item. `conversation` numbers the conversation of each
-    item if several contexts belong to the same one.
+    item if several contexts belong to the same conversation.
     """
 
     dataset: str
@@ -156,18 +157,19 @@ def item_scores(dataset: Dataset, qualities: Collection[Judged], scored: Mapping
     for (label, suffix), metric_scores in scored.items():
         aligned = _aligned(dataset, metric_scores)
         for name in aligned:
-            if _wanted(name, aligned, selected):
+            if _is_selected(name, aligned, selected):
                 scores[label, name + suffix] = aligned[name]
                 for dimension in (judged.quality.dimension for judged in qualities):
-                    if (other := of_quality(name, dimension)) in aligned:
-                        scores[label, of_quality(name + suffix, dimension)] = aligned[other]
-    contexts, of_conversations = codes(item.context or item.id for item in dataset.items), conversations(dataset.items)
+                    if (for_quality := of_quality(name, dimension)) in aligned:
+                        scores[label, of_quality(name + suffix, dimension)] = aligned[for_quality]
+    contexts = codes(item.context or item.id for item in dataset.items)
+    conversation_codes = conversations(dataset.items)
     return ItemScores(
         dataset=dataset.card.name, items=tuple(item.id for item in dataset.items),
         systems=tuple(sys.intern(item.system or "") for item in dataset.items),  # few names, many items
         words=lengths(dataset.items), contexts=contexts, scores=scores,
         human={judged.quality.name: judged.means for judged in qualities},
-        conversations=None if np.array_equal(of_conversations, contexts) else of_conversations)
+        conversations=None if np.array_equal(conversation_codes, contexts) else conversation_codes)
 
 
 def targets(points: ItemScores, qualities: Iterable[Judged]) -> Iterator[TargetData]:
@@ -179,7 +181,7 @@ def targets(points: ItemScores, qualities: Iterable[Judged]) -> Iterator[TargetD
         scores = [on_quality(points.scores, name, dimension) for name in names]
         return np.array(scores, dtype=np.float64).reshape(len(names), len(points.items))
 
-    shared = table("") if len(names) == len(points.scores) else None  # no column is for one quality
+    shared = table("") if len(names) == len(points.scores) else None  # no column is specific to a quality
     for judged in qualities:
         scores = table(judged.quality.dimension) if shared is None else shared
         yield TargetData(points.dataset, judged, names, scores, system, points.contexts, words, points.conversations)
@@ -187,8 +189,8 @@ def targets(points: ItemScores, qualities: Iterable[Judged]) -> Iterator[TargetD
 
 def correlations(target: TargetData, statistics: Sequence[tuple[str, str]] = DEFAULT,
                  reliability: Iterable[Reliability] = (), cache: Cache | None = None) -> Iterator[Correlation]:
-    """Yield every statistic at its level for every column, corrected for rater unreliability if that is known."""
-    ceiling = next((row.value for row in reliability if row.method == RELIABILITY), math.nan)
+    """Yield every statistic at its level for every column, corrected for attenuation if the reliability is known."""
+    rater_reliability = next((row.value for row in reliability if row.method == RELIABILITY), math.nan)
     compute = functools.partial(_estimates, target, statistics)
     if cache:
         key = [*target.key, *statistics,
@@ -202,32 +204,33 @@ def correlations(target: TargetData, statistics: Sequence[tuple[str, str]] = DEF
             note = estimates.estimate(target.panel(row), statistic, level, value).note if math.isnan(value) else ""
             corrected = statistic in CORRECTED and level == estimates.ITEMS
             yield Correlation(*target.key, metric, column, estimates.full_name(statistic, level), int(n), value, p, low,
-                              high, note, disattenuated(value, ceiling) if corrected else math.nan, epsilon)
+                              high, note, disattenuated(value, rater_reliability) if corrected else math.nan, epsilon)
 
 
 def _estimates(target: TargetData, statistics: Sequence[tuple[str, str]], columns: Sequence[int]) -> Array:
     """Return n, value, p, interval and tie threshold of each statistic: (columns, 6 x statistics)."""
-    chosen = replace(target, names=tuple(target.names[column] for column in columns), scores=target.scores[[*columns]])
-    values = {statistic: chosen.values(*statistic) for statistic in statistics}
-    table = []
+    names = tuple(target.names[column] for column in columns)
+    selected = replace(target, names=names, scores=target.scores[[*columns]])
+    values_by_statistic = {statistic: selected.values(*statistic) for statistic in statistics}
+    numbers = []
     for row in range(len(columns)):
-        items = chosen.panel(row)
-        for statistic, known in values.items():
-            estimate = estimates.estimate(items, *statistic, None if known is None else float(known[row]))
-            table.append((estimate.n, estimate.value, estimate.p, estimate.low, estimate.high, estimate.epsilon))
-    return np.array(table, dtype=np.float64).reshape(len(columns), 6 * len(statistics))
+        items = selected.panel(row)
+        for statistic, values in values_by_statistic.items():
+            estimate = estimates.estimate(items, *statistic, None if values is None else float(values[row]))
+            numbers.append((estimate.n, estimate.value, estimate.p, estimate.low, estimate.high, estimate.epsilon))
+    return np.array(numbers, dtype=np.float64).reshape(len(columns), 6 * len(statistics))
 
 
 def _aligned(dataset: Dataset, scores: Scores) -> dict[str, Vector]:
     """Return the columns in the order of the dataset's items, joined by id."""
     if scores.items == tuple(item.id for item in dataset.items):
         return dict(scores.columns)
-    index = {name: number for number, name in enumerate(scores.items)}
+    index = {item: row for row, item in enumerate(scores.items)}
     order = [index[item.id] for item in dataset.items]
-    return {name: column[order] for name, column in scores.columns.items()}
+    return {item: column[order] for item, column in scores.columns.items()}
 
 
-def _wanted(column: str, columns: Collection[str], selected: frozenset[str]) -> bool:
+def _is_selected(column: str, columns: Collection[str], selected: frozenset[str]) -> bool:
     """Return True if a column is not aggregated or its aggregation is selected; False for COLUMN@QUALITY."""
     if split_quality(column, columns)[1]:
         return False
@@ -238,10 +241,10 @@ def _wanted(column: str, columns: Collection[str], selected: frozenset[str]) -> 
 
 
 def conversations(items: Sequence[Item]) -> Codes:
-    """Number the conversations of items: a context that begins with another context and its response continues it.
+    """Number the conversations of items: a context continues another that it begins with, together with its response.
 
-    An opening such as "Hi!" or "Hi!", "Hello!" with several continuations begins several conversations, and so does
-    each item without context.
+    An opening such as "Hi!" or "Hi!", "Hello!" with several continuations begins several conversations. An item
+    without context that no context continues is a conversation of its own.
     """
     contexts = [tuple(turn.text for turn in item.context) for item in items]
     answers = [(*context, item.response.text) if item.response else () for context, item in zip(contexts, items,
@@ -251,19 +254,20 @@ def conversations(items: Sequence[Item]) -> Codes:
                                ()) for context in sorted(set(contexts) - {()}, key=len)}  # a context and its response
     continuations = Counter(answer[:-1] for answer in set(continued.values()) if answer)
     branches = Counter(branch[:-1] for branch in {context[:len(answer) + 1] for context, answer in continued.items()})
-    first = dict[tuple[str, ...], tuple[str, ...]]()  # the context with which each conversation begins
+    opening_of = dict[tuple[str, ...], tuple[str, ...]]()  # the context with which each conversation begins
     for context, answer in continued.items():
         if answer and branches[answer] > 1:
-            first[context] = context[:len(answer) + 1]
+            opening_of[context] = context[:len(answer) + 1]
         else:
-            first[context] = first[answer[:-1]] if answer[1:] and continuations[answer[:-1]] == 1 else answer or context
-    begun = set(first.values())
-    return codes(first.get(context) or (answer if answer in begun else item.id)
+            is_only = answer[1:] and continuations[answer[:-1]] == 1
+            opening_of[context] = opening_of[answer[:-1]] if is_only else answer or context
+    openings = set(opening_of.values())
+    return codes(opening_of.get(context) or (answer if answer in openings else item.id)
                  for context, answer, item in zip(contexts, answers, items, strict=True))
 
 
-def shown_by(dataset: Dataset) -> str:
-    """State the difference of correlations that the rated items of a dataset can show; all items if none is rated."""
+def detectable_difference(dataset: Dataset) -> str:
+    """State the difference between correlations that a dataset's rated items, or else all items, can detect."""
     rated = {rating.item for rating in dataset.ratings if rating.votes}
     items = [item for item in dataset.items if not rated or item.id in rated]
     return detectable_text(len(items), len(set(conversations(items).tolist())))

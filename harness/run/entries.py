@@ -25,10 +25,10 @@ from metrics.models.weights import parameters
 from metrics.registry import Chosen
 
 NEARLY_CONSTANT = 0.9
-"""Share of equal votes that triggers a warning: with one vote per item, ties leave 27 % of the variance of ranks."""
+"""Share of equal votes that triggers a warning: with one vote per item, such ties leave 27 % of the rank variance."""
 
 if TYPE_CHECKING:
-    from harness.run.plan import Plan  # would import the stores, which `show` does not need
+    from harness.run.plan import Plan  # importing it at run time would load the stores, which `show` does not need
 
 
 def dataset_entry(dataset: Dataset, qualities: tuple[Judged, ...]) -> DatasetEntry:
@@ -39,7 +39,7 @@ def dataset_entry(dataset: Dataset, qualities: tuple[Judged, ...]) -> DatasetEnt
         qualities=tuple(QualityEntry(entry.quality.name, entry.quality.dimension, entry.quality.low,
                                      entry.quality.high, entry.rated, warning(entry),
                                      int(np.isfinite(entry.votes).sum())) for entry in qualities),
-        licence=card.licence, citation=card.citation, notes=card.notes, has=score.has(dataset.items),
+        licence=card.licence, citation=card.citation, notes=card.notes, has=score.met_needs(dataset.items),
         contexts=len(set(conversations(dataset.items).tolist())),
         ratings_fingerprint=ratings_fingerprint(dataset.ratings), language=card.language,
         votes=sum(len(rating.votes) for rating in dataset.ratings),
@@ -60,14 +60,14 @@ def warning(judged: Judged) -> str:
 def metric_entry(chosen: Chosen, models: Models) -> MetricEntry:
     card = chosen.metric.card
     try:
-        signed = signature(chosen.metric, models)
+        identity = signature(chosen.metric, models)
     except MissingResource:
-        signed = {"metric": card.name, "revision": str(card.revision), "not run": "a model or resource is missing"}
+        identity = {"metric": card.name, "revision": str(card.revision), "not run": "a model or resource is missing"}
     return MetricEntry(
         name=chosen.label, title=card.title, family=card.family,
         columns=tuple(name + chosen.suffix for name in card.columns),
         needs=(*card.needs, *card.resources), levels=tuple(card.levels), paper=card.paper, scope=card.scope,
-        trained_on=_trained_on(chosen.metric, models), signature=signed, models=_models(chosen.metric, models),
+        trained_on=_trained_on(chosen.metric, models), signature=identity, models=_models(chosen.metric, models),
         learned_on=pairs.learned_on(chosen.metric, models), system=card.system, departures=card.departures,
         fitted_on=_fitted_on(chosen.metric), parameters=_parameters(chosen.metric, models),
         pretrained_on=_pretrained_on(chosen.metric, models), named=chosen.title, notes=card.notes,
@@ -75,11 +75,11 @@ def metric_entry(chosen: Chosen, models: Models) -> MetricEntry:
 
 
 def metric_entries(plan: Plan, models: Models, used: Collection[str]) -> list[MetricEntry]:
-    """Return the metrics of a run, sorted by name; metrics in `used`, with reused scores, keep the bundle's entry."""
-    named = {chosen.label: chosen.title for chosen in plan.chosen}
-    reused = {name: entry for name, entry in plan.reused.metrics.items() if name in used or name not in named}
+    """Return the metrics of a run, sorted by name; metrics in `used`, with reused scores, have the bundle's entry."""
+    titles = {chosen.label: chosen.title for chosen in plan.chosen}
+    reused = {name: entry for name, entry in plan.reused.metrics.items() if name in used or name not in titles}
     scored = [metric_entry(chosen, models) for chosen in plan.chosen if chosen.label not in reused]
-    bundled = [dataclasses.replace(entry, named=named.get(name) or entry.named) for name, entry in reused.items()]
+    bundled = [dataclasses.replace(entry, named=titles.get(name) or entry.named) for name, entry in reused.items()]
     return sorted([*scored, *bundled], key=lambda entry: entry.name)
 
 
@@ -101,9 +101,9 @@ def fitted_on(plan: Plan, models: Models, dataset: str) -> set[str]:
 def training_entries(chosen: Sequence[Chosen], models: Models) -> tuple[TrainingEntry, ...]:
     """Return the installed trained weights that the metrics of a run use, sorted by identity."""
     uses = [(weights, pick.label) for pick in chosen for weights in _weights(pick.metric, models)]
-    used = {weights.identity: weights for weights, _ in uses}
-    return tuple(training_entry(used[identity], tuple(label for weights, label in uses if weights.identity == identity))
-                 for identity in sorted(used))
+    by_identity = {weights.identity: weights for weights, _ in uses}
+    return tuple(training_entry(weights, tuple(label for other, label in uses if other.identity == identity))
+                 for identity, weights in sorted(by_identity.items()))
 
 
 def untrained(chosen: Sequence[Chosen], models: Models) -> tuple[str, ...]:
@@ -148,8 +148,8 @@ def _fitted_on(metric: Metric) -> str:
     """Return the kind of data that a metric or its inputs were fitted on; ratings take precedence."""
     if not isinstance(metric, Composite):
         return metric.card.fitted_on
-    levels = {"ratings" if metric.learns else "", *map(_fitted_on, score.inputs(metric))}
-    return next((level for level in ("ratings", "dialogues") if level in levels), "")
+    kinds = {"ratings" if metric.learns else "", *map(_fitted_on, score.inputs(metric))}
+    return next((kind for kind in ("ratings", "dialogues") if kind in kinds), "")
 
 
 def _parameters(metric: Metric, models: Models) -> int:
@@ -162,12 +162,12 @@ def _parameters(metric: Metric, models: Models) -> int:
 
 def _models(metric: Metric, models: Models) -> tuple[str, ...]:
     """Return the display names of the installed models that a metric uses."""
-    shown = (models.display_name(kind, options(part).get(kind, "")) for part in score.inputs(metric)
+    names = (models.display_name(kind, options(part).get(kind, "")) for part in score.inputs(metric)
              for kind in part.card.models)
-    return tuple(dict.fromkeys(filter(None, shown)))
+    return tuple(dict.fromkeys(filter(None, names)))
 
 
 def _pretrained_on(metric: Metric, models: Models) -> tuple[str, ...]:
     """Return the pretraining data of the models behind a metric, as far as the catalogue knows."""
-    known = (catalogue.cards().get(name.partition(" ")[0]) for name in _models(metric, models))
-    return tuple(f"{card.name}: {card.pretrained_on}" for card in known if card)
+    cards = (catalogue.cards().get(name.partition(" ")[0]) for name in _models(metric, models))
+    return tuple(f"{card.name}: {card.pretrained_on}" for card in cards if card)

@@ -40,12 +40,12 @@ def commit() -> str | None:
     """Return the git commit of the checkout or of the wheel; None if unknown."""
     root = Path(harness.__file__).resolve().parent.parent
     if not (root / ".git").exists():
-        built = root / "harness" / "COMMIT"
-        return built.read_text(encoding="ascii").strip() if built.exists() else None
+        commit_file = root / "harness" / "COMMIT"
+        return commit_file.read_text(encoding="ascii").strip() if commit_file.exists() else None
     try:
-        described = subprocess.run(  # noqa: S603
+        description = subprocess.run(  # noqa: S603
             ["git", "-C", str(root), "describe", "--always", "--exclude=*", "--abbrev=40", "--dirty"],  # noqa: S607
             capture_output=True, text=True, timeout=10, check=True)
     except (OSError, subprocess.SubprocessError):
         return None
-    return described.stdout.strip() or None
+    return description.stdout.strip() or None

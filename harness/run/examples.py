@@ -25,7 +25,7 @@ from harness.statistics.ranks import ranks
 ALL_QUALITIES = "all qualities"
 OVERALL = "overall"
 UTTERANCES, CHARACTERS, COLUMNS = 4, 400, 6
-"""Limits of an example: last utterances of the context, characters of a text, columns that agree best with people."""
+"""Maximum numbers of an example: last utterances of the context, characters per text, columns that agree best."""
 
 Ranks = npt.NDArray[np.float64]
 
@@ -47,21 +47,22 @@ def find(dataset: Dataset, qualities: Iterable[Judged], points: ItemScores, corr
     if not usable or number < 1:
         return ()
     people = _people(usable)
-    judges = _judges(points, people, metrics)
-    if not judges:
+    ranks_by_column = _metric_ranks(points, people, metrics)
+    if not ranks_by_column:
         return ()
-    table = np.array(list(judges.values()))
-    median, scored = np.full(table.shape[1], math.nan), np.isfinite(table).any(axis=0)
-    median[scored] = np.nanmedian(table[:, scored], axis=0)
-    columns = _shown(points, people, list(judges), correlations)
+    column_ranks = np.array(list(ranks_by_column.values()))
+    median, scored = np.full(column_ranks.shape[1], math.nan), np.isfinite(column_ranks).any(axis=0)
+    median[scored] = np.nanmedian(column_ranks[:, scored], axis=0)
+    columns = _best_columns(points, people, list(ranks_by_column), correlations)
     by_median = (_example(dataset.items[row], points.dataset, people, row, float(median[row]),
-                          [(name, float(judges[key][row])) for key, name in columns])
+                          [(name, float(ranks_by_column[key][row])) for key, name in columns])
                  for gaps, count in ((people.ranks - median, number - number // 2),
                                      (median - people.ranks, number // 2))
                  for row in _distinct(dataset.items, gaps, count))
-    by_metric = (replace(_example(dataset.items[row], points.dataset, people, row, float(ranked[row]), ()),
+    by_metric = (replace(_example(dataset.items[row], points.dataset, people, row, float(item_ranks[row]), ()),
                          metric=metric)
-                 for (metric, _), ranked in judges.items() for gaps in (people.ranks - ranked, ranked - people.ranks)
+                 for (metric, _), item_ranks in ranks_by_column.items()
+                 for gaps in (people.ranks - item_ranks, item_ranks - people.ranks)
                  for row in _distinct(dataset.items, gaps, 1))
     return (*by_median, *by_metric)
 
@@ -81,57 +82,57 @@ def _people(usable: Sequence[Judged]) -> People:
 
 def scaled_ranks(values: npt.NDArray[np.floating]) -> Ranks:
     """Return the rank of each value, scaled from 0 to 1; NaN for missing values and if all are equal."""
-    table = np.full(len(values), np.nan)
+    scaled = np.full(len(values), np.nan)
     present = np.isfinite(values)
     if present.sum() > 1 and np.ptp(values[present]) > 0:
-        table[present] = (ranks(values[present]) - 1) / (present.sum() - 1)
-    return table
+        scaled[present] = (ranks(values[present]) - 1) / (present.sum() - 1)
+    return scaled
 
 
-def _judges(points: ItemScores, people: People, metrics: Collection[str]) -> dict[ColumnKey, Ranks]:
+def _metric_ranks(points: ItemScores, people: People, metrics: Collection[str]) -> dict[ColumnKey, Ranks]:
     """Return the ranks of the items by the first column of each metric, or its column for the quality."""
     first: dict[str, ColumnKey] = {}
     for key in points.scores:
         first.setdefault(key[0], key)
     ranked = {key: scaled_ranks(np.where(np.isfinite(people.ranks), on_quality(points.scores, key, people.dimension),
                                          np.nan)) for metric, key in first.items() if metric in metrics}
-    return {key: judged for key, judged in ranked.items() if np.isfinite(judged).any()}
+    return {key: column_ranks for key, column_ranks in ranked.items() if np.isfinite(column_ranks).any()}
 
 
-def _shown(points: ItemScores, people: People, judges: Sequence[ColumnKey],
-           correlations: Iterable[Correlation]) -> list[tuple[ColumnKey, str]]:
-    """Return the columns with the highest Spearman correlation on the quality, or mean over all, with their labels."""
+def _best_columns(points: ItemScores, people: People, columns: Sequence[ColumnKey],
+                  correlations: Iterable[Correlation]) -> list[tuple[ColumnKey, str]]:
+    """Return the columns with the highest Spearman correlation on the quality, or on average over all, and labels."""
     values: dict[ColumnKey, list[float]] = defaultdict(list)
     for row in correlations:
         if row.statistic == "spearman" and people.quality in {row.quality, ALL_QUALITIES}:
             values[row.metric, row.column].append(row.value if math.isfinite(row.value) else -1.0)
-    means = {key: sum(values[key]) / len(values[key]) for key in judges if key in values}
+    means = {key: sum(values[key]) / len(values[key]) for key in columns if key in values}
     best = sorted(means, key=lambda key: (-means[key], key))[:COLUMNS]
     names = dict(zip(points.scores, labels(list(points.scores)), strict=True))
     return [(key, names[key]) for key in best]
 
 
-def _distinct(items: Sequence[Item], gaps: Ranks, number: int) -> Iterator[int]:
-    """Yield the rows of items with a positive gap, the largest first and ties by id; no text twice."""
-    seen: set[Utterance | tuple[Utterance, ...]] = set()
+def _distinct(items: Sequence[Item], gaps: Ranks, maximum: int) -> Iterator[int]:
+    """Yield the rows of items with a positive gap, the largest gap first, ties by id, and no text twice."""
+    shown_texts: set[Utterance | tuple[Utterance, ...]] = set()
     rows = np.flatnonzero(gaps > 0)
-    if number == 1:  # called for every metric, so sort only the largest gaps
+    if maximum == 1:  # called for every metric, so sort only the largest gaps
         rows = rows[gaps[rows] >= gaps[rows].max(initial=0) - 1e-8]
     order = [(-round(float(gaps[row]), 9), items[row].id, row) for row in rows.tolist()]
     for _, _, row in sorted(order):
         text = items[row].response or items[row].context
-        if len(seen) < number and text not in seen:
-            seen.add(text)
+        if len(shown_texts) < maximum and text not in shown_texts:
+            shown_texts.add(text)
             yield row
 
 
-def _example(item: Item, dataset: str, people: People, row: int, metrics: float,
+def _example(item: Item, dataset: str, people: People, row: int, metric_rank: float,
              columns: Iterable[tuple[str, float]]) -> Example:
     return Example(
         dataset=dataset, quality=people.quality, item=item.id, system=item.system or "",
         context=tuple(_cut(turn.text) for turn in item.context[-UTTERANCES:]),
         response=_cut(item.response.text) if item.response else "", rating=float(people.rating[row]),
-        people=float(people.ranks[row]), metrics=metrics,
+        people=float(people.ranks[row]), metrics=metric_rank,
         columns=tuple((name, rank) for name, rank in columns if math.isfinite(rank)))
 
 

@@ -51,7 +51,7 @@ def with_intervals(rows: Sequence[RankingRow], targets: Sequence[TargetData],
                    ) -> Iterator[RankingRow]:
     """Add interval, letters and error to the ranked Spearman rows of a board with these targets.
 
-    With fewer than MIN_CONTEXTS, rows have none of these.
+    Rows stay unchanged without resamples, with fewer than two columns, or with fewer than MIN_CONTEXTS contexts.
     """
     ranked = [row for row in rows if row.statistic == STATISTIC and row.complete]
     columns = sorted({(row.metric, row.column) for row in ranked})
@@ -95,16 +95,16 @@ class FirstPlaces:
         targets = [key for key in self._targets if key in cells]
         rows = [row for row in ranked if row.statistic == STATISTIC and row.complete]
         for rule in dict.fromkeys(row.rule for row in rows):
-            complete = [(row.metric, row.column) for row in sorted(rows, key=lambda row: row.rank or 0)
+            columns_of_rule = [(row.metric, row.column) for row in sorted(rows, key=lambda row: row.rank or 0)
                         if row.rule == rule]
-            unfitted = [column for column in complete if column[0] not in self._fitted]
-            family = tuple(sorted(complete))
-            better = self._verdicts(tuple(targets), family, rule) if complete[1:] else None
-            for among, columns in (("all", complete), ("unfitted", unfitted)):
+            unfitted = [column for column in columns_of_rule if column[0] not in self._fitted]
+            all_columns = tuple(sorted(columns_of_rule))
+            better = self._verdicts(tuple(targets), all_columns, rule) if columns_of_rule[1:] else None
+            for among, columns in (("all", columns_of_rule), ("unfitted", unfitted)):
                 if better is not None and len(columns) > 1:
-                    below = better[family.index(columns[0])]
+                    below = better[all_columns.index(columns[0])]
                     tied = tuple(name for name, column in zip(labels(columns), columns, strict=True)
-                                 if column != columns[0] and not below[family.index(column)])
+                                 if column != columns[0] and not below[all_columns.index(column)])
                     key = [rule, columns, *((target, self._digests[target]) for target in targets)]
                     compute = functools.partial(self._removals, targets, columns, rule)
                     for row in self._cache.get("firmness", key, compute):
@@ -112,14 +112,14 @@ class FirstPlaces:
                                        *(*row[:4], tuple(row[4]), tied))
 
     def _removals(self, keys: Sequence[Target], columns: Sequence[ColumnKey], rule: str) -> list[list[object]]:
-        """Return for each unit the fields `unit` to `names` of its row."""
+        """Return the fields `unit` to `names` of three rows, for datasets, contexts and votes."""
         by_target, names = [self._contributions(key) for key in keys], labels(columns)
         rows = [[self._targets[key].names.index(column) for column in columns] for key in keys]
         targets = [self._targets[key].scored(row) for key, row in zip(keys, rows, strict=True)]
         values = np.array([values[row] for (values, _), row in zip(by_target, rows, strict=True)])
         weight = weights([target.dataset for target in targets], rule)
         datasets = list(dict.fromkeys(target.dataset for target in targets))
-        parts = np.array([sum(w * value for w, value, target in zip(weight, values, targets, strict=True)
+        dataset_sums = np.array([sum(w * value for w, value, target in zip(weight, values, targets, strict=True)
                               if target.dataset == name) for name in datasets])
         sums = [sum(w * table[row] for w, (_, table), row, target in zip(weight, by_target, rows, targets, strict=True)
                     if target.dataset == name) for name in datasets]
@@ -130,9 +130,9 @@ class FirstPlaces:
         removals: list[firmness.Removal | None] = [None, None, None]
         if rivals:
             board = firmness.Board(targets, values, weight, rivals)
-            removals[0] = firmness.datasets_to_remove(parts, rivals)
+            removals[0] = firmness.datasets_to_remove(dataset_sums, rivals)
             removals[1], closest = firmness.contexts_to_remove(board, sums)
             removals[2] = firmness.votes_to_remove(board, votes, closest)
-        return [[unit, removal and len(removal.units), number, names[removal.successor] if removal else "",
+        return [[unit, removal and len(removal.units), total, names[removal.successor] if removal else "",
                  [datasets[index] for index in removal.units] if removal and unit == "datasets" else []]
-                for unit, removal, number in zip(UNITS, removals, totals, strict=True)]
+                for unit, removal, total in zip(UNITS, removals, totals, strict=True)]

@@ -1,6 +1,6 @@
 """Any statistic at any level, and any test of two columns, from the item scores of results, without running metrics.
 
-`harness report --statistic X --level Y --test Z` prints them.
+`harness report --statistic X --level Y --test Z` prints the statistic or the tests.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from harness.statistics.williams import FORMULAS, all_pairs_by_context, all_pair
 
 ANALYTIC = ("spearman", "pearson", "kendall")
 """Statistics whose differences have an analytic test."""
-RANDOM = 5
-CHANCE: Sequence[ColumnKey] = (("chance", "constant"), *[("chance", "random numbers")] * RANDOM)
+RANDOM_COLUMNS = 5
+CHANCE: Sequence[ColumnKey] = (("chance", "constant"), *[("chance", "random numbers")] * RANDOM_COLUMNS)
 """Columns at chance level, shown with every accuracy."""
 ACCURACIES = ("pairwise-accuracy", "soft-pairwise-accuracy")
 
@@ -57,18 +57,18 @@ def correlations(
         target: TargetData, request: Request, reliability: Iterable[Reliability] = ()) -> Iterator[Correlation]:
     """Yield the requested statistic of every column of a target, with a bootstrap interval if the request has draws."""
     agreement = [row for row in reliability if (row.dataset, row.quality) == target.key]
-    for number, row in enumerate(correlate.correlations(target, [(request.statistic, request.level)], agreement)):
+    for index, row in enumerate(correlate.correlations(target, [(request.statistic, request.level)], agreement)):
         if request.draws and not row.note:
             rng = generator(request.seed, *target.key)
-            low, high = bootstrap(target.panel(number), request.resampled, rng, request.draws)
+            low, high = bootstrap(target.panel(index), request.resampled, rng, request.draws)
             row = replace(row, low=low, high=high)
         yield row
 
 
 def comparisons(target: TargetData, request: Request, test: str, fitted_here: Collection[str] = ()) -> Comparisons:
     """Compare every pair of columns of a target, without metrics that were fitted on its ratings."""
-    seen = np.array([metric in fitted_here for metric, _ in target.names])
-    human, scores = target.judged.means, np.where(seen[:, None], np.nan, target.scores)
+    fitted_mask = np.array([metric in fitted_here for metric, _ in target.names])
+    human, scores = target.judged.means, np.where(fitted_mask[:, None], np.nan, target.scores)
     rng, permutations = generator(request.seed, *target.key), 0
     if test == "perm-both" and isinstance(request.resampled, str):
         parts = contributions(target, request.seed, request.draws, fitted_here, request.statistic)
@@ -86,7 +86,7 @@ def comparisons(target: TargetData, request: Request, test: str, fitted_here: Co
     return compared(target.dataset, target.quality, labels(target.names), request.name, test, tests, permutations)
 
 
-def restated(results: Results, request: Request, test: str, wanted: Callable[[str, str], bool]) -> Results:
+def with_statistic(results: Results, request: Request, test: str, wanted: Callable[[str, str], bool]) -> Results:
     """Return the results with the requested statistic only, and its comparisons if a test is named."""
     analytic = ANALYTIC[:2] if test == "williams-contexts" else ANALYTIC
     if test in ("williams-contexts", *FORMULAS) and (request.level != "items" or request.statistic not in analytic):
@@ -95,25 +95,24 @@ def restated(results: Results, request: Request, test: str, wanted: Callable[[st
     chosen = list(_targets(results, wanted))
     if not chosen:
         raise BadConfig("the results contain no item scores of these datasets; `harness run` writes them to points/")
-    intervals = request if not test else replace(request, draws=0)
-    seen = fitted(results.metrics, results.datasets)
-    rows = [row for target in chosen for row in correlations(target, intervals, results.reliability)]
+    interval_request = request if not test else replace(request, draws=0)
+    fitted_pairs = fitted(results.metrics, results.datasets)
+    rows = [row for target in chosen for row in correlations(target, interval_request, results.reliability)]
     if request.statistic in ACCURACIES and not test:
         rows += [row for target in chosen for row in chance(target, request)]
-    return replace(
-        results, correlations=tuple(rows),
-        comparisons=tuple(comparisons(target, request, test, {
-            metric for metric, dataset in seen if dataset == target.dataset}) for target in chosen) if test else ())
+    tests = [comparisons(target, request, test, {metric for metric, dataset in fitted_pairs
+                                                 if dataset == target.dataset}) for target in chosen if test]
+    return replace(results, correlations=tuple(rows), comparisons=tuple(tests))
 
 
 def by_wmt25(results: Results, wanted: Callable[[str, str], bool], draws: int,
              ) -> Iterator[tuple[str, str, list[ColumnKey], list[wmt25.Task], list[int]]]:
     """Rank the columns of each split and kind of data by WMT25's rule.
 
-    Yield split, kind, columns, tasks and clusters; in the tasks, the columns of CHANCE follow. Scores count as missing
-    on the datasets on which a metric was fitted.
+    Yield split, kind, columns, tasks and clusters; each task has the CHANCE columns after the others. Scores count as
+    missing on the datasets on which a metric was fitted.
     """
-    entries, seen = {entry.name: entry for entry in results.datasets}, fitted(results.metrics, results.datasets)
+    entries, fitted_pairs = {entry.name: entry for entry in results.datasets}, fitted(results.metrics, results.datasets)
     boards: dict[tuple[str, str], list[TargetData]] = {}
     for target in _targets(results, wanted):
         if target.judged.usable:
@@ -122,8 +121,9 @@ def by_wmt25(results: Results, wanted: Callable[[str, str], bool], draws: int,
         names = list(dict.fromkeys(name for target in targets for name in target.names))
         tasks: list[wmt25.Task] = []
         for target in targets:
-            row = {name: row for row, name in enumerate(target.names) if (name[0], target.dataset) not in seen}
-            scores = [target.scores[row[name]] if name in row else np.full(len(target.system), np.nan)
+            row_of = {name: row for row, name in enumerate(target.names)
+                      if (name[0], target.dataset) not in fitted_pairs}
+            scores = [target.scores[row_of[name]] if name in row_of else np.full(len(target.system), np.nan)
                       for name in names]
             rng = generator(results.run.seed, target.dataset, "")
             tasks += wmt25.tasks(target.people, np.vstack([*scores, *_by_chance(target, results.run.seed)]), draws, rng)
@@ -133,21 +133,21 @@ def by_wmt25(results: Results, wanted: Callable[[str, str], bool], draws: int,
 
 
 def chance(target: TargetData, request: Request) -> Iterator[Correlation]:
-    """Yield the accuracy of a constant, and the mean accuracy of RANDOM columns of random numbers."""
-    drawn = replace(target, names=tuple(CHANCE), scores=_by_chance(target, request.seed))
-    constant, *others = correlate.correlations(drawn, [(request.statistic, request.level)])
+    """Yield the accuracy of a constant, and the mean accuracy of RANDOM_COLUMNS columns of random numbers."""
+    chance_target = replace(target, names=tuple(CHANCE), scores=_by_chance(target, request.seed))
+    constant, *others = correlate.correlations(chance_target, [(request.statistic, request.level)])
     yield constant
     yield replace(others[0], value=float(np.mean([row.value for row in others])), epsilon=np.nan)
 
 
 def _by_chance(target: TargetData, seed: int) -> Array:
-    """Return the scores of CHANCE, a constant and random numbers (columns, items)."""
+    """Return the scores of CHANCE, a constant and random numbers: (columns, items)."""
     size = len(target.system)
-    return np.vstack([np.zeros(size), generator(seed, target.dataset, "chance").normal(size=(RANDOM, size))])
+    return np.vstack([np.zeros(size), generator(seed, target.dataset, "chance").normal(size=(RANDOM_COLUMNS, size))])
 
 
 def _targets(results: Results, wanted: Callable[[str, str], bool]) -> Iterator[TargetData]:
     entries = {entry.name: entry for entry in results.datasets}
     for points in results.points:
-        targets = correlate.targets(points, correlate.rated(points, entries[points.dataset]))
+        targets = correlate.targets(points, correlate.mean_ratings(points, entries[points.dataset]))
         yield from (target for target in targets if wanted(*target.key))

@@ -21,19 +21,19 @@ from harness.results.rows import ColumnKey, Correlation, RankingRow, Results
 from harness.run import correlate
 from harness.run.compare import STATISTIC, contributions
 from harness.run.correlate import TargetData
-from harness.run.rank import RULES, Target, ranking, unseen
+from harness.run.rank import RULES, Target, ranking, without_fitted
 from harness.statistics.pooled import better as significantly_better
 from harness.statistics.rank_intervals import rank
 
 EACH_SIDE = 5
 TOP = 3
 CONTROL = "length"
-"""The control that is always shown: the number of words of a response."""
+"""The control that is always shown: the number of words in a response."""
 
 
 @dataclass(frozen=True, slots=True)
 class Neighbour:
-    """A row of the board, with the number of targets on which the metric is significantly better or worse.
+    """A row of the board, with the numbers of targets on which the metric is significantly better or worse than it.
 
     `own` marks the columns of the metric; `gap` is True if rows of the board are omitted above this one.
     """
@@ -50,8 +50,8 @@ class Neighbour:
 
 
 @dataclass(frozen=True, slots=True)
-class Reached:
-    """The correlation of the column on one target, and its rank there."""
+class TargetRank:
+    """The correlation of the metric's best column on one target, and its rank among `of` columns there."""
 
     dataset: str
     quality: str
@@ -61,8 +61,8 @@ class Reached:
 
 
 @dataclass(frozen=True, slots=True)
-class Around:
-    """The board around a metric's best column, over `cells` of the board's `whole` targets, with `ranked` columns.
+class Placement:
+    """The board placements a metric's best column, over `cells` of the board's `whole` targets, with `ranked` columns.
 
     `tests` is the number of comparisons shown: every neighbour on every target.
     """
@@ -77,18 +77,18 @@ class Around:
     column: str
     tests: int
     neighbours: tuple[Neighbour, ...]
-    reached: tuple[Reached, ...]
+    reached: tuple[TargetRank, ...]
 
 
-def around(earlier: Results, results: Results) -> Iterator[Around]:
-    """Yield the boards on which each metric of `results` has a rank, by the rule of each board."""
+def placements(earlier: Results, results: Results) -> Iterator[Placement]:
+    """Yield the placements of each metric of `results` on the boards on which it has a rank, by each board's rule."""
     metrics = {entry.name for entry in results.metrics}
     targets = {target.key: target for target in _targets(earlier, results, metrics)}
-    others = [row for row in earlier.correlations if row.metric not in metrics]
-    rows = [row for row in (*unseen(others, earlier.metrics, earlier.datasets),
-                            *unseen(results.correlations, results.metrics, results.datasets))
+    earlier_rows = [row for row in earlier.correlations if row.metric not in metrics]
+    rows = [row for row in (*without_fitted(earlier_rows, earlier.metrics, earlier.datasets),
+                            *without_fitted(results.correlations, results.metrics, results.datasets))
             if row.statistic == STATISTIC]
-    seen = fitted((*earlier.metrics, *results.metrics), (*earlier.datasets, *results.datasets))
+    fitted_pairs = fitted((*earlier.metrics, *results.metrics), (*earlier.datasets, *results.datasets))
     names, pool = {entry.name for entry in results.datasets}, Pool.of(earlier)
     boards = sorted({(entry.split, entry.kind) for entry in earlier.datasets if entry.name in names})
     for metric, (split, kind) in itertools.product(sorted(metrics), boards):
@@ -96,72 +96,74 @@ def around(earlier: Results, results: Results) -> Iterator[Around]:
         covered = {(row.dataset, row.quality) for row in rows if row.metric == metric and math.isfinite(row.value)}
         if cells := sorted(covered & set(on_board)):
             rule = split if split in RULES else "dev"
-            ranked = [row for row in ranking(BoardId(split), kind, cells, rows, seen)
+            ranked = [row for row in ranking(BoardId(split), kind, cells, rows, fitted_pairs)
                       if row.rule == rule and row.rank is not None]
             if best := next((row for row in ranked if row.metric == metric), None):
-                yield _around([targets[cell] for cell in cells], len(on_board), best, ranked, rows, seen,
-                              earlier.run.seed, pool.draws)
+                yield _placement([targets[cell] for cell in cells], len(on_board), best, ranked, rows, fitted_pairs,
+                                 earlier.run.seed, pool.draws)
 
 
 def _targets(earlier: Results, results: Results, metrics: Collection[str]) -> Iterator[TargetData]:
-    """Yield every target with the scores of all columns, for the items scored now; reject other items or ratings."""
-    before = {entry.name: entry for entry in earlier.datasets}
-    points_before = {points.dataset: points for points in earlier.points}
+    """Yield every target with all columns on the items scored now; raise BadReport if items or ratings have changed."""
+    earlier_entries = {entry.name: entry for entry in earlier.datasets}
+    earlier_points = {points.dataset: points for points in earlier.points}
     entries = {entry.name: entry for entry in results.datasets}
     for name, entry in entries.items():
-        other = before[name]
+        other = earlier_entries[name]
         if entry.fingerprint != other.fingerprint:
             raise BadReport(f"{name}: the items differ from those of the report; run `harness run` again")
         if other.ratings_fingerprint not in ("", entry.ratings_fingerprint):
             raise BadReport(f"{name}: the report was made with other ratings; pass them with --ratings, or run "
                             "`harness run` again")
     for points in results.points:
-        old = points_before[points.dataset]
-        index = {item: row for row, item in enumerate(old.items)}
-        if lacking := next((item for item in points.items if item not in index), None):
-            raise BadReport(f"{points.dataset}: item {lacking} is not in the report; run `harness run` again")
+        stored = earlier_points[points.dataset]
+        index = {item: row for row, item in enumerate(stored.items)}
+        if missing := next((item for item in points.items if item not in index), None):
+            raise BadReport(f"{points.dataset}: item {missing} is not in the report; run `harness run` again")
         rows = [index[item] for item in points.items]
-        scores = {key: values[rows] for key, values in old.scores.items() if key[0] not in metrics}
-        both = replace(points, scores=scores | dict(points.scores))
-        yield from correlate.targets(both, correlate.rated(points, entries[points.dataset]))
+        scores = {key: values[rows] for key, values in stored.scores.items() if key[0] not in metrics}
+        joined = replace(points, scores=scores | dict(points.scores))
+        yield from correlate.targets(joined, correlate.mean_ratings(points, entries[points.dataset]))
 
 
-def _around(targets: Sequence[TargetData], whole: int, best: RankingRow, ranked: Sequence[RankingRow],
-            rows: Iterable[Correlation], seen: Collection[tuple[str, str]], seed: int, draws: int) -> Around:
+def _placement(targets: Sequence[TargetData], whole: int, best: RankingRow, ranked: Sequence[RankingRow],
+               rows: Iterable[Correlation], fitted_pairs: Collection[tuple[str, str]], seed: int, draws: int,
+               ) -> Placement:
     """Compare the best column with the top of the board, its neighbours, its other columns and the control."""
     position = ranked.index(best)
-    shown = [index for index, row in enumerate(ranked)
+    positions = [index for index, row in enumerate(ranked)
              if index < TOP or abs(index - position) <= EACH_SIDE or row.metric in (best.metric, CONTROL)]
     keys = [(row.metric, row.column) for row in ranked]
     above, below, known = [], [], []
     for target in targets:
-        parts = contributions(target, seed, draws, {metric for metric, dataset in seen if dataset == target.dataset})
-        rows_shown = [target.names.index(keys[index]) for index in shown]
-        column = rows_shown[shown.index(position)]
+        fitted_here = {metric for metric, dataset in fitted_pairs if dataset == target.dataset}
+        parts = contributions(target, seed, draws, fitted_here)
+        rows_shown = [target.names.index(keys[index]) for index in positions]
+        column = rows_shown[positions.index(position)]
         wins = significantly_better([parts], np.ones(1))
         above.append(wins[column, rows_shown])
         below.append(wins[rows_shown, column])
         known.append([row != column and bool(np.isfinite(parts.values[[row, column]]).all()) for row in rows_shown])
     better, worse, compared = (np.sum(counts, axis=0).tolist() for counts in (above, below, known))
     names = labels(keys)
-    return Around(
+    return Placement(
         split=best.board, origin=best.origin, rule=best.rule, cells=len(targets), whole=whole, ranked=len(ranked),
         metric=best.metric, column=names[position], tests=sum(compared),
         neighbours=tuple(
             Neighbour(ranked[index].rank or 0, ranked[index].metric, names[index], ranked[index].value,
-                      ranked[index].metric == best.metric, better[k], worse[k], compared[k],
-                      gap=k > 0 and shown[k - 1] != index - 1)
-            for k, index in enumerate(shown)),
-        reached=tuple(_reached([target.key for target in targets], keys[position], keys, rows)))
+                      ranked[index].metric == best.metric, better[place], worse[place], compared[place],
+                      gap=place > 0 and positions[place - 1] != index - 1)
+            for place, index in enumerate(positions)),
+        reached=tuple(_target_ranks([target.key for target in targets], keys[position], keys, rows)))
 
 
-def _reached(targets: Sequence[Target], key: ColumnKey, ranked: Collection[ColumnKey], rows: Iterable[Correlation],
-             ) -> Iterator[Reached]:
+def _target_ranks(targets: Sequence[Target], key: ColumnKey, ranked: Collection[ColumnKey], rows: Iterable[Correlation],
+             ) -> Iterator[TargetRank]:
     """Yield the correlation and rank of the column on each target, from the best rank to the worst."""
     values: dict[Target, dict[ColumnKey, float]] = {target: {} for target in targets}
     for row in rows:
         if (row.dataset, row.quality) in values and (row.metric, row.column) in ranked:
             values[row.dataset, row.quality][row.metric, row.column] = row.value
-    reached = [Reached(*target, column[key], rank(column)[key].rank or 0, len(column))
+    reached = [TargetRank(*target, column[key], rank(column)[key].rank or 0, len(column))
                for target, column in values.items() if key in column]
     yield from sorted(reached, key=lambda row: (row.place, -row.value))

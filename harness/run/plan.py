@@ -26,7 +26,7 @@ from metrics.registry import Chosen
 
 RECORDED = {"metrics": "metric", "beside": "with_", "datasets": "dataset", "split": "split", "languages": "language",
             "qualities": "quality", "limit": "limit", "sample": "sample", "aggregations": "aggregate", "data": "data"}
-"""Names of settings in the results; the seed and the environment are recorded separately."""
+"""Settings by their names in the results; the seed and the environment are recorded separately."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,17 +94,19 @@ def make(settings: Settings, command: str = "", *, quick: bool = False) -> Plan:
     cards = [card for card in datasets.cards().values()
              if card.name in requested and settings.split in (None, card.split)]
     if not cards:
-        raise BadConfig(f"nothing to run: none of {', '.join(settings.dataset)} is in the split {settings.split}")
+        if settings.dataset:
+            raise BadConfig(f"nothing to run: none of {', '.join(settings.dataset)} is in the split {settings.split}")
+        raise BadConfig(f"nothing to run: no dataset of the split {settings.split} is known; run `harness import`")
     cards = [card for card in cards if _in_language(card, settings)]
     if not cards:
         available = sorted({card.language for card in datasets.cards().values()})
         raise BadConfig(f"no dataset is in the language {' or '.join(settings.language)}; available languages: "
                         f"{', '.join(available)} (`harness import` accepts translations)")
-    known = sorted({name for card in cards for quality in card.qualities
+    quality_names = sorted({name for card in cards for quality in card.qualities
                     for name in (quality.name.casefold(), quality.dimension)})
     for name in settings.quality:
-        if name.casefold() not in known:
-            raise BadConfig(f"no quality {name!r} in these datasets; {nearest(name, known)}")
+        if name.casefold() not in quality_names:
+            raise BadConfig(f"no quality {name!r} in these datasets; {nearest(name, quality_names)}")
     cards = [card for card in cards if _matching(card.qualities, settings.quality)]
     chosen, broken = choose(settings.metric, settings.with_, settings.seed)
     return Plan(settings, tuple(cards), chosen, broken, command, quick=quick)
@@ -117,17 +119,17 @@ def _in_language(card: DatasetCard, settings: Settings) -> bool:
     return not settings.language or card.language in settings.language
 
 
-def choose(names: Sequence[str], beside: Sequence[str], seed: int,
+def choose(names: Sequence[str], additional: Sequence[str], seed: int,
            ) -> tuple[tuple[Chosen, ...], tuple[tuple[str, str], ...]]:
     """Return the named metrics, by default all, and the plug-ins that cannot be loaded, with reasons."""
     chosen: dict[str, Chosen] = {}
     sources: dict[str, str] = {}
     broken = []
-    for name in (*(names or metrics.names()), *beside):
+    for name in (*(names or metrics.names()), *additional):
         try:
             pick = metrics.choose(name, seed=seed)
         except BrokenPlugin as error:
-            if name in (*names, *beside):
+            if name in (*names, *additional):
                 raise
             broken.append((name, str(error)))
             continue
@@ -176,7 +178,7 @@ def private_ratings(plan: Plan, home: Path) -> Mapping[str, tuple[Rating, ...]]:
 
 
 def with_ratings(dataset: Dataset, ratings: Sequence[Rating]) -> tuple[Dataset, str]:
-    """Join private ratings to a dataset; return it with the note that was added to its card, empty if none joined."""
+    """Join private ratings to a dataset; return it and the note added to its card, empty if no rating was joined."""
     dataset, joined = private.join(dataset, ratings)
     if not joined:
         return dataset, ""
@@ -187,7 +189,7 @@ def with_ratings(dataset: Dataset, ratings: Sequence[Rating]) -> tuple[Dataset, 
 
 
 def load_named(name: str, home: Path, settings: Settings) -> Dataset | None:
-    """Load a dataset by name, in any process."""
+    """Load a dataset by name, also in a process in which the home is not registered yet."""
     datasets.register_home(home)
     return load(datasets.card(name), home, settings)
 
@@ -203,13 +205,13 @@ def sampled(items: Sequence[Item], size: int, seed: str) -> tuple[Item, ...]:
         contexts[item.context or item.id].append(index)
     shuffled = list(contexts.values())
     random.Random(seed).shuffle(shuffled)  # noqa: S311 - not for security
-    waiting: dict[str, list[list[int]]] = defaultdict(list)
+    by_system: dict[str, list[list[int]]] = defaultdict(list)
     for context in shuffled:
         for system in {items[index].system or "" for index in context}:
-            waiting[system].append(context)
+            by_system[system].append(context)
     chosen, counts = set[int](), Counter[str]()
-    while systems := [system for system, left in waiting.items() if left]:
-        context = waiting[min(systems, key=lambda system: (counts[system], system))].pop()
+    while systems := [system for system, contexts_left in by_system.items() if contexts_left]:
+        context = by_system[min(systems, key=lambda system: (counts[system], system))].pop()
         if context[0] not in chosen:
             if chosen and len(chosen) + len(context) > size:
                 break

@@ -38,7 +38,7 @@ OMITTED = {"home", "out", "dry_run", "json", "rescore", "executor", "address", "
 
 def prepare(requested: Settings) -> tuple[Plan, Workspace]:
     """Make the plan and the workspace of a run; nothing is scored or written yet."""
-    check(requested)
+    check_settings(requested)
     if not requested.dry_run:
         sweep(requested.out)
     home = home_folder(requested.home)
@@ -56,7 +56,7 @@ def prepare(requested: Settings) -> tuple[Plan, Workspace]:
     _check_score_files(prepared, home)
     work = open_workspace(prepared, home, requested.out, log=True)
     if requested.reuse:
-        reused = reuse.take(requested.reuse, prepared.chosen, requested.aggregate, work.models)
+        reused = reuse.read_reusable(requested.reuse, prepared.chosen, requested.aggregate, work.models)
         prepared = replace(prepared, reused=reused)
     return prepared, work
 
@@ -66,13 +66,13 @@ def _check_score_files(prepared: Plan, home: Path) -> None:
     files = {pick.label: pick.metric.scores for pick in prepared.chosen if isinstance(pick.metric, ScoresOfFile)}
     if not files or prepared.settings.data == "real":
         return
-    planned, known, sampled = {card.name for card in prepared.cards}, set[str](), set[str]()
+    planned_names, known, sampled = {card.name for card in prepared.cards}, set[str](), set[str]()
     for name in datasets.names():
-        with contextlib.suppress(UnknownDataset, BadStore):  # not here, or reported when the run reaches it
+        with contextlib.suppress(UnknownDataset, BadStore):  # not installed, or damaged, which the run reports
             dataset = datasets.load(name, home)
             ids = {item.id for item in dataset.items}
             known |= ids
-            sampled |= ids if dataset.origin == "sample" and name in planned else set()
+            sampled |= ids if dataset.origin == "sample" and name in planned_names else set()
     for label, scores in files.items():
         items = [name if name in known else name.rpartition(SEPARATOR)[0] for name in scores]
         unknown = sum(item not in known for item in items)
@@ -80,12 +80,12 @@ def _check_score_files(prepared: Plan, home: Path) -> None:
             raise BadConfig(f"{label}: {problem}, or leave out the sample with --data real")
 
 
-def check(requested: Settings) -> None:
+def check_settings(requested: Settings) -> None:
     """Raise BadConfig if nothing is selected, or for invalid or contradictory flags."""
     selections = (requested.all, requested.metric, requested.with_, requested.dataset, requested.quality,
                   requested.split, requested.language)
     ray = requested.executor.partition(":")[0] == "ray"
-    for wrong, message in (
+    for invalid, message in (
             (not any(selections),
              "nothing to run: use --all, or select by --metric, --dataset, --split, --language or --quality"),
             (requested.limit is not None and requested.limit < 1,
@@ -112,7 +112,7 @@ def check(requested: Settings) -> None:
              "--max-cost and --max-requests do not work with --executor ray: its workers do not share a count"),
             (not re.fullmatch(r"local|ray(:([1-9]\d{0,2}|10[01]\d|102[0-4]))?", requested.executor),
              f"--executor {requested.executor!r:.40}: must be local, ray, or ray:N for N workers (at most 1024)")):
-        if wrong:
+        if invalid:
             raise BadConfig(message)
     bytes_of(requested.memory)
     additional_statistics(requested.statistic, requested.level)
@@ -127,7 +127,7 @@ def command(requested: Settings) -> str:
     return command_line("run", flags={name.rstrip("_").replace("_", "-"): value for name, value in values.items()})
 
 
-SIZES = {"KIB": 1 << 10, "MIB": 1 << 20, "GIB": 1 << 30, "KB": 10**3, "MB": 10**6, "GB": 10**9}
+UNITS = {"KIB": 1 << 10, "MIB": 1 << 20, "GIB": 1 << 30, "KB": 10**3, "MB": 10**6, "GB": 10**9}
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +142,7 @@ class Workspace:
     executor: Cluster | None = None
 
 
-def choice(settings: Settings) -> Choice:
+def model_choice(settings: Settings) -> Choice:
     return Choice(
         encoder=settings.encoder, lm=settings.lm, vectors=settings.vectors, device=settings.device,
         precision=settings.precision, batch_tokens=settings.batch_tokens,
@@ -153,13 +153,13 @@ def choice(settings: Settings) -> Choice:
 
 def open_workspace(plan: Plan, home: Path, out: Path, *, log: bool = False) -> Workspace:
     """Open the workspace of a plan with its stores under `out`; raise BadConfig for a missing device."""
-    settings, chosen = plan.settings, choice(plan.settings)
-    models = Models(home, chosen)
+    settings, choice = plan.settings, model_choice(plan.settings)
+    models = Models(home, choice)
     machine = models.machine  # checked before anything is scored
-    if settings.gpus and machine.kind == "cpu":  # signatures are made on a CPU for scores from GPUs
-        chosen = replace(chosen, precision=machine.precision)
-        models = Models(home, chosen)
-    for name in (chosen.encoder.partition("+")[0], chosen.lm, chosen.vectors):
+    if settings.gpus and machine.kind == "cpu":  # signatures made here must have the precision of the workers
+        choice = replace(choice, precision=machine.precision)
+        models = Models(home, choice)
+    for name in (choice.encoder.partition("+")[0], choice.lm, choice.vectors):
         if suggestion := weights.mistyped(name):
             raise BadConfig(suggestion)
     store = ScoreStore(settings.store or out / "scores")
@@ -175,16 +175,16 @@ def open_workspace(plan: Plan, home: Path, out: Path, *, log: bool = False) -> W
             raise BadConfig("--executor ray on a GPU machine needs --gpus (GPUs per worker, such as 1 or 0.25), "
                             "or --device cpu")
         setup = Setup(functools.partial(load_named, home=home.absolute(), settings=settings), home.absolute(),
-                      store.files.address, chosen, settings.seed, bytes_of(settings.memory))
-        count = int(settings.executor.partition(":")[2] or 0)  # 0: as many as the cluster has room for
-        executor = Cluster(setup, settings.address, count, settings.gpus, settings.timeout)
+                      store.files.address, choice, settings.seed, bytes_of(settings.memory))
+        worker_count = int(settings.executor.partition(":")[2] or 0)  # 0: as many as the cluster has room for
+        executor = Cluster(setup, settings.address, worker_count, settings.gpus, settings.timeout)
     return Workspace(home, store, Cache(out / "statistics"), models, progress, executor)
 
 
 def bytes_of(size: str) -> int:
     """Parse a size such as 4GiB; return 0 if it is empty, and raise BadConfig if it is invalid."""
     matched = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([A-Za-z]+)", size.strip())
-    number = float(matched[1]) * SIZES.get(matched[2].upper(), 0) if matched else 0.0
-    if size and not 1 <= number < math.inf:
+    byte_count = float(matched[1]) * UNITS.get(matched[2].upper(), 0) if matched else 0.0
+    if size and not 1 <= byte_count < math.inf:
         raise BadConfig(f"--memory {size!r:.40}: must be a size with a unit, such as 4GiB or 800MiB")
-    return int(number)
+    return int(byte_count)

@@ -4,10 +4,10 @@
     test, micro    mean over the targets, a target being one quality of one dataset
     Borda          competitors beaten, summed over the targets; a tie counts half
 
-The challenge ranked its development sets by the first and its test sets by the second. Both are applied to both splits,
-because the winner depends on the rule. A competitor that lacks a target of the board has no value and no rank. The
-exception is a metric that was fitted on the ratings of some datasets: it is ranked on the others, among the competitors
-that lack no target, and their own ranks ignore it.
+The challenge ranked its development sets by the rule dev and its test sets by the rule test. Both rules are applied to
+both splits, because the winner depends on the rule. A competitor that lacks a target of the board has no value and no
+rank. The exception is a metric that was fitted on the ratings of some datasets: it is ranked on the other datasets,
+among the competitors that lack no target, without affecting their ranks.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ def mean(values: Collection[float], weights: Iterable[float] | None = None) -> f
 
 
 def dataset_mean(values: Mapping[Target, float]) -> float:
-    within: dict[str, list[float]] = defaultdict(list)
+    by_dataset: dict[str, list[float]] = defaultdict(list)
     for (dataset, _), value in values.items():
-        within[dataset].append(value)
-    return mean([*map(mean, within.values())])
+        by_dataset[dataset].append(value)
+    return mean([*map(mean, by_dataset.values())])
 
 
 def target_mean(values: Mapping[Target, float]) -> float:
@@ -52,19 +52,19 @@ RULES: dict[str, Rule] = {"dev": dataset_mean, "test": target_mean}
 """The rules under which a report ranks, by their names in the challenge."""
 
 
-def over(rule: Rule, values: Mapping[Target, float], cells: Collection[Target]) -> float:
+def apply_rule(rule: Rule, values: Mapping[Target, float], cells: Collection[Target]) -> float:
     """Apply a rule to the cells of a board; return NaN if there are none or a value is missing."""
     row = {cell: values.get(cell, math.nan) for cell in cells}
     return rule(row) if row and all(map(math.isfinite, row.values())) else math.nan
 
 
 def borda(rows: Mapping[str, Mapping[Target, float]], cells: Collection[Target]) -> dict[str, float]:
-    """Count the competitors that each beats, summed over the cells; a tie counts half.
+    """Count the competitors that each competitor beats, summed over the cells; a tie counts half.
 
     Values equal to 12 decimals are tied. A competitor that lacks a cell gets NaN, and beating it earns no points.
     """
     complete = {name: {cell: round(row[cell], 12) for cell in cells} for name, row in rows.items()
-                if math.isfinite(over(target_mean, row, cells))}
+                if math.isfinite(apply_rule(target_mean, row, cells))}
     points = dict.fromkeys(rows, math.nan)
     for name, row in complete.items():
         others = [other for rival, other in complete.items() if rival != name]
@@ -73,11 +73,11 @@ def borda(rows: Mapping[str, Mapping[Target, float]], cells: Collection[Target])
     return points
 
 
-def unseen(rows: Iterable[Correlation], metrics: Iterable[MetricEntry], datasets: Iterable[DatasetEntry],
+def without_fitted(rows: Iterable[Correlation], metrics: Iterable[MetricEntry], datasets: Iterable[DatasetEntry],
            ) -> list[Correlation]:
-    """Replace correlations by NaN where the metric's weights were fitted on the ratings of the dataset."""
-    seen = fitted(metrics, datasets)
-    return [replace(row, value=math.nan) if (row.metric, row.dataset) in seen else row for row in rows]
+    """Replace a correlation by NaN if the metric's weights were fitted on the ratings of the dataset."""
+    fitted_pairs = fitted(metrics, datasets)
+    return [replace(row, value=math.nan) if (row.metric, row.dataset) in fitted_pairs else row for row in rows]
 
 
 def by_column(rows: Iterable[Correlation]) -> dict[tuple[str, str, str], dict[Target, float]]:
@@ -96,36 +96,36 @@ def boards(split: str, targets: frozenset[Target], datasets: Iterable[DatasetEnt
 
     The board with references exists only if some datasets have none, boards per language only if there are several.
     """
-    known = {(entry.name, quality.name): (entry, quality.dimension) for entry in datasets
+    by_target = {(entry.name, quality.name): (entry, quality.dimension) for entry in datasets
              for quality in entry.qualities if (entry.name, quality.name) in targets}
-    languages = sorted({entry.language for entry, _ in known.values()})
+    languages = sorted({entry.language for entry, _ in by_target.values()})
     yield BoardId(split), targets
     for board in (BoardId(split, "references"),
                   *(BoardId(split, language) for language in languages if len(languages) > 1),
-                  *(BoardId(split, dimension=name) for name in sorted({dimension for _, dimension in known.values()}))):
-        cells = frozenset(target for target, (entry, dimension) in known.items()
+                  *(BoardId(split, dimension=name) for name in sorted({name for _, name in by_target.values()}))):
+        cells = frozenset(target for target, (entry, dimension) in by_target.items()
                           if board.part in ("", entry.language, *entry.has) and board.dimension in ("", dimension))
         if cells and (board.part != "references" or cells != targets):
             yield board, cells
 
 
 def ranking(board: BoardId, origin: str, targets: Collection[Target], correlations: Iterable[Correlation],
-            seen: Collection[tuple[str, str]] = ()) -> Iterator[RankingRow]:
+            fitted_pairs: Collection[tuple[str, str]] = ()) -> Iterator[RankingRow]:
     """Rank every column on a board under each rule and for each statistic, best first.
 
-    A board of one dimension is ranked by the rule dev only. `seen` pairs metrics with datasets on which they were
-    fitted; such a metric is ranked on the other targets, among the columns that lack no target.
+    A board of one dimension is ranked by the rule dev only. `fitted_pairs` has metrics with the datasets on which they
+    were fitted; such a metric is ranked on the other targets, among the columns that lack no target.
     """
     values = by_column(row for row in correlations if (row.dataset, row.quality) in targets)
     for statistic in dict.fromkeys(statistic for statistic, _, _ in values):
         columns = {(metric, column): row for (name, metric, column), row in values.items() if name == statistic}
         for rule in ("dev",) if board.dimension else RULES:
-            ranks = rank({column: over(RULES[rule], row, targets) for column, row in columns.items()})
+            ranks = rank({column: apply_rule(RULES[rule], row, targets) for column, row in columns.items()})
             complete = {column for column, standing in ranks.items() if standing.rank is not None}
             for column in columns.keys() - complete:
-                shared = [target for target in targets if (column[0], target[0]) not in seen]
+                shared = [target for target in targets if (column[0], target[0]) not in fitted_pairs]
                 if shared and len(shared) < len(targets):
-                    ranks[column] = rank({name: over(RULES[rule], columns[name], shared)
+                    ranks[column] = rank({name: apply_rule(RULES[rule], columns[name], shared)
                                           for name in (*complete, column)})[column]
             for column, standing in sorted(ranks.items(), key=lambda row: (
                     row[1].rank is None, -row[1].value, row[0][1])):

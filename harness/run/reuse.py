@@ -1,7 +1,7 @@
 """Reuse the scores of a bundle instead of scoring: `harness run --reuse BUNDLE`.
 
 Scores are reused on datasets whose items have the same fingerprint, for metrics of the run that have the same signature
-or lack a resource. Metrics that only the bundle has join the boards. The entry of a reused metric names the bundle.
+or lack a resource. Other metrics of the bundle are added to the boards. The entry of a reused metric names the bundle.
 """
 
 from __future__ import annotations
@@ -70,19 +70,20 @@ class Reused:
         return {label: Scores(items, vectors, 0.0) for label, vectors in columns.items()}
 
 
-def pairs(points: Iterable[ItemScores], timings: Iterable[Timing]) -> set[tuple[str, str]]:
-    """Return the pairs of dataset and metric with scores from a bundle: a run records no time for them."""
+def pairs_from_bundle(points: Iterable[ItemScores], timings: Iterable[Timing]) -> set[tuple[str, str]]:
+    """Return the pairs of dataset and metric with scores from a bundle, for which a run records no time."""
     timed = {(row.dataset, row.metric) for row in timings}
     return {(table.dataset, metric) for table in points for metric, _ in table.scores} - timed
 
 
-def take(path: Path, chosen: Iterable[Chosen], aggregations: Iterable[str], models: Models) -> Reused:
+def read_reusable(path: Path, chosen: Iterable[Chosen], aggregations: Iterable[str], models: Models) -> Reused:
     """Read the scores of a bundle that a run of these metrics can reuse."""
     name, bundle = (packed := reading.read(path)).name, packed.results
-    if sorted(aggregated := bundle.run.options.get("aggregations", ["mean"])) != sorted(aggregations):
-        raise BadBundle(f"{path}: its turns are aggregated by {', '.join(aggregated)}, unlike in this run; "
-                        f"add {' '.join(f'--aggregate {way}' for way in aggregated)}")
-    signatures = {pick.label: signed(pick.metric, models) for pick in chosen}
+    required = bundle.run.options.get("aggregations", ["mean"])
+    if sorted(required) != sorted(requested := list(aggregations)):
+        raise BadBundle(f"{path}: its turns are aggregated by {', '.join(required)}, those of this run by "
+                        f"{', '.join(requested)}; use exactly {' '.join(f'--aggregate {name}' for name in required)}")
+    signatures = {entry.label: signed(entry.metric, models) for entry in chosen}
     metrics = {entry.name: replace(entry, source=name) for entry in bundle.metrics
                if signatures.get(entry.name, "") in ("", entry.signed)}
     fingerprints = {entry.name: entry.fingerprint for entry in bundle.datasets}

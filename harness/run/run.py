@@ -20,7 +20,7 @@ from harness.run import plan as plans
 from harness.run.correlate import TargetData
 from harness.run.plan import Plan
 from harness.run.prepare import Workspace
-from harness.run.rank import boards, ranking, unseen
+from harness.run.rank import boards, ranking, without_fitted
 from harness.run.scores import Scored, Scoring
 from harness.run.settings import additional_statistics
 from harness.scoring.lease import exclusive
@@ -32,16 +32,17 @@ EVERY_METRIC = "every metric"
 
 @dataclass(slots=True)
 class Collected:
-    """Rows collected so far, the targets of each split and kind of data, and the data and contributions of targets.
+    """The tables of a run so far.
 
-    `unread` has the datasets that failed to load.
+    `ranked_targets` has the targets to rank by split and kind of data, `unread` the datasets that failed to load,
+    `data` the scores and ratings of each target, `contributions` those of its contexts to its correlations.
     """
 
     tables: dict[str, list[Any]] = field(default_factory=lambda: {name: [] for name in TABLES})
-    counted: defaultdict[tuple[str, str], set[Target]] = field(default_factory=lambda: defaultdict(set))
+    ranked_targets: defaultdict[tuple[str, str], set[Target]] = field(default_factory=lambda: defaultdict(set))
     unread: list[DatasetEntry] = field(default_factory=list)
     data: list[TargetData] = field(default_factory=list)
-    parts: dict[Target, Swapped] = field(default_factory=dict)
+    contributions: dict[Target, Swapped] = field(default_factory=dict)
 
 
 def run(plan: Plan, work: Workspace) -> Results:
@@ -65,7 +66,7 @@ def run_with_data(plan: Plan, work: Workspace) -> tuple[Results, tuple[TargetDat
     with work.progress.stage("ranking"):
         tables = collected.tables
         tables["metrics"] += entries.metric_entries(plan, work.models, {
-            metric for _, metric in reuse.pairs(tables["points"], tables["timings"])})
+            metric for _, metric in reuse.pairs_from_bundle(tables["points"], tables["timings"])})
         tables["trainings"] += entries.training_entries(plan.chosen, work.models)
         tables["failures"][:0] = [Failure("every dataset", name, reason) for name, reason in plan.broken]
         _rank(plan, work, collected)
@@ -78,16 +79,16 @@ def run_with_data(plan: Plan, work: Workspace) -> tuple[Results, tuple[TargetDat
 
 def _load(plan: Plan, work: Workspace, card: DatasetCard, ratings: Sequence[Rating], collected: Collected,
           ) -> Dataset | None:
-    """Load a dataset and join private ratings; if there is none, record the reason and return None."""
+    """Load a dataset and add its private ratings; if it is missing or cannot be read, record why and return None."""
     try:
         with work.progress.stage("loading", card.name):
             dataset = plans.load(card, work.home, plan.settings)
-    except BadStore as error:  # its targets still count, so that no average omits them; it may have references
+    except BadStore as error:  # keep its targets, also on the board with references, so that averages are incomplete
         empty = Dataset(card, (), (), "imported")
         entry = entries.dataset_entry(empty, correlate.judged(empty, plan.qualities(card)))
         collected.unread.append(replace(entry, has=("references",)))
         collected.tables["failures"].append(Failure(card.name, EVERY_METRIC, str(error)))
-        collected.counted[card.split, "real"] |= {(card.name, quality.name) for quality in plan.qualities(card)}
+        collected.ranked_targets[card.split, "real"] |= {(card.name, quality.name) for quality in plan.qualities(card)}
         return None
     if dataset is None:
         reason = ("real data not installed" if plan.settings.data == "real" else
@@ -106,50 +107,50 @@ def _correlate_and_compare(plan: Plan, work: Workspace, dataset: Dataset, scores
     statistics = additional_statistics(settings.statistic, settings.level)
     qualities = correlate.judged(dataset, plan.qualities(dataset.card))
     points = correlate.item_scores(dataset, qualities, scores, plan.settings.aggregate)
-    first = len(tables["correlations"])
+    first_row = len(tables["correlations"])
     learned_here = entries.fitted_on(plan, work.models, dataset.card.name)
     excluded = learned_here if dataset.kind == "real" else ()
     for target in correlate.targets(points, qualities):
-        agreement = compare.reliability(target, settings.seed, cache, compare.source(dataset)) if cache else ()
-        tables["correlations"] += correlate.correlations(target, reliability=agreement, cache=cache)
+        reliability_rows = compare.reliability(target, settings.seed, cache, compare.source(dataset)) if cache else ()
+        tables["correlations"] += correlate.correlations(target, reliability=reliability_rows, cache=cache)
         for statistic in statistics:
             tables["correlations"] += correlate.correlations(target, [statistic], cache=cache)
-        tables["reliability"] += agreement
+        tables["reliability"] += reliability_rows
         if cache:
-            parts = compare.contributions(target, settings.seed, settings.permutations, excluded)
-            collected.parts[target.key] = parts
-            tests = compare.comparisons(target, parts)
+            contributions = compare.contributions(target, settings.seed, settings.permutations, excluded)
+            collected.contributions[target.key] = contributions
+            tests = compare.comparisons(target, contributions)
             tables["comparisons"].append(tests)
             tables["decisions"] += compare.decisions(target, settings.epsilon, settings.seed, cache,
-                                                     compare.tied_first(target, parts, tests))
+                                                     compare.tied_first(target, contributions, tests))
         collected.data.append(target)
     if plan.examples and dataset.card.shareable:
-        tables["examples"] += examples.find(dataset, qualities, points, tables["correlations"][first:],
+        tables["examples"] += examples.find(dataset, qualities, points, tables["correlations"][first_row:],
                                             entries.example_selectors(plan, learned_here), plan.examples)
     tables["datasets"].append(entries.dataset_entry(dataset, qualities))
     tables["points"].append(points)
-    collected.counted[dataset.card.split, dataset.kind] |= {
+    collected.ranked_targets[dataset.card.split, dataset.kind] |= {
         (dataset.card.name, judged.quality.name) for judged in qualities if judged.usable}
 
 
 def _rank(plan: Plan, work: Workspace, collected: Collected) -> None:
-    """Rank every board, ignoring correlations on ratings that a metric was fitted on, and add the rows on raters."""
+    """Rank every board, ignoring correlations on ratings used to fit a metric; add disagreement and vote counts."""
     tables = collected.tables
-    correlations = unseen(tables["correlations"], tables["metrics"], tables["datasets"])
-    seen = fitted(tables["metrics"], tables["datasets"])
+    correlations = without_fitted(tables["correlations"], tables["metrics"], tables["datasets"])
+    fitted_pairs = fitted(tables["metrics"], tables["datasets"])
     on_ratings = {entry.name for entry in tables["metrics"] if entry.fitted_on == "ratings"}
-    for (split, kind), targets in sorted(collected.counted.items()):
+    for (split, kind), targets in sorted(collected.ranked_targets.items()):
         if targets:
             data = [target for target in collected.data if target.key in targets]
             resamples = firmness.resampled(data, plan.settings.seed, plan.draws, work.cache)
-            verdicts = None if plan.quick else compare.verdicts(data, collected.parts)
+            verdicts = None if plan.quick else compare.verdicts(data, collected.contributions)
             first_places = verdicts and firmness.FirstPlaces(data, on_ratings, verdicts, work.cache)
             for board, cells in boards(split, frozenset(targets), [*tables["datasets"], *collected.unread]):
-                ranked = tuple(ranking(board, kind, cells, correlations, seen))
+                ranked = tuple(ranking(board, kind, cells, correlations, fitted_pairs))
                 tables["ranking"] += firmness.with_intervals(
                     ranked, [target for target in data if target.key in cells], resamples, plan.settings.seed, verdicts)
                 if first_places:
                     tables["firmness"] += first_places.firmness(board, kind, cells, ranked)
     for target in () if plan.quick else collected.data:
         tables["disagreement"] += compare.disagreement(target)
-        tables["vote_counts"] += compare.vote_counts(target, seen)
+        tables["vote_counts"] += compare.vote_counts(target, fitted_pairs)

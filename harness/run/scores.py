@@ -39,7 +39,7 @@ class Scoring:
     errors: dict[Key, Exception] = field(default_factory=dict)
 
     def score_ahead(self) -> None:
-        """Score all datasets with the workers of a cluster; without one, only estimate the work."""
+        """Score all datasets with the workers of a cluster; without a cluster, only estimate the work."""
         work = self.work
         if work.executor is None and len(self.plan.cards) == 1:
             return
@@ -67,21 +67,21 @@ class Scoring:
         requested = {chosen.label for chosen in plan.chosen}
         tables["skips"] += [Skip(name, label, redacted(plan.reused.reason(dataset, label)))
                             for label in plan.reused.metrics if label not in reused and label not in requested]
-        scored, fresh = {(label, ""): scores for label, scores in reused.items()}, 0
+        scored, newly_scored = {(label, ""): scores for label, scores in reused.items()}, 0
         with work.progress.stage("composing", name):
             for chosen in plan.chosen:
                 if chosen.label not in reused and (scores := self._attempt(scorer, chosen, tables)):
                     scored[chosen.label, chosen.suffix] = scores
-                    fresh += store_key(chosen.metric, dataset, work.models) in scorer.fresh
-        work.progress.scored += fresh
+                    newly_scored += store_key(chosen.metric, dataset, work.models) in scorer.fresh
+        work.progress.scored += newly_scored
         work.progress.terminal.line(
-            f"{name:<18} {dataset.kind:<6} {len(dataset.items):>6} items  metrics: {fresh} scored, "
-            f"{len(scored) - len(reused) - fresh} already stored"
+            f"{name:<18} {dataset.kind:<6} {len(dataset.items):>6} items  metrics: {newly_scored} scored, "
+            f"{len(scored) - len(reused) - newly_scored} already stored"
             f"{f', {len(reused)} from {plan.reused.name}' if reused else ''}")
         return dict(sorted(scored.items()))
 
     def _planned(self, card: DatasetCard) -> list[Pair]:
-        """Return the pairs to be scored on a dataset, which does not stay in memory."""
+        """Return the pairs to be scored on a dataset, without keeping the dataset in memory."""
         try:
             dataset = plans.load(card, self.work.home, self.plan.settings)
         except BadStore:  # reported when the run reaches the dataset
@@ -100,20 +100,20 @@ class Scoring:
         if isinstance(scores, ScoringFailed | NoAnswer):
             tables["failures"].append(Failure(name, chosen.label, self._reason(scores)))
             state, stack = ("crashed", scores.stack) if isinstance(scores, ScoringFailed) else ("failed", "")
-            where = f"; see {progress.log}" if progress.log else ""
-            progress.say(f"{name}: {chosen.label} {state}{where}", "\n".join(filter(None, (str(scores), stack))))
+            log_hint = f"; see {progress.log}" if progress.log else ""
+            progress.say(f"{name}: {chosen.label} {state}{log_hint}", "\n".join(filter(None, (str(scores), stack))))
             return None
         if isinstance(scores, Exception):
             progress.lacking += isinstance(scores, MissingResource) and unchanged.is_signed(chosen, self.work)
             tables["skips"].append(Skip(name, chosen.label, self._reason(scores)))
             return None
-        alone = round(scores.standalone_seconds, 6) if math.isfinite(scores.standalone_seconds) else None
+        standalone = round(scores.standalone_seconds, 6) if math.isfinite(scores.standalone_seconds) else None
         tables["timings"].append(
-            Timing(name, chosen.label, len(scores.items), round(scores.seconds, 6), alone, scores.day))
+            Timing(name, chosen.label, len(scores.items), round(scores.seconds, 6), standalone, scores.day))
         return scores
 
     def _reason(self, error: Exception) -> str:
-        """Return the message of an error without secrets and without the path of the home."""
+        """Return the message of an error without secrets and without the path of the home folder."""
         return redacted(str(error)).replace(f"{self.work.home}{os.sep}", "")
 
 

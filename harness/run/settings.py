@@ -71,7 +71,7 @@ class Settings:
 
 
 def settings(args: argparse.Namespace) -> Settings:
-    """Merge the flags with the config file, apply its titles of metrics, and sort names."""
+    """Merge the flags with the config file, apply its titles of metrics, and sort every list."""
     values, titles = _from_file(args.config) if getattr(args, "config", None) else ({}, {})
     for field in dataclasses.fields(Settings):
         value = getattr(args, field.name, None)
@@ -87,7 +87,7 @@ def settings(args: argparse.Namespace) -> Settings:
 
 
 def additional_statistics(statistics: Sequence[str], levels: Sequence[str]) -> tuple[tuple[str, str], ...]:
-    """Return every named statistic at every named level, except those that every run computes."""
+    """Return every named statistic at every named level, except the statistics that every run computes."""
     for names, known in ((statistics, (*STATISTIC_NAMES, "kendall-b")), (levels, LEVEL_NAMES)):
         if unknown := next((name for name in names if name not in known), None):
             raise BadConfig(f"unknown statistic or level {unknown!r}; {nearest(unknown, known)}")
@@ -120,7 +120,7 @@ def home_folder(home: Path | None) -> Path:
 def _from_file(path: Path) -> tuple[dict[str, Any], dict[str, str]]:
     """Return the settings in the table [run] of a config file and the metrics by title in its table [names].
 
-    Paths are relative to the file, also those in names; a list with one entry may be a string.
+    Paths, also within names of metrics and models, are relative to the file; a list with one entry may be a string.
     """
     with records.refused_as(BadConfig):
         table = records.toml(str(path), path.read_bytes())
@@ -135,29 +135,29 @@ def _from_file(path: Path) -> tuple[dict[str, Any], dict[str, str]]:
     if path.parent == Path():
         return {name: expanded(value) if isinstance(value, Path) else value for name, value in values.items()}, titles
     folder = path.parent.absolute()
-    return ({name: _placed(value, name, folder) for name, value in values.items()},
-            {title: _placed(metric, "metric", folder) for title, metric in titles.items()})
+    return ({name: _resolved(value, name, folder) for name, value in values.items()},
+            {title: _resolved(metric, "metric", folder) for title, metric in titles.items()})
 
 
-def _placed(value: Any, name: str, folder: Path) -> Any:
+def _resolved(value: Any, name: str, folder: Path) -> Any:
     """Resolve the paths in the value of a setting against a folder."""
     from harness.cards import is_table
     from harness.own import is_path
     from metrics import registry
 
-    def place(path: str) -> str:
+    def resolve(path: str) -> str:
         return str(folder / expanded(Path(path)))
 
     if isinstance(value, tuple):
-        return tuple(_placed(entry, name, folder) for entry in value)
+        return tuple(_resolved(entry, name, folder) for entry in value)
     if isinstance(value, Path):
         return folder / expanded(value)
     if name in ("metric", "with_"):
-        return registry.with_paths(value, place)
+        return registry.with_paths(value, resolve)
     if name in ("encoder", "lm", "vectors"):
-        return paths.PATH.sub(lambda match: place(match[0]), value)
+        return paths.PATH.sub(lambda match: resolve(match[0]), value)
     is_local = (name == "dataset" and (is_path(value) or is_table(value))) or (name == "store" and ":/" not in value)
-    return place(value) if is_local and value else value
+    return resolve(value) if is_local and value else value
 
 
 def command_line(*words: str, flags: Mapping[str, object]) -> str:
@@ -165,6 +165,6 @@ def command_line(*words: str, flags: Mapping[str, object]) -> str:
     line = ["harness", *words]
     for flag, value in flags.items():
         for entry in value if isinstance(value, list | tuple) else (value,):
-            bare = entry.name if isinstance(entry, Path) else paths.bare(str(entry), paths.HERE)
-            line += [f"--{flag}"] if entry is True else [f"--{flag}", bare]
+            portable = entry.name if isinstance(entry, Path) else paths.bare(str(entry), paths.HERE)
+            line += [f"--{flag}"] if entry is True else [f"--{flag}", portable]
     return shlex.join(line)

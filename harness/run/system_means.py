@@ -26,7 +26,7 @@ ALL = "all"
 UNNAMED = "not named"
 NO_INTERVAL = "no interval"
 MIN_CONTEXTS = 3
-"""Minimum number of rated contexts; from this number on, intervals were measured to cover 95 %."""
+"""Minimum number of rated contexts for an interval; with fewer, intervals covered less than 95 % when measured."""
 
 By = Literal["system", "all"]
 
@@ -69,10 +69,11 @@ def system_means(plan: Plan, work: Workspace, column: str = "", by: By = "system
     systems = {points.dataset: points.systems for points in results.points}
     origins = {entry.name: entry.kind for entry in results.datasets}
     return [dataclasses.replace(row, origin=origins[target.dataset]) for target in targets
-            for row in of_target(target, systems[target.dataset], column, by)]
+            for row in target_means(target, systems[target.dataset], column, by)]
 
 
-def of_target(target: TargetData, systems: Sequence[str], column: str = "", by: By = "system") -> Iterator[SystemMean]:
+def target_means(target: TargetData, systems: Sequence[str], column: str = "", by: By = "system",
+                 ) -> Iterator[SystemMean]:
     """Estimate the mean rating of each system, or of all items, from a column, by default the first."""
     metric, columns = target.names[0][0], [name for _, name in target.names]
     if column and column not in columns:
@@ -92,27 +93,27 @@ def of_target(target: TargetData, systems: Sequence[str], column: str = "", by: 
     has_interval = [not note.startswith(NO_INTERVAL) for note in notes]
     for index, (name, note) in enumerate(zip(names, notes, strict=True)):
         rated = int(np.isfinite(human[system == index]).sum())
-        ends = [float(vector[index]) if has_interval[index] else math.nan
+        values = [float(vector[index]) if has_interval[index] else math.nan
                 for vector in (low, high, ratings_low, ratings_high, worth)]
         better = tuple(other for rival, other in enumerate(names) if has_interval[index] and has_interval[rival]
                        and p[index, rival] < ALPHA and predicted.values[index] > predicted.values[rival])
         yield SystemMean(*target.key, metric, column or columns[0], name, labels.count(name), rated,
-                         float(predicted.values[index]), ends[0], ends[1], float(baseline.values[index]), ends[2],
-                         ends[3], ends[4], better, note)
+                         float(predicted.values[index]), values[0], values[1], float(baseline.values[index]), values[2],
+                         values[3], values[4], better, note)
 
 
 def _note(human: Vector, scores: Vector, units: Codes) -> str:
-    """Return why a system has no interval, or why its estimate uses its ratings alone."""
+    """Return why a system has no interval or its estimate uses the ratings alone, or how many items were left out."""
     ratings, contexts = human[np.isfinite(human)], len(np.unique(units[np.isfinite(human)]))
     if not ratings.size:
         return f"{NO_INTERVAL}: no item has a rating"
     if np.ptp(ratings) == 0:
-        which = f"each of {ratings.size} ratings" if ratings.size > 1 else "its only rating"
-        return f"{NO_INTERVAL}: {which} is {ratings[0]:g}"
+        ratings_text = f"each of {ratings.size} ratings" if ratings.size > 1 else "its only rating"
+        return f"{NO_INTERVAL}: {ratings_text} is {ratings[0]:g}"
     if contexts < MIN_CONTEXTS:
         return f"{NO_INTERVAL}: ratings in {plural(contexts, 'context')}, {MIN_CONTEXTS} are needed"
-    if lacking := int(np.isnan(scores).sum()):
-        return f"{plural(lacking, 'item')} without a score left out"
+    if missing := int(np.isnan(scores).sum()):
+        return f"{plural(missing, 'item')} without a score left out"
     if ratings.size == human.size:
         return "every item is rated, so scores have nothing to add"
     return "every score is the same: ratings alone" if np.ptp(scores) == 0 else ""

@@ -41,10 +41,10 @@ def inputs(plan: Plan, work: Workspace, out: Path) -> str:
     ratings = plan.settings.ratings
     parts = {
         "code": _digests(Path(__file__).resolve().parents[2], *PACKAGES),
-        "datasets": {card.name: [str(card), _dataset(work.home, card.name)] for card in plan.cards},
-        "metrics": [[chosen.label, *map(str, _signed(chosen, work))] for chosen in plan.chosen],
+        "datasets": {card.name: [str(card), _installed_dataset(work.home, card.name)] for card in plan.cards},
+        "metrics": [[chosen.label, *map(str, _signatures(chosen, work))] for chosen in plan.chosen],
         "options": {name: str(value) for name, value in settings.items() if name not in OMITTED or name == "store"},
-        "installed": _installed(),
+        "installed": _installed_packages(),
         "environment": str(facts(plan.settings.seed, str(work.models.machine), {}, plan.command)),
         "reused": plan.reused.digest,
         "ratings": hashlib.sha256(ratings.read_bytes()).hexdigest() if ratings else "",
@@ -61,7 +61,7 @@ def holds(out: Path, state: str) -> bool:
     return False
 
 
-def note(out: Path, state: str) -> None:
+def record(out: Path, state: str) -> None:
     """Record inputs and outputs of the results in a folder."""
     content = {"inputs": state, "outputs": _digests(out, *OUTPUTS)}
     write_atomically(out / FILE, (json.dumps(content, indent=1, ensure_ascii=False) + "\n").encode())
@@ -76,7 +76,7 @@ def _digests(root: Path, *folders: str) -> dict[str, str]:
             for path in (root / folder).rglob("*") if path.suffix not in TEMPORARY and path.is_file()}
 
 
-def _dataset(home: Path, name: str) -> object:
+def _installed_dataset(home: Path, name: str) -> object:
     """Return the record of an installed dataset and its files; empty for the bundled sample, which counts as code."""
     try:
         stored = datasets.note(home, name)
@@ -87,10 +87,10 @@ def _dataset(home: Path, name: str) -> object:
 
 def is_signed(chosen: Chosen, work: Workspace) -> bool:
     """Return True unless a model or resource of the metric is already known to be missing."""
-    return not any(isinstance(part, MissingResource) for part in _signed(chosen, work))
+    return not any(isinstance(part, MissingResource) for part in _signatures(chosen, work))
 
 
-def _signed(chosen: Chosen, work: Workspace) -> Iterator[str | MissingResource]:
+def _signatures(chosen: Chosen, work: Workspace) -> Iterator[str | MissingResource]:
     """Yield the signature of a metric and of each of its inputs, or the error if it lacks a model or resource."""
     for part in (chosen, *pairs.without_composites([chosen])):
         try:
@@ -99,7 +99,7 @@ def _signed(chosen: Chosen, work: Workspace) -> Iterator[str | MissingResource]:
             yield error
 
 
-def _installed() -> list[str]:
+def _installed_packages() -> list[str]:
     """List the installed packages with their versions, since a missing package may have been installed."""
     folders = [path for path in map(Path, sys.path) if path.is_dir()]
     return sorted({entry.name for folder in folders for entry in folder.iterdir() if entry.suffix == ".dist-info"})

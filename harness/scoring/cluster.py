@@ -26,27 +26,27 @@ from harness.errors import BadConfig, HarnessError, StoreError
 from harness.scoring.pairs import signed
 from harness.scoring.parts import Part, Result, failure, score_span
 from harness.scoring.progress import RunProgress
-from harness.scoring.score import about
+from harness.scoring.score import restrict
 from harness.scoring.store import ScoreStore, Span
 from metrics import registry
 from metrics.errors import MetricError
 from metrics.models.service import Choice, Models
 
-TICK = 0.5
+POLL_SECONDS = 0.5
 """Seconds between two checks of the time limit."""
-PATIENCE = 1800.0
-"""Seconds without a single actor before the run gives up: as long as a cloud may take to start a machine."""
-STARTS = 3
+START_TIMEOUT = 1800.0
+"""Seconds without an answer or a part in progress before the run gives up: a cloud may need them to start a machine."""
+MAX_FAILED_STARTS = 3
 """Number of consecutive failed starts after which the run gives up."""
-OBJECTS = 100 << 20
-"""Bytes of shared memory of a cluster started by the run: little, since scores go through the store, not Ray."""
+OBJECT_STORE_BYTES = 100 << 20
+"""Bytes of shared memory of a cluster started by the run: few, since scores go through the store, not through Ray."""
 _QUIET = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0"}
-"""Turns off Ray's usage reports and its warning about hidden GPUs; each worker is given its device."""
+"""Turns off Ray's usage reports and its warning about hidden GPUs: the device of each worker is set explicitly."""
 
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """Settings of a worker: datasets by name, the folder of models, the score store, and the chosen models."""
+    """Settings of a worker: a function that loads a dataset, the home, the address of the score store, and models."""
 
     load: Callable[[str], Dataset | None]
     home: Path
@@ -59,7 +59,7 @@ class Setup:
 class Worker:
     """An actor that scores parts; it keeps its models, its metrics and the last dataset in memory.
 
-    It starts by opening the models and the store; StoreError if this node cannot score.
+    Opening the models and the store raises StoreError if this node cannot score.
     """
 
     def __init__(self, setup: Setup) -> None:
@@ -93,7 +93,7 @@ class Worker:
             metric = self._choose(requested)
         except Exception as error:  # a plug-in that only this node cannot load
             return failure(error, None)
-        if signed(about(metric, self._dataset), self._models) != key:
+        if signed(restrict(metric, self._dataset), self._models) != key:
             raise StoreError(f"{requested}: its code, models or resources differ from those of the run")
         return score_span(metric, self._dataset, span, key, self._models, self._store)
 
@@ -109,7 +109,7 @@ class _Call:
 
 
 class Cluster:
-    """A pool of at most `workers` actors, each with a share of `gpus`."""
+    """A pool of at most `workers` actors, each with `gpus` GPUs; 0 workers means as many as the cluster can hold."""
 
     def __init__(self, setup: Setup, address: str = "", workers: int = 0, gpus: float = 0.0, timeout: float = 0.0,
                  ) -> None:
@@ -125,11 +125,11 @@ class Cluster:
         if self._started:
             self._join(address or os.environ.get("RAY_ADDRESS", ""), workers)
         resources = ray.cluster_resources()
-        room = min(resources.get("CPU", 0.0), resources.get("GPU", 0.0) / gpus if gpus else float("inf"))
-        self.workers = workers or max(1, int(room))
+        capacity = min(resources.get("CPU", 0.0), resources.get("GPU", 0.0) / gpus if gpus else float("inf"))
+        self.workers = workers or max(1, int(capacity))
         self._calls: dict[Any, _Call] = {}
         self._idle: list[tuple[int, Any]] = []
-        self._failed = 0
+        self._failed_starts = 0
 
     def score(self, parts: Sequence[Part], stopping: Callable[[], bool], progress: RunProgress) -> Iterator[Result]:
         """Score parts; parts that use the same models go to the same actor if possible."""
@@ -139,20 +139,20 @@ class Cluster:
         while any(call.part for call in self._calls.values()) or (waiting and not stopping()):
             while self._idle and waiting and not stopping():
                 worker, actor = self._idle.pop(0)
-                part = _next(waiting, models.get(worker, ""))
+                part = _next_part(waiting, models.get(worker, ""))
                 models[worker] = part.pair.group
-                answer = actor.score.remote(part.pair.dataset, part.pair.chosen.requested, part.pair.signature,
+                future = actor.score.remote(part.pair.dataset, part.pair.chosen.requested, part.pair.signature,
                                             part.span)
-                self._calls[answer] = _Call(worker, actor, part, time.monotonic())
-            for answer in self._ray.wait(list(self._calls), timeout=TICK)[0]:
+                self._calls[future] = _Call(worker, actor, part, time.monotonic())
+            for future in self._ray.wait(list(self._calls), timeout=POLL_SECONDS)[0]:
                 last_answer = time.monotonic()
-                yield from self._ended(answer, self._calls.pop(answer))
-            for answer, call in list(self._calls.items()):
+                yield from self._finish(future, self._calls.pop(future))
+            for future, call in list(self._calls.items()):
                 if call.part and 0 < self._timeout < time.monotonic() - call.since:
-                    yield from self._lost(self._calls.pop(answer), f"took longer than {self._timeout:g} s")
-            if time.monotonic() - last_answer > PATIENCE and not any(call.part for call in self._calls.values()):
+                    yield from self._replace(self._calls.pop(future), f"took longer than {self._timeout:g} s")
+            if time.monotonic() - last_answer > START_TIMEOUT and not any(call.part for call in self._calls.values()):
                 raise StoreError(f"no node of the Ray cluster had room for a worker of 1 CPU and {self._gpus:g} GPUs "
-                                 f"in {PATIENCE:g} s: see `ray status`, or ask for less with --gpus")
+                                 f"in {START_TIMEOUT:g} s: see `ray status`, or ask for less with --gpus")
 
     def close(self) -> None:
         """Kill all actors, and shut down the cluster if this run started it."""
@@ -166,24 +166,24 @@ class Cluster:
         actor: Any = self._ray.remote(num_cpus=1, num_gpus=self._gpus, **options)(Worker).remote(self._setup)
         self._calls[actor.__ray_ready__.remote()] = _Call(worker, actor)
 
-    def _ended(self, answer: Any, call: _Call) -> Iterator[Result]:
+    def _finish(self, future: Any, call: _Call) -> Iterator[Result]:
         """Handle an actor's answer and mark the actor idle, or replace it if it was lost."""
         try:
-            value = self._ray.get(answer)
+            value = self._ray.get(future)
         except self._ray.exceptions.RayError as error:
-            yield from self._lost(call, _cause(error))
+            yield from self._replace(call, _cause(error))
             return
-        self._failed = 0
+        self._failed_starts = 0
         self._idle.append((call.worker, call.actor))
         if call.part:
-            seconds, refusal = value
-            if isinstance(refusal, StoreError):
-                raise refusal
-            yield Result(call.part, seconds, refusal, call.worker)
+            seconds, scoring_error = value
+            if isinstance(scoring_error, StoreError):
+                raise scoring_error
+            yield Result(call.part, seconds, scoring_error, call.worker)
 
-    def _lost(self, call: _Call, reason: str) -> Iterator[Result]:
-        self._failed += call.part is None
-        if self._failed >= STARTS:
+    def _replace(self, call: _Call, reason: str) -> Iterator[Result]:
+        self._failed_starts += call.part is None
+        if self._failed_starts >= MAX_FAILED_STARTS:
             raise StoreError(f"no worker could be started on the Ray cluster: {reason}")
         self._ray.kill(call.actor)
         self._start(call.worker)
@@ -193,15 +193,15 @@ class Cluster:
     def _join(self, address: str, workers: int) -> None:
         """Connect to the cluster at `address`, or start one on this machine if it is empty."""
         local: dict[str, Any] = {"num_cpus": workers or None, "include_dashboard": False,
-                                 "object_store_memory": OBJECTS}
+                                 "object_store_memory": OBJECT_STORE_BYTES}
         try:
             if matched := re.fullmatch(r"([\w.-]+):(\d+)", address):  # Ray itself would try for minutes
                 socket.create_connection((matched[1], int(matched[2])), 10).close()
             self._ray.init(address or "local", logging_level=logging.ERROR, log_to_driver=False,
                            **({} if address else local))
         except (OSError, ValueError, RuntimeError, ImportError, self._ray.exceptions.RayError) as error:
-            failed = f"--address {address}: no Ray cluster answers" if address else "Ray cannot be started"
-            raise BadConfig(f"{failed} ({error})") from error
+            problem = f"--address {address}: no Ray cluster answers" if address else "Ray cannot be started"
+            raise BadConfig(f"{problem} ({error})") from error
         resources = self._ray.cluster_resources()
         for option, wanted, available in (("--gpus", self._gpus, resources.get("GPU", 0)),
                                           ("--memory", self._setup.memory, resources.get("memory", 0))):
@@ -210,7 +210,7 @@ class Cluster:
                 raise BadConfig(f"{option} {wanted:g}: this machine has only {available:g}")
 
 
-def _next(waiting: list[Part], group: str) -> Part:
+def _next_part(waiting: list[Part], group: str) -> Part:
     """Remove and return the next part of a group or, if none is left, of the group with the most remaining time."""
     seconds: dict[str, float] = defaultdict(float)
     for part in waiting:

@@ -20,19 +20,19 @@ import numpy.typing as npt
 
 from benchmarks.dataset import Dataset
 from benchmarks.storage.files import write_atomically
-from harness.scoring.pairs import shared, without_composites
+from harness.scoring.pairs import models_key, without_composites
 from metrics.models.service import Models
 from metrics.registry import Chosen
 
 FILE = "costs.json"
 OTHERS = ""
-"""The label of the stages other than scoring; their cost does not depend on the device."""
+"""The label of all stages other than scoring, whose cost does not depend on the device."""
 MAX_SAMPLED_ITEMS = 1000
 """Maximum number of items read to estimate the size of a dataset."""
-REPEATED = 0.02
+REPEATED_SHARE = 0.02
 """Time for a repeated dialogue, as a share of its first time."""
 MIN_DATASETS = 5
-"""Minimum number of datasets to estimate a cost; with fewer, the earlier or usual cost is scaled."""
+"""Minimum number of datasets to fit a cost; with fewer, the earlier or default cost is scaled."""
 Cost: TypeAlias = npt.NDArray[np.float64]
 Size: TypeAlias = npt.NDArray[np.float64]
 DEFAULT_COST: Cost = np.array([0.0, 1.0, 0.25])
@@ -40,7 +40,7 @@ DEFAULT_COST: Cost = np.array([0.0, 1.0, 0.25])
 
 
 def read(home: Path, chosen: Iterable[Chosen], models: Models, *, shipped: bool = True) -> dict[str, Cost]:
-    """Return the costs of metrics and of their inputs by label: those kept in the home, or else those shipped."""
+    """Return the costs of metrics and of their inputs by label, from the home or else from the shipped file."""
     stored = (_stored(Path(__file__).parent) if shipped else {}) | _stored(home)
     return {label: stored[key] for label, key in _keys(chosen, models).items() if key in stored}
 
@@ -56,36 +56,38 @@ def save(home: Path, chosen: Iterable[Chosen], models: Models, measured: Mapping
         write_atomically(home / FILE, f"{{\n{lines}\n}}\n".encode())
 
 
-def size(dataset: Dataset, seen: set[int]) -> Size:
+def size(dataset: Dataset, seen_texts: set[int]) -> Size:
     """Return the mean size of an item, counting a whole dialogue as a response.
 
-    Texts in `seen` are discounted; new texts are added to it.
+    Texts in `seen_texts` are discounted; new texts are added to it.
     """
     whole, total = dataset.card.level == "dialogue", np.zeros(3)
     items = dataset.items[:MAX_SAMPLED_ITEMS]
     for item in items:
         context, reply = [turn.text for turn in item.context], item.response.text if item.response else ""
         text = hash((*context, reply))
-        read = sum(map(len, context))
-        total += np.array([1, len(reply) + whole * read, read * (not whole)]) * (REPEATED if text in seen else 1)
-        seen.add(text)
+        context_length = sum(map(len, context))
+        weight = REPEATED_SHARE if text in seen_texts else 1
+        total += weight * np.array([1, len(reply) + whole * context_length, context_length * (not whole)])
+        seen_texts.add(text)
     return np.asarray(total / max(1, len(items)))
 
 
-def estimated(parts: Collection[tuple[float, Size]], earlier: Cost | None) -> Cost:
+def estimated(measurements: Collection[tuple[float, Size]], earlier: Cost | None) -> Cost:
     """Estimate the cost of a metric from the seconds and sizes of datasets, and from its cost in earlier runs."""
-    seconds, sizes = np.array([seconds for seconds, _ in parts]), np.array([size for _, size in parts])
-    if len(parts) < MIN_DATASETS or not seconds.all():
-        return scaled(parts, earlier)
+    seconds, sizes = np.array([seconds for seconds, _ in measurements]), np.array([size for _, size in measurements])
+    if len(measurements) < MIN_DATASETS or not seconds.all():
+        return scaled(measurements, earlier)
     from scipy.optimize import nnls
 
-    return np.asarray(nnls(sizes / seconds[:, None], np.ones(len(parts)))[0])
+    return np.asarray(nnls(sizes / seconds[:, None], np.ones(len(measurements)))[0])
 
 
-def scaled(parts: Collection[tuple[float, Size]], earlier: Cost | None) -> Cost:
-    """Return an earlier cost, or the usual one, scaled to the total time of some parts."""
+def scaled(measurements: Collection[tuple[float, Size]], earlier: Cost | None) -> Cost:
+    """Return the earlier cost, or else the default one, scaled to the total time of the measurements."""
     cost = DEFAULT_COST if earlier is None else earlier
-    return cost * (sum(seconds for seconds, _ in parts) / max(1e-9, sum(cost @ size for _, size in parts)))
+    expected = sum(cost @ size for _, size in measurements)
+    return cost * (sum(seconds for seconds, _ in measurements) / max(1e-9, expected))
 
 
 def _stored(home: Path) -> dict[str, Cost]:
@@ -99,5 +101,5 @@ def _stored(home: Path) -> dict[str, Cost]:
 
 
 def _keys(chosen: Iterable[Chosen], models: Models) -> dict[str, str]:
-    return {part.label: f"{models.machine}|{part.label}|{shared(part.metric, models)}"
+    return {part.label: f"{models.machine}|{part.label}|{models_key(part.metric, models)}"
             for part in without_composites(chosen)} | {OTHERS: OTHERS}

@@ -1,8 +1,8 @@
 """A lock that lets only one run at a time use a score store; a second run names the first and waits.
 
 A folder is locked with `filelock`; the operating system releases the lock when a process dies. A store behind a URL
-has a file `lease` that its run renews; a lease not renewed for STALE seconds is taken over. A run that was suspended
-for so long leaves its successor's lease alone, and ends with StoreError.
+has a file `lease` that its run renews; a lease that was not renewed for STALE_SECONDS is taken over. A run that was
+suspended for so long leaves its successor's lease alone, and ends with StoreError.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from benchmarks.storage.files import Files
 from harness.errors import StoreError
 from harness.scoring.progress import repeated
 
-RENEWED, STALE = 5.0, 60.0
+RENEWAL_SECONDS, STALE_SECONDS = 5.0, 60.0
 """Seconds between renewals of a lease, and seconds without renewal after which it has expired."""
-SETTLED = 0.5
+SETTLE_SECONDS = 0.5
 """Seconds after which a lease is read again, since two runs may have written it at the same moment."""
 HOLDER, LEASE = "holder", "lease"
 
@@ -33,20 +33,22 @@ def exclusive(files: Files, announce: Callable[[str], None]) -> AbstractContextM
     """Lock a store or a folder of results during the block; if another run holds the lock, announce it and wait."""
     holder = f"process {os.getpid()} on {platform.node()}"
 
-    def waiting(other: str) -> None:
+    def announce_waiting(other: str) -> None:
         announce(f"{files.root}: in use by another run ({other}); waiting for it to end")
 
-    return _leased(files, holder, waiting) if files.path is None else _locked(files, files.path, holder, waiting)
+    if files.path is None:
+        return _leased(files, holder, announce_waiting)
+    return _locked(files, files.path, holder, announce_waiting)
 
 
 @contextlib.contextmanager
-def _locked(files: Files, path: Path, holder: str, waiting: Callable[[str], None]) -> Iterator[None]:
+def _locked(files: Files, path: Path, holder: str, announce_waiting: Callable[[str], None]) -> Iterator[None]:
     path.mkdir(parents=True, exist_ok=True)
     lock = FileLock(path / ".lock")
     try:
         lock.acquire(timeout=0)
     except Timeout:
-        waiting(_read(files, HOLDER) or "unknown process")
+        announce_waiting(_read(files, HOLDER) or "unknown process")
         lock.acquire(poll_interval=0.2)
     try:
         files.write(HOLDER, holder.encode(), durable=False)
@@ -58,15 +60,15 @@ def _locked(files: Files, path: Path, holder: str, waiting: Callable[[str], None
 
 
 @contextlib.contextmanager
-def _leased(files: Files, holder: str, waiting: Callable[[str], None]) -> Iterator[None]:
+def _leased(files: Files, holder: str, announce_waiting: Callable[[str], None]) -> Iterator[None]:
     lease, announced = f"{holder} {secrets.token_hex(4)}", False
     while (other := _read(files, LEASE)) != lease:
-        if other is None or files.age(LEASE) > STALE:
+        if other is None or files.age(LEASE) > STALE_SECONDS:
             files.write(LEASE, lease.encode())
         elif not announced:
-            waiting(other)
+            announce_waiting(other)
             announced = True
-        time.sleep(SETTLED)
+        time.sleep(SETTLE_SECONDS)
 
     def renew() -> None:
         with contextlib.suppress(OSError):
@@ -74,7 +76,7 @@ def _leased(files: Files, holder: str, waiting: Callable[[str], None]) -> Iterat
                 files.write(LEASE, lease.encode())
 
     try:
-        with repeated(renew, RENEWED):
+        with repeated(renew, RENEWAL_SECONDS):
             yield
     finally:
         if (last := _read(files, LEASE)) == lease:

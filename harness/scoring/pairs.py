@@ -1,4 +1,4 @@
-"""Pairs of a metric and a dataset to be scored, and what their scores depend on: models, and weights of composites."""
+"""Pairs of a metric and a dataset to be scored, with the models and composite weights on which their scores depend."""
 
 from __future__ import annotations
 
@@ -51,24 +51,24 @@ def pairs(dataset: Dataset, chosen: Sequence[Chosen], models: Models, store: Sco
           costs: Mapping[str, float], *, rescore: bool = False, known: Collection[str] = ()) -> list[Pair]:
     """List the metrics to be scored on a dataset, including inputs of composites, sorted by the models that they use.
 
-    `costs` are seconds per item by label, `known` are signatures whose scores are available without a store.
+    `costs` has seconds per item by label, `known` the signatures whose scores are available without the store.
     """
     items = tuple(item.id for item in dataset.items)
     stored = store.stored(dataset.fingerprint)
     planned: dict[str, Pair] = {}
     complete = (pick for pick in chosen if all(signed(part.metric, models) for part in without_composites([pick])))
     for part in without_composites(complete):  # skip composites with a missing input
-        key = signed(score.about(part.metric, dataset), models)
+        key = signed(score.restrict(part.metric, dataset), models)
         if (not key or key in planned or key in known or (stored(key) and not rescore)
                 or score.unmet(part.metric, dataset)):
             continue
-        group, cost = shared(part.metric, models), costs.get(part.label)
+        group, cost = models_key(part.metric, models), costs.get(part.label)
         planned[key] = Pair(dataset.card.name, dataset.fingerprint, items, part, key, group,
                             cost or DEFAULT_COST[bool(group)], bool(cost) or not group)
     return sorted(planned.values(), key=lambda pair: pair.group)
 
 
-def shared(metric: Metric, models: Models) -> str:
+def models_key(metric: Metric, models: Models) -> str:
     """Return the models that a metric uses as one line; empty if it uses none or a model is missing."""
     names = {kind: options(metric)[kind] for kind in metric.card.models}
     if not names and checkpoints(metric):
@@ -89,7 +89,7 @@ def signed(metric: Metric, models: Models) -> str:
 
 def store_key(metric: Metric, dataset: Dataset, models: Models) -> str:
     """Return the signature and, for a composite, `same_dialogues` and the dimensions of the dataset."""
-    key = line(signature(score.about(metric, dataset), models))
+    key = line(signature(score.restrict(metric, dataset), models))
     if not isinstance(metric, Composite):
         return key
     dimensions = {quality.dimension for quality in dataset.card.qualities}

@@ -1,7 +1,7 @@
 """The loop over parts: split the items into parts, have a function score and store each, and join the scores.
 
 A killed run loses only the parts that were being scored; the next run scores the missing parts. A part that is damaged
-or whose worker was lost is retried, with TRIES attempts in all; the scores of a refused part are NaN.
+or whose worker was lost is retried, with MAX_ATTEMPTS attempts in all; the scores of a refused part are NaN.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from metrics.errors import BadScores, CannotScore, MetricError, MissingResource,
 from metrics.metric import Metric
 from metrics.models.service import Models
 
-SMALLEST, LARGEST = 64, 16_384
+MIN_ITEMS, MAX_ITEMS = 64, 16_384
 """Minimum and maximum number of items of a part."""
-WITH_LM = 256
-"""Maximum number of items of a part for a language model, which can take seconds for each."""
-TARGET = 60.0
+MAX_ITEMS_WITH_LM = 256
+"""Maximum number of items of a part for a language model, which can take seconds per item."""
+TARGET_SECONDS = 60.0
 """Seconds that a part should take if several workers share the parts."""
-TRIES = 3
-"""Attempts at a part that is damaged or loses its worker."""
+MAX_ATTEMPTS = 3
+"""Maximum number of attempts at a part that is damaged or whose worker is lost."""
 Key = tuple[str, str]
 """Fingerprint of a dataset, signature of a metric."""
 
@@ -88,25 +88,26 @@ def cut_pairs(pairs: Iterable[Pair], store: ScoreStore, workers: int = 1,
     """Split the items without stored scores into parts; parts with the same models and items follow each other.
 
     With several workers, metrics that use the same models are split identically, so that together they take about
-    TARGET seconds for each span of items. A metric whose scores depend on the dataset's other items is not split.
-    Spans that have `failed` are left out.
+    TARGET_SECONDS for each span of items. The items of a metric whose scores depend on the dataset's other items are
+    not split. Spans in `failed` are left out.
     """
     groups: dict[tuple[str, str], list[Pair]] = defaultdict(list)
     for pair in pairs:
         groups[pair.dataset, pair.group or pair.label].append(pair)
     parts = []
-    for members in groups.values():
-        unsplit = {pair.signature for pair in members if pair.chosen.metric.card.scope == "dataset"}
-        largest = size = WITH_LM if any("lm" in pair.chosen.metric.card.models for pair in members) else LARGEST
+    for group in groups.values():
+        unsplit = {pair.signature for pair in group if pair.chosen.metric.card.scope == "dataset"}
+        uses_lm = any("lm" in pair.chosen.metric.card.models for pair in group)
+        largest = size = MAX_ITEMS_WITH_LM if uses_lm else MAX_ITEMS
         if workers > 1:
-            cost = sum(pair.cost for pair in members if pair.signature not in unsplit)
-            size = SMALLEST
-            while size < largest and 2 * size * cost <= TARGET:  # powers of two share boundaries
+            cost = sum(pair.cost for pair in group if pair.signature not in unsplit)
+            size = MIN_ITEMS
+            while size < largest and 2 * size * cost <= TARGET_SECONDS:  # powers of two share boundaries
                 size *= 2
-        of_group = [Part(pair, span) for pair in members
+        group_parts = [Part(pair, span) for pair in group
                     for gap in store.gaps(*pair.key, len(pair.items), (failed or {}).get(pair.key, ()))
                     for span in ([gap] if pair.signature in unsplit else split_span(gap, size))]
-        parts += sorted(of_group, key=lambda part: part.span) if workers > 1 else of_group
+        parts += sorted(group_parts, key=lambda part: part.span) if workers > 1 else group_parts
     return parts
 
 
@@ -118,12 +119,12 @@ def score_pairs(pairs: Sequence[Pair], score_parts: ScoreParts, store: ScoreStor
     """
     for pair in pairs if rescore else ():
         store.clear(*pair.key)
-    progress.at_once = workers
+    progress.workers = workers
     errors: dict[Key, Exception] = {}
     failed: dict[Key, dict[Span, Exception]] = defaultdict(dict)
     complete: set[Key] = set()
     waiting = list(pairs)
-    for attempt in range(1, TRIES + 1):
+    for attempt in range(1, MAX_ATTEMPTS + 1):
         parts = cut_pairs(waiting, store, workers, failed)
         for part in parts:
             progress.plan(part.name, part.estimated_seconds * part.pair.known)
@@ -132,24 +133,24 @@ def score_pairs(pairs: Sequence[Pair], score_parts: ScoreParts, store: ScoreStor
             for result in score_parts(parts, stopping, progress):
                 _report(result, attempt, progress)
                 key, span, error = result.part.pair.key, result.part.span, result.error
-                if result.lost and attempt == TRIES:
-                    error = ScoringFailed(f"items {span[0]} to {span[1] - 1} killed {TRIES} workers: {result.lost}")
+                if result.lost and attempt == MAX_ATTEMPTS:
+                    error = ScoringFailed(f"items {span[0]} to {span[1] - 1} killed {attempt} workers: {result.lost}")
                 if error:
                     failed[key][span] = error
                 elif span == (0, len(result.part.pair.items)) and not result.lost:
                     complete.add(key)
         waiting = [pair for pair in waiting
-                   if pair.key not in complete and not _joined(pair, failed[pair.key], store, errors)]
+                   if pair.key not in complete and not _join(pair, failed[pair.key], store, errors)]
     if waiting:
         raise StoreError(f"{store.root}: parts of {waiting[0].label} on {waiting[0].dataset} cannot be read back")
     return errors
 
 
-def _joined(pair: Pair, failed: dict[Span, Exception], store: ScoreStore, errors: dict[Key, Exception]) -> bool:
-    """Join the parts of a pair, or record why it has no scores; return False if a part is damaged or missing."""
-    crashed = [error for _, error in sorted(failed.items()) if not isinstance(error, CannotScore)]
-    if crashed or sum(stop - start for start, stop in failed) == len(pair.items):
-        errors[pair.key] = crashed[0] if crashed else failed[min(failed)]
+def _join(pair: Pair, failed: dict[Span, Exception], store: ScoreStore, errors: dict[Key, Exception]) -> bool:
+    """Join the parts of a pair, or record why it has no scores; return False if a part is missing or damaged."""
+    crashes = [error for _, error in sorted(failed.items()) if not isinstance(error, CannotScore)]
+    if crashes or sum(stop - start for start, stop in failed) == len(pair.items):
+        errors[pair.key] = crashes[0] if crashes else failed[min(failed)]
         return True
     scores = store.join_parts(*pair.key, pair.items, failed)
     if scores is not None:
@@ -159,7 +160,7 @@ def _joined(pair: Pair, failed: dict[Span, Exception], store: ScoreStore, errors
 
 def score_span(metric: Metric, dataset: Dataset, span: Span, key: str, models: Models, store: ScoreStore,
                ) -> Exception | None:
-    """Score and store a part of a dataset; return the error if the metric refuses or crashes."""
+    """Score and store a part of a dataset; return the error if the metric cannot score it or crashes."""
     part = Dataset(dataset.card, dataset.items[slice(*span)], (), dataset.origin, dataset.fingerprint)
     try:
         scores = score_part(metric, part, models)
@@ -183,17 +184,17 @@ def _report(result: Result, attempt: int, progress: RunProgress) -> None:
     if result.lost:
         dataset, metric, (first, last) = result.part.name
         progress.say(f"{dataset}: a worker was lost while scoring {metric}, items {first} to {last - 1}: "
-                     f"{result.lost}; {'retrying' if attempt < TRIES else 'giving up'}")
+                     f"{result.lost}; {'retrying' if attempt < MAX_ATTEMPTS else 'giving up'}")
 
 
 def failure(error: BaseException, metric: Metric | None) -> ScoringFailed:
-    """Return a metric's exception with a printable one-line message; add the traceback if it is unexpected."""
+    """Convert a metric's exception to one with a printable one-line message, and the traceback if it is unexpected."""
     try:
         text = str(error)
     except Exception:  # __str__ is third-party code, too
         text = "its message cannot be printed"
-    kind = "" if isinstance(error, BadScores) else f"{type(error).__name__}{': ' * bool(text)}"
-    message = f"{kind}{text}{line_of(error, metric)}"
+    prefix = "" if isinstance(error, BadScores) else f"{type(error).__name__}{': ' * bool(text)}"
+    message = f"{prefix}{text}{line_of(error, metric)}"
     line = message.encode(errors="backslashreplace").decode()
     return ScoringFailed(line, "" if isinstance(error, MetricError | HarnessError) else traceback.format_exc())
 
@@ -208,10 +209,11 @@ def stoppable(announce: Callable[[], None]) -> Iterator[Callable[[], bool]]:
     if threading.current_thread() is not threading.main_thread():
         yield stopped.is_set
         return
-    before = {number: signal.getsignal(number) or signal.SIG_DFL for number in (signal.SIGINT, signal.SIGTERM)}
+    previous_handlers = {number: signal.getsignal(number) or signal.SIG_DFL
+                         for number in (signal.SIGINT, signal.SIGTERM)}
 
     def restore() -> None:
-        for number, handler in before.items():
+        for number, handler in previous_handlers.items():
             signal.signal(number, handler)
 
     def stop(_number: int, _frame: FrameType | None) -> None:
@@ -219,7 +221,7 @@ def stoppable(announce: Callable[[], None]) -> Iterator[Callable[[], bool]]:
         restore()
         announce()
 
-    for number in before:
+    for number in previous_handlers:
         signal.signal(number, stop)
     try:
         yield stopped.is_set

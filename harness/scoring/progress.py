@@ -34,20 +34,20 @@ from metrics.models.batches import COUNTERS
 
 LOG = "log.jsonl"
 SCORING = "scoring"
-EVERY, LIVE = 10.0, 0.5
-"""Seconds between plain lines, and between updates on a terminal."""
-SLOWEST = 5
+LINE_SECONDS, LIVE_SECONDS = 10.0, 0.5
+"""Seconds between plain lines, and between updates of the live line."""
+MAX_LISTED = 5
 """Number of metrics named in the summary."""
-ENOUGH = 0.1
-"""Share of a part that must be read before its time is estimated from it."""
-STEADY = 3.0
+MIN_FRACTION = 0.1
+"""Minimum fraction of a part that must be scored before the part's time is extrapolated."""
+PRIOR_SECONDS = 3.0
 """Weight, in seconds of scoring, of the assumption that this run is as fast as earlier ones."""
 Part = tuple[str, str, Span]
 """The name of a dataset, the label of a metric, and the span of items."""
 
 
 class Progress:
-    """Writes a live line on a terminal, and lines that stay."""
+    """A live line on a terminal, and permanent lines."""
 
     def __init__(self, stream: TextIO | None = None) -> None:
         self.stream = stream or sys.stderr
@@ -60,7 +60,7 @@ class Progress:
             self.stream.flush()
 
     def line(self, text: str) -> None:
-        """Print a line that stays."""
+        """Print a permanent line."""
         self.show("")
         self.stream.write(redacted(text) + "\n")
         self.stream.flush()
@@ -70,28 +70,28 @@ class Progress:
 class RunProgress:
     """The progress of a run, displayed while a stage lasts; every event is appended to `log` as it happens.
 
-    `measured` has the seconds and sizes of scored parts per metric and dataset, `paces` their seconds relative to an
-    earlier run, with the seconds in that run. Dialogues `seen` in an earlier dataset hardly count in `sizes`.
+    `measured` has the seconds and sizes of scored parts per metric and dataset; `paces` has their seconds relative to
+    an earlier run, with the seconds in that run. Dialogues `seen` in an earlier dataset hardly add to `sizes`.
     """
 
     log: Path | None = None
     terminal: Progress = field(default_factory=Progress)
     started: float = field(default_factory=time.monotonic)
-    at_once: int = 1
+    workers: int = 1
     scored: int = 0
-    lacking: int = 0  # pairs of metric and dataset that proved to lack a resource
+    lacking: int = 0  # pairs of metric and dataset for which a resource turned out to be missing
     position: str = ""  # such as " (2 of 5)" for the second of five datasets
-    metrics: dict[str, float] = field(default_factory=lambda: defaultdict(float))  # seconds of workers, with lost parts
+    metrics: dict[str, float] = field(default_factory=lambda: defaultdict(float))  # seconds, with lost parts
     stages: dict[str, float] = field(default_factory=lambda: defaultdict(float))
     items: int = 0
     planned: int = 0
     waiting: dict[Part, float] = field(default_factory=dict)  # seconds in an earlier run; 0 if unknown
     measured: dict[str, dict[str, tuple[float, Size]]] = field(default_factory=lambda: defaultdict(dict))
-    earlier: Mapping[str, Cost] = field(default_factory=dict)  # of each metric in earlier runs
-    paces: list[tuple[float, float]] = field(default_factory=lambda: [(1.0, STEADY)])
+    earlier: Mapping[str, Cost] = field(default_factory=dict)  # costs of each metric in earlier runs
+    paces: list[tuple[float, float]] = field(default_factory=lambda: [(1.0, PRIOR_SECONDS)])
     sizes: dict[str, Size] = field(default_factory=dict)  # the mean size of an item of each dataset
     seen: set[int] = field(default_factory=set)
-    others: float = 0.0  # expected seconds of all stages but scoring; infinite to show no time left
+    others: float = 0.0  # expected seconds of all stages but scoring; infinite to hide the time left
     running: tuple[Part, float] | None = None  # the part that this process is scoring, and its start
     _stage: tuple[str, str, float] = ("", "", 0.0)
     _tokens: int = field(default_factory=lambda: COUNTERS.tokens)
@@ -112,7 +112,7 @@ class RunProgress:
         self.running = part, time.monotonic()
 
     def part_ended(self, part: Part, seconds: float, outcome: str, worker: int = 0) -> None:
-        """Note the end of a part; the outcome is scored, refused, crashed or lost."""
+        """Record the end of a part; the outcome is scored, refused, crashed or lost."""
         dataset, metric, (first, last) = part
         self.metrics[metric] += seconds
         self.running = None
@@ -150,7 +150,7 @@ class RunProgress:
         """Display the name of a stage during the block, and log its time."""
         outer, start = self._stage, time.monotonic()
         self._stage = (name, dataset, start)
-        display = repeated(self._show, LIVE if self.terminal.live else EVERY)
+        display = repeated(self._show, LIVE_SECONDS if self.terminal.live else LINE_SECONDS)
         try:
             with contextlib.nullcontext() if outer[0] else display:
                 yield
@@ -162,7 +162,7 @@ class RunProgress:
             self._log({"event": "stage", "stage": name, "dataset": dataset, "seconds": round(seconds, 6)})
 
     def say(self, text: str, reason: str = "") -> None:
-        """Log a message for the user, with its reason in the log file only."""
+        """Print and log a message for the user; the reason is only logged."""
         self.terminal.line(text)
         self._log({"event": "note", "text": redacted("\n".join(filter(None, (text, reason))))})
 
@@ -177,7 +177,7 @@ class RunProgress:
         return text + (f"  {dataset}{self.position}" if dataset else "")
 
     def _left(self) -> str:
-        """Return the time left in words; "" while the speed of a metric is not known."""
+        """Return the time left in words; "" while the speed of a metric is unknown."""
         stage, _, start = self._stage
         spent = sum(seconds for name, seconds in self.stages.items() if name != SCORING)
         spent += time.monotonic() - start if stage != SCORING else 0.0
@@ -188,27 +188,27 @@ class RunProgress:
         return f"  about {duration(left)} left"
 
     def _scoring_left(self) -> float:
-        """Estimate the time of all waiting parts; infinite while the speed of a metric is not known."""
+        """Estimate the time of all waiting parts; infinite while the speed of a metric is unknown."""
         left, (running, start) = 0.0, self.running or (None, 0.0)
         slowdown, spent = self._slowdown(), time.monotonic() - start
-        by_share = spent / COUNTERS.fraction_done if COUNTERS.fraction_done >= ENOUGH else 0.0
-        for part, known in list(self.waiting.items()):
+        extrapolated = spent / COUNTERS.fraction_done if COUNTERS.fraction_done >= MIN_FRACTION else 0.0
+        for part, earlier_seconds in list(self.waiting.items()):
             dataset, metric, _ = part
             measured = self.measured.get(metric, {})
-            if not measured and running and metric == running[1] and by_share and not self.waiting.get(running):
-                measured = {running[0]: (by_share, self._size(running))}
-            expected = known * slowdown
+            if not measured and running and metric == running[1] and extrapolated and not self.waiting.get(running):
+                measured = {running[0]: (extrapolated, self._size(running))}
+            expected = earlier_seconds * slowdown
             if measured:
-                done = [measured[dataset]] if dataset in measured else measured.values()
-                expected = float(costs.scaled(done, self.earlier.get(metric)) @ self._size(part))
+                measurements = [measured[dataset]] if dataset in measured else measured.values()
+                expected = float(costs.scaled(measurements, self.earlier.get(metric)) @ self._size(part))
             if part == running and expected:
-                left += max(0.0, max(by_share, expected) - spent)
+                left += max(0.0, max(extrapolated, expected) - spent)
             else:
                 left += expected or math.inf
-        return left / self.at_once
+        return left / self.workers
 
     def _slowdown(self) -> float:
-        """Return the median time of scoring relative to earlier runs; the mean would include the loading of models."""
+        """Return the weighted median of `paces`; the mean would be distorted by the loading of models."""
         paces, weights = np.array(sorted(self.paces)).T
         return float(paces[np.searchsorted(weights.cumsum(), weights.sum() / 2)])
 
@@ -219,10 +219,10 @@ class RunProgress:
     def summary(self) -> str:
         """Return the time by stage and by metric."""
         took = time.monotonic() - self.started
-        text = f"time: {duration(took)} in all; {_listed(self.stages, len(self.stages))}"
+        text = f"time: {duration(took)} in all; {_format_times(self.stages, len(self.stages))}"
         if self.metrics:
-            by = f" by {self.at_once} workers" if self.at_once > 1 else ""
-            text += f"\nscoring{by}: {_listed(self.metrics, SLOWEST)}"
+            workers = f" by {self.workers} workers" if self.workers > 1 else ""
+            text += f"\nscoring{workers}: {_format_times(self.metrics, MAX_LISTED)}"
         return text
 
     def _show(self) -> None:
@@ -241,20 +241,20 @@ class RunProgress:
 
 
 @contextlib.contextmanager
-def repeated(show: Callable[[], None], seconds: float) -> Iterator[None]:
+def repeated(function: Callable[[], None], seconds: float) -> Iterator[None]:
     """Call a function every few seconds during the block."""
-    over = threading.Event()
+    stopped = threading.Event()
 
-    def keep() -> None:
-        while not over.wait(seconds):
-            show()
+    def loop() -> None:
+        while not stopped.wait(seconds):
+            function()
 
-    thread = threading.Thread(target=keep, daemon=True)
+    thread = threading.Thread(target=loop, daemon=True)
     thread.start()
     try:
         yield
     finally:
-        over.set()
+        stopped.set()
         thread.join()
 
 
@@ -267,10 +267,10 @@ def duration(seconds: float) -> str:
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
 
 
-def _listed(seconds: Mapping[str, float], most: int) -> str:
-    """List the longest first, and the rest as a sum."""
+def _format_times(seconds: Mapping[str, float], maximum: int) -> str:
+    """List the longest times first, and the sum of the others."""
     rows = sorted(seconds.items(), key=lambda row: (-row[1], row[0]))
-    texts = [f"{name} {duration(took)}" for name, took in rows[:most]]
-    if rows[most:]:
-        texts.append(f"{len(rows) - most} others {duration(sum(took for _, took in rows[most:]))}")
+    texts = [f"{name} {duration(took)}" for name, took in rows[:maximum]]
+    if rows[maximum:]:
+        texts.append(f"{len(rows) - maximum} others {duration(sum(took for _, took in rows[maximum:]))}")
     return ", ".join(texts)

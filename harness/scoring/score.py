@@ -51,20 +51,20 @@ class Scores:
 
 def score(metric: Metric, dataset: Dataset, models: Models) -> Scores:
     """Score every item of the dataset; raise CannotScore if no item has what the metric needs."""
-    if lacking := unmet(metric, dataset):
-        raise CannotScore(f"no item has {lacking}")
+    if need := unmet(metric, dataset):
+        raise CannotScore(f"no item has {need}")
     return score_part(metric, dataset, models)
 
 
 def score_part(metric: Metric, dataset: Dataset, models: Models) -> Scores:
     """Score every item of a dataset or a part of one, even if none has what the metric needs."""
-    metric = about(metric, dataset)
+    metric = restrict(metric, dataset)
     items = read_items(metric, dataset)
     models.requested.clear()
     models.memory.start_metric()
     excluded, start = COUNTERS.excluded, time.perf_counter()
-    in_main = threading.current_thread() is threading.main_thread()  # the directory belongs to all threads
-    folder = contextlib.chdir(".") if in_main else contextlib.nullcontext()
+    is_main_thread = threading.current_thread() is threading.main_thread()  # all threads share the working directory
+    folder = contextlib.chdir(".") if is_main_thread else contextlib.nullcontext()
     with contextlib.redirect_stdout(sys.stderr), folder:  # keep a metric's output out of the command's
         columns = checked(metric.card.name, metric.card.columns, items, metric.score(items, models))
     seconds = time.perf_counter() - start
@@ -75,7 +75,7 @@ def score_part(metric: Metric, dataset: Dataset, models: Models) -> Scores:
     return Scores(tuple(item.id for item in dataset.items), columns, seconds, standalone, today())
 
 
-def about(metric: Metric, dataset: Dataset) -> Metric:
+def restrict(metric: Metric, dataset: Dataset) -> Metric:
     """Return the metric restricted to this dataset: a judge asks only about its qualities."""
     return metric.about(dataset.card.qualities) if isinstance(metric, Narrowing) else metric
 
@@ -84,14 +84,14 @@ def today() -> str:
     return datetime.datetime.now(datetime.UTC).date().isoformat()
 
 
-def has(items: Sequence[Item]) -> tuple[str, ...]:
+def met_needs(items: Sequence[Item]) -> tuple[str, ...]:
     """Return the needs that at least one item meets."""
     return tuple(need for need in NEEDS if any(getattr(item, need) for item in items))
 
 
 def unmet(metric: Metric, dataset: Dataset) -> str:
     """Return a need of a metric, or of an input of a composite, that no item of the dataset meets; else ""."""
-    met = has(dataset.items)
+    met = met_needs(dataset.items)
     return next((need for scored in inputs(metric) for need in scored.card.needs if need not in met), "")
 
 
@@ -119,10 +119,10 @@ def read_items(metric: Metric, dataset: Dataset) -> tuple[Item, ...]:
 
 
 def turns(dialogue: Item) -> list[Item]:
-    """Return the system's turns of a dialogue as responses to all turns before; every turn if none is the system's."""
-    marked = any(turn.speaker == SYSTEM for turn in dialogue.context)
+    """Return the system's turns of a dialogue, or else all turns, each as a response to the turns before it."""
+    has_system_turns = any(turn.speaker == SYSTEM for turn in dialogue.context)
     return [dataclasses.replace(dialogue, id=f"{dialogue.id}#{index}", context=dialogue.context[:index], response=turn)
-            for index, turn in enumerate(dialogue.context) if turn.speaker == SYSTEM or not marked]
+            for index, turn in enumerate(dialogue.context) if turn.speaker == SYSTEM or not has_system_turns]
 
 
 def aggregated(columns: dict[str, Column], dialogues: Sequence[Item]) -> dict[str, Column]:
@@ -130,11 +130,11 @@ def aggregated(columns: dict[str, Column], dialogues: Sequence[Item]) -> dict[st
     ends = np.cumsum([len(turns(dialogue)) for dialogue in dialogues])[:-1]
     aggregates = {}
     for name, column in columns.items():
-        parts = np.split(column, ends)
+        by_dialogue = np.split(column, ends)
         plain, quality = split_quality(name, columns)
-        for way, combine in AGGREGATIONS.items():
-            label = of_quality(of_aggregate(plain, way), quality)
-            aggregates[label] = np.array([_aggregate(part, combine) for part in parts])
+        for aggregation, combine in AGGREGATIONS.items():
+            label = of_quality(of_aggregate(plain, aggregation), quality)
+            aggregates[label] = np.array([_aggregate(scores, combine) for scores in by_dialogue])
     return aggregates
 
 
@@ -146,19 +146,20 @@ def _aggregate(scores: Column, combine: Callable[[Column], np.float64]) -> float
 
 
 def check_qualities(dataset: Dataset, columns: Collection[str]) -> None:
-    """Raise BadScores for a COLUMN@QUALITY that is ignored, since no quality has this dimension."""
+    """Raise BadScores for a COLUMN@QUALITY that would be ignored, because no quality has this dimension."""
     cards = (dataset.card, *registry.cards().values())
     known = {quality.dimension for card in cards for quality in card.qualities}
     for column in columns:
         quality = split_quality(column, columns)[1]
         if quality and quality not in known:
-            near = difflib.get_close_matches(quality.casefold(), known, n=1, cutoff=0.5)
+            nearest = difflib.get_close_matches(quality.casefold(), known, n=1, cutoff=0.5)
             raise BadScores(f"column {column}: no quality of a dataset has the dimension {quality!r}; " + (
-                f"did you mean {near[0]!r}?" if near else "`harness show DATASET` shows them as boards"))
+                f"did you mean {nearest[0]!r}?" if nearest else
+                "`harness show DATASET` lists the dimensions of its qualities"))
 
 
 def _check_models(metric: Metric, models: Models) -> None:
-    """Raise BadScores for models outside the signature, since the scores would be reused with other models."""
+    """Raise BadScores for models missing from the signature, since the scores would be reused with other models."""
     declared = set()
     for scored in inputs(metric):
         declared |= {(kind, getattr(scored, kind)) for kind in scored.card.models}

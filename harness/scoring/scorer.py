@@ -1,9 +1,9 @@
 """The scores of a dataset: read from the store, or computed now and stored.
 
 Runs, studies, calibration, `harness.score` and bundles use a `Scorer`. A composite gets the scores of its inputs from
-the same scorer, so nothing is scored twice. Unless it is `in_sample`, its weights for a development dataset are those
-learned on the other datasets, except those made from the same conversations. Its scores have a column for each quality
-of the dataset, `COLUMN@QUALITY`, in addition to the plain one.
+the same scorer, so nothing is scored twice. Unless it is `in_sample`, its weights for a development dataset are learned
+on the other datasets, without those made from the same conversations. Its scores have a column for each quality of the
+dataset, `COLUMN@QUALITY`, in addition to the plain column.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ def dataset_of(items: Sequence[Item], name: str = "") -> Dataset:
     levels = {"dialogue" if item.response is None else "turn" for item in items}
     if len(levels) > 1:
         raise BadConfig("some items have a response and others are whole dialogues; score them separately")
-    if repeated := len(items) - len({item.id for item in items}):
-        raise BadConfig(f"{repeated} items have the id of another item; make the ids unique or omit them")
+    if duplicates := len(items) - len({item.id for item in items}):
+        raise BadConfig(f"{duplicates} items have the id of another item; make the ids unique or omit them")
     card = DatasetCard(name=name, title=name, split="dev", level="dialogue" if "dialogue" in levels else "turn",
                        qualities=(), size=len(items), sources=(), licence="", citation="")
     return Dataset(card, tuple(items), (), "imported")
@@ -44,7 +44,8 @@ def dataset_of(items: Sequence[Item], name: str = "") -> Dataset:
 class Scorer:
     """The scores of one dataset, registered or not; without a store they are kept in memory only.
 
-    `fresh` holds the keys of the scores computed in this run; with `rescore`, only these are read from the store.
+    `fresh` holds the keys of the scores computed in this run; with `rescore`, only these scores are read from the
+    store. `known` holds the scores that are available without the store, and the exceptions of failed metrics.
     """
 
     dataset: Dataset
@@ -122,7 +123,7 @@ class Scorer:
         start = time.perf_counter()
         dimensions = tuple(dict.fromkeys(quality.dimension for quality in self.dataset.card.qualities))
         columns: dict[str, Column] = {}
-        for ending in ("", *(f":{way}" for way in AGGREGATIONS if way != "mean")):
+        for ending in ("", *(f":{aggregation}" for aggregation in AGGREGATIONS if aggregation != "mean")):
             if not ending or any(part.column + ending in of_input for part, of_input in inputs):
                 table, by_quality = tables(inputs, dimensions, ending)
                 composed = compose(metric, table, evidence, dimensions, by_quality)
@@ -136,7 +137,7 @@ class Scorer:
 
 
 def weights_evidence(metric: Composite, dataset: Dataset, models: Models) -> Evidence:
-    """Return the data from which the weights for a dataset are learned."""
+    """Return the evidence from which a composite learns its weights for a dataset."""
     evidence = learned(metric, models)
     if not metric.in_sample:
         evidence = evidence.without(*same_dialogues(dataset.card))

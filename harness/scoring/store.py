@@ -68,7 +68,7 @@ class ScoreStore:
         return parts
 
     def gaps(self, fingerprint: str, signature: str, count: int, failed: Collection[Span] = ()) -> Iterator[Span]:
-        """Yield the spans of `count` items that no stored part covers and no `failed` one."""
+        """Yield the spans of the `count` items that neither a stored part nor a `failed` span covers."""
         start = 0
         for span in sorted({*self.parts(fingerprint, signature), *failed, (count, count)}):
             if start < span[0]:
@@ -76,10 +76,10 @@ class ScoreStore:
             start = span[1]
 
     def join_parts(self, fingerprint: str, signature: str, items: Sequence[str],
-                   refused: Collection[Span] = ()) -> Scores | None:
-        """Join all parts, with NaN for the `refused` ones; None if a part is missing, damaged or of other items."""
+                   failed: Collection[Span] = ()) -> Scores | None:
+        """Join all parts, with NaN for `failed` spans; None if a part is missing, damaged or of other items."""
         names = self.parts(fingerprint, signature)
-        spans = sorted({*names, *refused})
+        spans = sorted({*names, *failed})
         if not names or sum(stop - start for start, stop in spans) != len(items):
             return None
         parts = {span: scores for span, name in names.items()
@@ -128,16 +128,16 @@ def _stem(fingerprint: str, signature: str) -> str:
 def _to_parquet(scores: Scores, signature: str) -> bytes:
     columns = {"item": pa.array(scores.items, pa.string())}
     columns |= {f"score:{name}": pa.array(column) for name, column in scores.columns.items()}
-    notes = {"signature": signature, "seconds": repr(scores.seconds),
+    metadata = {"signature": signature, "seconds": repr(scores.seconds),
              "alone": repr(scores.standalone_seconds), "day": scores.day}
-    return file_of(pa.table(columns).replace_schema_metadata(notes))
+    return file_of(pa.table(columns).replace_schema_metadata(metadata))
 
 
 def _from_parquet(content: bytes) -> Scores:
     table = table_of(content)
-    items, kinds, notes = table.column("item"), table.schema.types, table.schema.metadata or {}
+    items, kinds, metadata = table.column("item"), table.schema.types, table.schema.metadata or {}
     if kinds != [pa.string(), *[pa.float64()] * (len(kinds) - 1)] or items.null_count:
         raise TypeError("expected an id and scores in each row")
     columns = {name.removeprefix("score:"): table.column(name).to_numpy() for name in table.column_names[1:]}
-    return Scores(tuple(items.to_pylist()), columns, float(notes[b"seconds"]), float(notes.get(b"alone", b"nan")),
-                  notes.get(b"day", b"").decode())
+    return Scores(tuple(items.to_pylist()), columns, float(metadata[b"seconds"]), float(metadata.get(b"alone", b"nan")),
+                  metadata.get(b"day", b"").decode())

@@ -16,7 +16,7 @@ from benchmarks.sources.rows import RatedRow, assemble, file_name, read_each
 from benchmarks.storage import store
 from harness.api.hub import export
 from harness.errors import BadConfig
-from harness.scoring.score import about
+from harness.scoring.score import restrict
 from metrics.models.service import Models
 from metrics.registry import choose
 from tests.conftest import Invoke
@@ -273,7 +273,7 @@ def test_gpt_abceval_inverts_faults(tmp_path: Path, home: Path) -> None:
     assert dataset.scores["gpt"]["gpt-abceval_00001|empathetic"] == 1.0
     store.save(dataset, home)
     registry.register_home(home)
-    columns = about(choose("scores:gpt-abceval.gpt").metric, dataset).score(dataset.items, Models(home))
+    columns = restrict(choose("scores:gpt-abceval.gpt").metric, dataset).score(dataset.items, Models(home))
     assert columns["scores:gpt-abceval.gpt@not redundant"].tolist() == [0.0, 0.0]
 
 

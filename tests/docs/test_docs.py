@@ -15,7 +15,7 @@ import pytest
 
 from benchmarks import registry as datasets
 from harness import cli, own
-from harness.scoring.parts import LARGEST, WITH_LM
+from harness.scoring.parts import MAX_ITEMS, MAX_ITEMS_WITH_LM
 from metrics import registry as metrics
 from metrics.external import files, isolation
 from metrics.external.files import SKIPPED
@@ -155,5 +155,5 @@ def test_protocol_page_names_every_setting_and_type() -> None:
         assert f"`{word}`" in page or f"\n{word} = " in page, word
     assert serving.MAX_MESSAGE_BYTES == 1 << 30
     assert f"({Settings().timeout:.0f})" in page
-    assert f"at most {WITH_LM} items if the card's `models` contain `lm`, else {LARGEST:,}" in page
+    assert f"at most {MAX_ITEMS_WITH_LM} items if the card's `models` contain `lm`, else {MAX_ITEMS:,}" in page
     assert f"| {serving.PROTOCOL} |" in page

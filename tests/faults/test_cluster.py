@@ -78,7 +78,7 @@ def test_a_run_ends_where_no_worker_can_score(
     for name, value in cluster._QUIET.items():
         monkeypatch.setenv(name, value)
     monkeypatch.setattr(cluster, "Worker", worker)
-    monkeypatch.setattr(cluster, "PATIENCE", 0.2 if gpus else 60.0)
+    monkeypatch.setattr(cluster, "START_TIMEOUT", 0.2 if gpus else 60.0)
     ray.init("local", num_cpus=1, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
     try:
         executor = Cluster(setup(home, store(tmp_path)), workers=1, gpus=gpus)

@@ -47,7 +47,7 @@ def test_a_lost_worker_costs_only_its_part(lost: str, cluster: Any, tmp_path: Pa
             "    time.sleep(0.02)")
     (tmp_path / "stay").touch()
     argv = [*flags("--metric", ("length", metric(tmp_path, "marking", does))), *flags("--dataset", NAMES)]
-    nodes = [cluster.add_node(num_cpus=1, object_store_memory=module.OBJECTS) for _ in range(2)]
+    nodes = [cluster.add_node(num_cpus=1, object_store_memory=module.OBJECT_STORE_BYTES) for _ in range(2)]
     out = tmp_path / "out"
     with start(*argv, *QUICK, "--executor", "ray:2", "--address", cluster.address, "--out", str(out)) as run:
         until(lambda: list(tmp_path.glob("at-per-*")) or run.poll() is not None, "a worker scores", 120)

@@ -82,7 +82,7 @@ def enlarged(run: Results, datasets: int = 1, metrics: int = 1, items: int = 1, 
     points = tuple(_points(row, copy, metrics, rng) for row in run.points for copy in range(datasets))
     by_name = {entry.name: entry for entry in entries}
     targets = [target for row in points for target in correlate.targets(
-        row, correlate.rated(row, by_name[row.dataset]))]
+        row, correlate.mean_ratings(row, by_name[row.dataset]))]
     correlations = tuple(replace(row, corrected=row.value / 0.9) for target in targets
                          for row in correlate.correlations(target))
     ranking = [row for split in ("dev", "test", *splits) for board, cells in rank.boards(

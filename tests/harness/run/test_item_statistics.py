@@ -17,7 +17,7 @@ from harness.results import files
 from harness.results.rows import Correlation, ItemScores
 from harness.run import correlate, entries, item_statistics
 from harness.run.correlate import Judged
-from harness.run.item_statistics import Request, restated
+from harness.run.item_statistics import Request, with_statistic
 from harness.run.settings import additional_statistics, plain_name
 from harness.statistics.estimates import STATISTICS
 from harness.statistics.panel import LEVELS
@@ -50,7 +50,7 @@ def test_item_scores_reproduce_the_correlations_of_the_run(suite_run: SuiteRun) 
                             row.note)) for row in rows)
 
     for name in ("spearman", "pearson", "kendall"):
-        restored = restated(suite_run.results, Request(name), "", lambda dataset, quality: True).correlations
+        restored = with_statistic(suite_run.results, Request(name), "", lambda dataset, quality: True).correlations
         assert numbers(restored) == numbers(row for row in suite_run.results.correlations if row.statistic == name)
 
 

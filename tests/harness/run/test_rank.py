@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from harness.results.entries import BoardId
 from harness.results.rows import Correlation
-from harness.run.rank import RULES, Rule, Target, borda, counted_mean, over, ranking
+from harness.run.rank import RULES, Rule, Target, apply_rule, borda, counted_mean, ranking
 from harness.statistics.rank_intervals import rank
 
 CELLS = {("a", "q1"): 0.1, ("a", "q2"): 0.3, ("b", "q1"): 0.6}
@@ -29,8 +29,8 @@ def test_rules_by_hand() -> None:
 def test_an_incomplete_row_has_no_value() -> None:
     for rule in RULES.values():
         for row in ({}, {("a", "q1"): 0.1}, CELLS | {("b", "q1"): math.nan}, CELLS | {("b", "q1"): math.inf}):
-            assert math.isnan(over(rule, row, CELLS))
-        assert not math.isnan(over(rule, CELLS, CELLS))
+            assert math.isnan(apply_rule(rule, row, CELLS))
+        assert not math.isnan(apply_rule(rule, CELLS, CELLS))
 
 
 def test_borda_by_hand() -> None:

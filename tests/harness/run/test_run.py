@@ -281,7 +281,7 @@ def test_every_change_is_noticed(again: Callable[..., str], home: Path, tmp_path
     assert UNCHANGED not in again("--seed", "1", "--rescore")
     os.utime(page, (0, 0))
     assert UNCHANGED in again("--seed", "1")
-    monkeypatch.setattr(unchanged, "_installed", lambda: ["evaluate-1.0.dist-info"])
+    monkeypatch.setattr(unchanged, "_installed_packages", lambda: ["evaluate-1.0.dist-info"])
     assert UNCHANGED not in again("--seed", "1")
 
 

@@ -27,7 +27,7 @@ with exclusive(Files(sys.argv[1]), print):
 @pytest.fixture(autouse=True)
 def _memory(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(MemoryFileSystem, "store", {})
-    monkeypatch.setattr(lease, "SETTLED", 0.05)
+    monkeypatch.setattr(lease, "SETTLE_SECONDS", 0.05)
 
 
 @pytest.mark.parametrize("place", ["folder", "memory://scores"])
@@ -70,14 +70,14 @@ def test_a_stale_lease_is_taken_over(age: int, waits: bool, monkeypatch: pytest.
     files.write("lease", b"process 1 on elsewhere")
     written = time.monotonic()
     monkeypatch.setattr(type(files), "age", lambda *_: age + time.monotonic() - written)
-    monkeypatch.setattr(lease, "STALE", 56.0 if waits else 60.0)
+    monkeypatch.setattr(lease, "STALE_SECONDS", 56.0 if waits else 60.0)
     with lease.exclusive(files, messages.append):
         assert bool(messages) == waits
 
 
 def test_a_suspended_run_keeps_the_lease_of_its_successor(monkeypatch: pytest.MonkeyPatch) -> None:
     files = Files("memory://scores")
-    monkeypatch.setattr(lease, "RENEWED", 0.01)
+    monkeypatch.setattr(lease, "RENEWAL_SECONDS", 0.01)
 
     def suspended() -> None:
         with lease.exclusive(files, print):

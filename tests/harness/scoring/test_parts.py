@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from harness.errors import ScoringFailed, StoreError
-from harness.scoring.pairs import Pair, shared
+from harness.scoring.pairs import Pair, models_key
 from harness.scoring.parts import Part, Result, cut_pairs, score_pairs, stoppable
 from harness.scoring.progress import Progress, RunProgress
 from harness.scoring.score import Scores
@@ -211,5 +211,5 @@ def test_a_missing_model_is_not_shared(tmp_path: Path) -> None:
             raise MissingResource(f"{kind} {name}: torch is not installed")
 
     metric = registry.choose("cosine").metric
-    assert shared(metric, Models(tmp_path)).startswith("encoder=")
-    assert shared(metric, Without(tmp_path)) == ""
+    assert models_key(metric, Models(tmp_path)).startswith("encoder=")
+    assert models_key(metric, Without(tmp_path)) == ""

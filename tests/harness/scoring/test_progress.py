@@ -11,7 +11,7 @@ import pytest
 
 from harness.scoring import costs, pairs
 from harness.scoring import progress as module
-from harness.scoring.pairs import shared
+from harness.scoring.pairs import models_key
 from harness.scoring.progress import LOG, Progress, RunProgress
 from metrics import registry
 from metrics.models.batches import COUNTERS
@@ -33,7 +33,7 @@ def test_parts_throughput_and_time_left(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(time, "monotonic", lambda: clock[0])
     first, second, third, fourth = [(dataset, metric, (0, 64)) for metric in "ab" for dataset in ("toy", "next")]
     progress = RunProgress(terminal=Progress(io.StringIO()), started=100, position=" (2 of 3)")
-    progress.at_once = 2
+    progress.workers = 2
     for part, seconds in ((first, 0.0), (second, 0.0), (third, 0.0), (fourth, 5.0)):
         progress.plan(part, seconds)
     with progress.stage("scoring", "toy"):
@@ -80,7 +80,7 @@ def test_shipped_times_cover_the_metrics_that_read_models(tmp_path: Path) -> Non
     models, chosen = Models(tmp_path), [registry.choose(name) for name in registry.names()]
     known = costs.read(tmp_path, chosen, models)
     assert not [part.label for part in pairs.without_composites(chosen)
-                if shared(part.metric, models) and part.label not in known]
+                if models_key(part.metric, models) and part.label not in known]
     for content in (b"", b"\xff\xfe", b"[]]", b"{}", b"[1]", b'{"cpu fp32|length|": "x"}'):
         (tmp_path / costs.FILE).write_bytes(content)
         assert not costs.read(tmp_path, chosen, models, shipped=False)
@@ -97,7 +97,7 @@ def test_costs_are_estimated_from_several_datasets_or_scaled() -> None:
 
 @pytest.mark.parametrize("stream", [io.StringIO(), Terminal()])
 def test_lines_are_printed_while_a_part_is_scored(stream: io.StringIO, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "EVERY", 0.02)
+    monkeypatch.setattr(module, "LINE_SECONDS", 0.02)
     progress = RunProgress(terminal=Progress(stream))
     progress.plan(("toy", "a", (0, 64)), 0.0)
     with progress.stage("scoring", "toy"):

@@ -43,7 +43,7 @@ def scorer(folder: Path, **more: Any) -> Scorer:
 
 
 def test_a_large_dataset_is_scored_in_parts_and_joined(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parts, "LARGEST", 8)
+    monkeypatch.setattr(parts, "MAX_ITEMS", 8)
     CALLS.clear()
     for more, calls in (({}, 3), ({}, 3), ({"rescore": True}, 6)):
         assert scorer(tmp_path, **more).scores(Lengths()).columns["lengths"].tolist() == list(range(20))
@@ -65,7 +65,8 @@ def test_a_column_for_an_unknown_quality_is_an_error(tmp_path: Path) -> None:
 
     source = Scorer(dataset_of([make_item("a", "x")]), Models(tmp_path))
     assert isinstance(source.attempt(Own("relevance")), Scores)
-    for quality, hint in (("Relevant", "did you mean 'relevance'?"), ("Xyz", "`harness show DATASET` shows them")):
+    for quality, hint in (("Relevant", "did you mean 'relevance'?"),
+                          ("Xyz", "`harness show DATASET` lists the dimensions of its qualities")):
         assert f"no quality of a dataset has the dimension {quality!r}; {hint}" in str(source.attempt(Own(quality)))
 
 

@@ -252,7 +252,7 @@ def test_scores_for_a_quality_are_used_for_that_quality(tmp_path: Path) -> None:
     chosen = registry.choose(written(tmp_path, *rows, "toy_0|nonsense,5"))
     scores = score.score(chosen.metric, DATASET, SERVICE)
     assert set(scores.columns) == {"scores:mine.csv", "scores:mine.csv@relevance"}
-    metric = score.about(chosen.metric, DATASET)
+    metric = score.restrict(chosen.metric, DATASET)
     assert set(metric.score(DATASET.items[3:], SERVICE)) == set(scores.columns), "parts have equal columns"
     assert signature(metric, SERVICE)["qualities"] == "relevance"
     judged = correlate.judged(DATASET, QUALITIES)
