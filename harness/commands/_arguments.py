@@ -32,7 +32,7 @@ class Once(argparse.Action):
 
 
 def number(kind: type[float], expected: str, least: float) -> Callable[[str], float]:
-    """Return the type of a flag whose value is a number of at least `least`; `expected` describes it in errors."""
+    """Return a parser of numbers of at least `least` for a flag; `expected` describes such numbers in errors."""
     def parse(text: str) -> float:
         with contextlib.suppress(ValueError):
             if least <= (value := kind(text)) < math.inf:
@@ -65,9 +65,9 @@ def separated(names: str) -> list[str]:
     with contextlib.suppress(OSError):  # a list may be too long for a file name
         if Path(names).exists():
             return [names]
-    ends = [index for index, character in enumerate(names) if character == "," and names[:index].count("[") ==
+    commas = [index for index, character in enumerate(names) if character == "," and names[:index].count("[") ==
             names[:index].count("]")]
-    return [names[start + 1:end].strip() for start, end in itertools.pairwise([-1, *ends, len(names)])]
+    return [names[start + 1:end].strip() for start, end in itertools.pairwise([-1, *commas, len(names)])]
 
 
 OVERRIDES: dict[str, dict[str, Any]] = {
@@ -90,17 +90,17 @@ def add(parser: argparse._ActionsContainer, *names: str, **changes: Any) -> None
         head, _, text = declared.partition(": ")
         name, _, metavar = heads.get(head, head).partition(" ")
         field = f"{name}_" if name == "with" else name.replace("-", "_")
-        parts: dict[str, Any] = {"dest": field, "help": text or FLAGS[heads[name]]}
+        declaration: dict[str, Any] = {"dest": field, "help": text or FLAGS[heads[name]]}
         if head in heads:
-            parts |= {"default": [] if defaults[field] == () else defaults[field], **_of_type(types[field]),
+            declaration |= {"default": [] if defaults[field] == () else defaults[field], **_of_type(types[field]),
                       **OVERRIDES.get(name, {})}
         else:
-            parts |= _of_metavar(metavar, text, changes)
-        parser.add_argument(f"--{name}", **{**parts, **({"metavar": metavar} if metavar else {}), **changes})
+            declaration |= _of_metavar(metavar, text, changes)
+        parser.add_argument(f"--{name}", **{**declaration, **({"metavar": metavar} if metavar else {}), **changes})
 
 
 def _of_metavar(metavar: str, text: str, changes: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the declaration of a flag with a placeholder: several values if its help says that it is repeatable."""
+    """Return the declaration of a flag by its placeholder; it takes several values if its help says "repeatable"."""
     if not metavar and "choices" not in changes:
         return {"action": "store_true"}
     kind = TYPES.get(metavar, str)

@@ -13,8 +13,7 @@ import numpy as np
 from benchmarks.errors import plural
 from harness.commands._output import data_of, table
 from harness.results.decision_rows import Decision
-from harness.results.entries import BoardId
-from harness.results.entries import fitted as fitted_on
+from harness.results.entries import BoardId, fitted
 from harness.results.files import without_nan
 from harness.results.item_scores import labels
 from harness.results.pooled import STATISTIC, Lead, Pool
@@ -28,11 +27,11 @@ from leaderboard.render.text import shortened, wrapped
 ALPHA = 0.05
 DRAWS = 400
 """Default number of draws of WMT25's rule."""
-FEW = 12
-"""With fewer contexts, swapping whole contexts has little power to separate several columns."""
-LISTED = 20
-"""A table shows up to this many comparisons; if there are more, it shows only those of the best column."""
-NAMES = {"perm-both": "PERM-BOTH on ranks, by contexts",
+FEW_CONTEXTS = 12
+"""Number of contexts below which swapping whole contexts has little power to separate several columns."""
+MAX_LISTED = 20
+"""Maximum number of comparisons in a table; if there are more, it shows only those of the best column."""
+TEST_TITLES = {"perm-both": "PERM-BOTH on ranks, by contexts",
          "perm-both-scores": "PERM-BOTH on standardised scores, by contexts",
          "williams": "Williams", "williams-contexts": "Williams by context",
          "meng": "Meng, Rosenthal & Rubin", "bootstrap": "paired bootstrap over contexts"}
@@ -80,7 +79,7 @@ def correlation_tables(chosen: Selection) -> Iterator[str]:
     for target, rows in chosen.correlations().items():
         epsilon = ["ε"] if any(math.isfinite(row.epsilon) for row in rows.values()) else []
         yield chosen.table(target, "", ("Metric", "value", "95 % interval", "p", "n", *epsilon), [
-            (label, number(row.value), interval(row.low, row.high, 3) or MISSING, _p(row.p), str(row.n), *(
+            (label, number(row.value), interval(row.low, row.high, 3) or MISSING, _format_p(row.p), str(row.n), *(
                 f"{row.epsilon:.3g}" if math.isfinite(row.epsilon) else MISSING for _ in epsilon))
             for label, row in rows.items()])
     missing = {(row.dataset, row.quality, row.note) for row in chosen.results.correlations
@@ -94,7 +93,7 @@ def correlation_tables(chosen: Selection) -> Iterator[str]:
 def lead_sentences(chosen: Selection) -> Iterator[tuple[str, str]]:
     """Yield the leads over a split, over each dimension and on each target, as sentences and JSON objects."""
     datasets, pool = chosen.results.datasets, Pool.of(chosen.results, chosen.draws)
-    labelled = dict(zip(pool.columns, labels(list(pool.columns)), strict=True))
+    label_of = dict(zip(pool.columns, labels(list(pool.columns)), strict=True))
     dimensions = sorted({quality.dimension for entry in datasets for quality in entry.qualities})
     for split, origin in sorted({(entry.split, entry.kind) for entry in datasets}):
         parts = {tuple(target for target in pool.targets(split, origin, name) if chosen.has(*target)): name
@@ -103,12 +102,12 @@ def lead_sentences(chosen: Selection) -> Iterator[tuple[str, str]]:
         for targets, dimension in parts.items():
             rule = "dev" if dimension or split != "test" else "test"
             for lead in _leads(pool, targets, rule, chosen.columns):
-                better, worse, difference = labelled[lead.better], labelled[lead.worse], lead.difference
+                better, worse, difference = label_of[lead.better], label_of[lead.worse], lead.difference
                 reached, reached_on = pool.reached(targets, lead.better, rule)
-                on = (f"{len(targets)} qualities of {plural(len({name for name, _ in targets}), 'dataset')}"
+                selection = (f"{len(targets)} qualities of {plural(len({name for name, _ in targets}), 'dataset')}"
                       if targets[1:] else ", ".join(targets[0]))
-                part = f" on {reached_on} of {len(targets)} qualities" if reached_on < len(targets) else ""
-                share = (f"; it reaches {100 * reached:.0f} % of the limit from rater noise{part}"
+                coverage = f" on {reached_on} of {len(targets)} qualities" if reached_on < len(targets) else ""
+                share = (f"; it reaches {100 * reached:.0f} % of the limit from rater noise{coverage}"
                          if math.isfinite(reached) else "")
                 means, board = pool.means(targets, rule), BoardId(split, dimension=dimension)
                 agrees, leader_agrees = (
@@ -119,7 +118,7 @@ def lead_sentences(chosen: Selection) -> Iterator[tuple[str, str]]:
                           f"{better} leads {worse} {lead.verdict}{share}" if agrees else
                           f"{better} is not shown to agree with people, but {ahead}" if leader_agrees else
                           f"no column agrees with people; {better} {ahead}")
-                yield (f"{split}, {origin}, {dimension or 'all'} ({on}): {result}",
+                yield (f"{split}, {origin}, {dimension or 'all'} ({selection}): {result}",
                        json.dumps(without_nan({
                            "split": split, "origin": origin, "dimension": dimension or "all", "targets": targets,
                            "statistic": STATISTIC, "test": "perm-both", "better": better, "worse": worse,
@@ -163,52 +162,53 @@ def _leads(pool: Pool, targets: Sequence[Target], rule: str, columns: Sequence[C
 
 
 def by_wmt25(chosen: Selection) -> Iterator[tuple[str, list[dict[str, object]]]]:
-    """Yield each board by WMT25's rule as a table and as records, one per column; the last two are baselines."""
+    """Yield each board by WMT25's rule as a table and as records, one per column; the last two are at chance level."""
     from harness.run.item_statistics import CHANCE, by_wmt25
     from harness.statistics.wmt25 import KINDS, mean
 
     for split, origin, names, tasks, clusters in by_wmt25(chosen.results, chosen.has, chosen.draws or DRAWS):
-        size, shown = len(names), [*labels(names), "a constant", "random numbers"]
-        values = {name: [*column[:size], column[size], np.mean(column[size + 1:])] for name, column in (
+        count, row_names = len(names), [*labels(names), "a constant", "random numbers"]
+        values = {name: [*column[:count], column[count], np.mean(column[count + 1:])] for name, column in (
             ("value", mean(tasks)), *((kind, mean(tasks, kind)) for kind in KINDS))}
         ranked = sorted(np.flatnonzero(clusters).tolist(), key=lambda row: (clusters[row], -values["value"][row]))
-        cells = [(str(clusters[row] or ""), shown[row], *(number(column[row]) for column in values.values()))
-                 for row in (*ranked, size, size + 1)]
+        cells = [(str(clusters[row] or ""), row_names[row], *(number(column[row]) for column in values.values()))
+                 for row in (*ranked, count, count + 1)]
         datasets = {entry.name for entry in chosen.results.datasets if (entry.split, entry.kind) == (split, origin)}
         datasets &= {dataset for dataset, _ in chosen.targets}
         heads = ("Cluster", "Metric", "mean", "soft pairwise accuracy", "pairwise accuracy with ties")
-        left_out = f"{size - len(ranked)} columns lack a value on a task. " if len(ranked) < size else ""
+        left_out = f"{count - len(ranked)} columns lack a value on a task. " if len(ranked) < count else ""
         title = (f"{split}, WMT25's rule: {plural(len(tasks), 'task')} on {plural(len(datasets), 'dataset')}. "
                  f"{left_out}Clusters by PERM-BOTH over contexts ({chosen.draws or DRAWS} draws), one-sided, 5 %")
         yield table(title, heads, data_of(split, origin), cells), [{
             "split": split, "origin": origin, "rule": "wmt25", "tasks": len(tasks), "cluster": cluster or None,
             "metric": metric, "column": column, **{kind: float(series[row]) for kind, series in values.items()},
         } for row, ((metric, column), cluster) in enumerate(zip(
-            [*names, *dict.fromkeys(CHANCE)], clusters[:size + 2], strict=True))]
+            [*names, *dict.fromkeys(CHANCE)], clusters[:count + 2], strict=True))]
 
 
 def comparison_tables(chosen: Selection) -> Iterator[str]:
-    """Yield a table per target with the comparisons of the best or selected columns, the leader's closest first."""
+    """Yield a table per target with the comparisons of the best or selected columns, first those of the leader."""
     correlations = chosen.correlations()
     best = {target: next(iter(rows)) for target, rows in correlations.items()}
     draws = _draws(chosen) if chosen.test.startswith("perm-both") else 0
     for target, comparisons in chosen.comparisons().items():
-        selected = set(correlations.get(target, ()) if chosen.columns or len(comparisons) <= LISTED else [best[target]])
+        show_all = chosen.columns or len(comparisons) <= MAX_LISTED
+        selected = set(correlations.get(target, ()) if show_all else [best[target]])
         of_selected = np.array([name in selected for name in comparisons.names])
         rows = comparisons.at(of_selected[comparisons.better] | of_selected[comparisons.worse])
         cells = [(row.better, row.worse, str(row.n), number(row.delta), number(row.value),
-                  _p(row.p, draws), _p(row.holm), _p(row.bh), "yes" if row.bh < ALPHA else "no")
+                  _format_p(row.p, draws), _format_p(row.holm), _format_p(row.bh), "yes" if row.bh < ALPHA else "no")
                  for row in sorted(rows, key=lambda row: (
                      row.better != best.get((row.dataset, row.quality)), row.delta, row.better, row.worse))]
         if cells:
-            yield (chosen.table(target, f", {_test(chosen)}, two-sided", (
+            yield (chosen.table(target, f", {_test_title(chosen)}, two-sided", (
                 "Better", "Worse", "n", "difference", "t", "p", "Holm", "BH", "established"), cells)
-                   + _warning(chosen, target) + _limit(chosen, comparisons))
+                   + _warning(chosen, target) + _explanation(chosen, comparisons))
 
 
 def cluster_tables(chosen: Selection) -> Iterator[str]:
-    """Yield a table per target of clusters, by the selected rule, and of group letters."""
-    all_comparisons, seen = chosen.comparisons(), fitted_on(chosen.results.metrics, chosen.results.datasets)
+    """Yield a table per target with clusters, by the selected rule, and group letters."""
+    all_comparisons, fitted_pairs = chosen.comparisons(), fitted(chosen.results.metrics, chosen.results.datasets)
     for target, rows in chosen.correlations().items():
         position = {label: index for index, label in enumerate(rows)}
         wins = np.zeros((len(rows), len(rows)), dtype=bool)
@@ -218,8 +218,8 @@ def cluster_tables(chosen: Selection) -> Iterator[str]:
             significant = (comparisons.p if chosen.rule == "wmt" else comparisons.bh) < ALPHA
             significant &= (better >= 0) & (worse >= 0)
             wins[better[significant], worse[significant]] = True
-        fitted = {metric for metric, dataset in seen if dataset == target[0]}
-        values = np.array([math.nan if row.metric in fitted else row.value for row in rows.values()])
+        fitted_here = {metric for metric, dataset in fitted_pairs if dataset == target[0]}
+        values = np.array([math.nan if row.metric in fitted_here else row.value for row in rows.values()])
         clusters = significance.clusters(values, wins, chosen.rule)
         cluster = {row: str(rank) for rank, group in enumerate(clusters, start=1) for row in group}
         letters = significance.letters(values, wins)
@@ -227,15 +227,16 @@ def cluster_tables(chosen: Selection) -> Iterator[str]:
                   str(row.n), number(row.corrected), shortened(letters[index]))
                  for index, (label, row) in enumerate(rows.items())]
         adjusted = "one-sided" if chosen.rule == "wmt" else "Benjamini-Hochberg"
-        yield (chosen.table(target, f", clusters by {_test(chosen)}, {adjusted}, 5 %. {_raters(chosen, target)}", (
-            "Cluster", "Metric", "value", "95 % interval", "n", "corrected", "Group"), cells)
+        caption = f", clusters by {_test_title(chosen)}, {adjusted}, 5 %. {_rater_agreement(chosen, target)}"
+        heads = ("Cluster", "Metric", "value", "95 % interval", "n", "corrected", "Group")
+        yield (chosen.table(target, caption, heads, cells)
                + "Columns that share a group letter are not significantly different.\n"
                + "All columns are in one cluster: none is above the others.\n" * (len(clusters) == 1 < len(rows))
                + _warning(chosen, target))
 
 
 def _warning(chosen: Selection, target: Target) -> str:
-    """Warn if a test is too optimistic or has no power because items share contexts."""
+    """Return a warning if a test is too optimistic or has little power because items share contexts, else ""."""
     items, contexts = Pool.of(chosen.results).rated(target)
     if contexts == items:
         return ""
@@ -244,11 +245,11 @@ def _warning(chosen: Selection, target: Target) -> str:
         return wrapped(f"{shared}analytic tests and intervals treat them as independent and are too optimistic. "
                        "--test perm-both, the default, swaps whole contexts.")
     few = ("; with so few contexts, the bootstrap is too optimistic, and swapped contexts give no p below "
-           f"{2 / 2 ** contexts:.2g}" if contexts < FEW else "")
+           f"{2 / 2 ** contexts:.2g}" if contexts < FEW_CONTEXTS else "")
     return wrapped(f"{shared}analytic intervals treat them as independent{few}.")
 
 
-def _limit(chosen: Selection, comparisons: Comparisons) -> str:
+def _explanation(chosen: Selection, comparisons: Comparisons) -> str:
     """Explain "established", and how p-values too small for the number of draws are adjusted."""
     draws = _draws(chosen)
     least = 2 / (draws + 1) * np.isfinite(comparisons.p).sum()
@@ -260,23 +261,24 @@ def _limit(chosen: Selection, comparisons: Comparisons) -> str:
     return wrapped(f"Established: p adjusted over all pairs by BH (Benjamini and Hochberg) is below 5 %.{normal}")
 
 
-def _raters(chosen: Selection, target: Target) -> str:
+def _rater_agreement(chosen: Selection, target: Target) -> str:
     rows = [row for row in chosen.results.reliability if (row.dataset, row.quality) == target]
     values = [f"{row.method} {number(row.value)}" for row in rows if math.isfinite(row.value)]
     notes = sorted({row.note for row in rows if row.note})
     return "Agreement of the raters: " + (", ".join(values) or "; ".join(notes) or "unknown")
 
 
-def _test(chosen: Selection) -> str:
+def _test_title(chosen: Selection) -> str:
     draws = f" ({_draws(chosen)} draws, seed {chosen.results.run.seed})"
-    return NAMES.get(chosen.test, chosen.test.capitalize()) + (draws if chosen.test.startswith("perm-both") else "")
+    title = TEST_TITLES.get(chosen.test, chosen.test.capitalize())
+    return title + draws if chosen.test.startswith("perm-both") else title
 
 
 def _draws(chosen: Selection) -> int:
     return chosen.draws or int(str(chosen.results.run.options.get("permutations") or 0))
 
 
-def _p(value: float, draws: int = 0) -> str:
+def _format_p(value: float, draws: int = 0) -> str:
     """Format a p-value to three decimals, or as an upper bound if no draw is as extreme."""
     if draws and value < 1 / draws:
         return f"< {max(1, math.ceil(1000 / draws)) / 1000:.3f}"

@@ -20,7 +20,7 @@ from leaderboard.render import text
 
 LISTING = ".published.json"
 """Name of the file that lists a site's files, so that publishing again can delete those that are no longer needed."""
-WORD = re.compile(r"[^\W\de_]")
+LETTER = re.compile(r"[^\W\de_]")
 """Matches a letter other than the e of an exponent."""
 DATA = {"sample": "the bundled sample (made by a script, simulated raters)", "real": "real human judgements",
         "own": "your own datasets"}
@@ -34,17 +34,18 @@ def data_of(board: str, origin: str) -> str:
 def table(caption: str, heads: Sequence[str], data: str, rows: Iterable[Sequence[str]]) -> str:
     """Format a table for the terminal: numbers are right-aligned, and the first column with words names the rows."""
     rows = list(rows)
-    worded = [any(WORD.search(row[position].replace(" to ", "")) for row in rows) for position in range(len(heads))]
-    headings = (Heading(head, "number" if not worded[position] else "words" if any(worded[:position]) else "stub")
+    has_words = [any(LETTER.search(row[position].replace(" to ", "")) for row in rows)
+                 for position in range(len(heads))]
+    headings = (Heading(head, "number" if not has_words[position] else "words" if any(has_words[:position]) else "stub")
                 for position, head in enumerate(heads))
     return text.text(Table.of("", caption, headings, rows, data))
 
 
 def print_correlations(report: Results, wanted: Callable[[Correlation], bool] = lambda row: True) -> None:
     """Print each correlation, with the split, origin and level of its dataset, as a line of JSON."""
-    about = {entry.name: entry for entry in report.datasets}
+    entries = {entry.name: entry for entry in report.datasets}
     for row in filter(wanted, report.correlations):
-        entry = about[row.dataset]
+        entry = entries[row.dataset]
         sys.stdout.write(files.json_line(row, split=entry.split, origin=entry.origin, level=entry.level))
 
 
@@ -61,20 +62,20 @@ def with_exhibits(report: Results, out: Path) -> Results:
 def write_site(pages: Mapping[str, bytes], folder: Path) -> None:
     """Write changed files, and delete files of the previous site that this one lacks."""
     folder.mkdir(parents=True, exist_ok=True)
-    before, listing = set[str](), folder / LISTING
+    previous_files, listing = set[str](), folder / LISTING
     with contextlib.suppress(FileNotFoundError, ValueError):
         if isinstance(names := json.loads(listing.read_bytes()), list):
-            before = {name for name in names if isinstance(name, str) and name.isprintable()}
-    if foreign := sorted(name for name in pages.keys() - before if (folder / name).exists()):
+            previous_files = {name for name in names if isinstance(name, str) and name.isprintable()}
+    if foreign := sorted(name for name in pages.keys() - previous_files if (folder / name).exists()):
         raise BadConfig(f"{folder}: {foreign[0]} exists and was not written by harness; choose another folder")
     # listed before they are written, so that an interrupted run can be repeated
-    write_atomically(listing, json.dumps(sorted(before | pages.keys())).encode())
+    write_atomically(listing, json.dumps(sorted(previous_files | pages.keys())).encode())
     for parent in {(folder / name).parent for name in pages}:
         parent.mkdir(parents=True, exist_ok=True)
     for name, content in pages.items():
         if not (folder / name).is_file() or (folder / name).read_bytes() != content:
             write_atomically(folder / name, content, durable=False)  # `harness publish` can rebuild them
-    for name in before - pages.keys():
+    for name in previous_files - pages.keys():
         if (folder / name).is_file() and (folder / name).resolve().is_relative_to(folder.resolve()):
             (folder / name).unlink()
     write_atomically(listing, json.dumps(sorted(pages)).encode())

@@ -26,7 +26,7 @@ from metrics import evidence, registry
 from metrics.composition import Composite, weights_shown
 from metrics.models.service import Models
 
-SHOWN = 4  # weights printed per quality
+MAX_WEIGHTS = 4  # weights printed per quality
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -45,11 +45,11 @@ def run(args: argparse.Namespace) -> int:
         raise BadConfig(f"{args.composite} has no weights to fit; calibrate a composite such as mme-crs or "
                         "regression[inputs=deb+cosine]")
     models, left_out = Models(args.home, model_choice(settings(args))), LeftOut()
-    drawn = metric.sample_size if args.draw is None else args.draw
+    sample_size = metric.sample_size if args.draw is None else args.draw
     flags = {"dataset": args.dataset, "draw": [] if args.draw is None else args.draw}
     flags |= {flag: value for flag in ("seed", "encoder", "lm") if (value := getattr(args, flag))}
     command = command_line("calibrate", args.composite, flags=flags)
-    learned = calibrate.calibrate(metric, _scorers(args, models), models, drawn, args.seed, left_out, command)
+    learned = calibrate.calibrate(metric, _scorers(args, models), models, sample_size, args.seed, left_out, command)
     path = args.out or evidence.user_path(metric.card.name, learned, args.home)
     path.parent.mkdir(parents=True, exist_ok=True)
     write_atomically(path, evidence.text(metric.card.name, learned))
@@ -57,8 +57,8 @@ def run(args: argparse.Namespace) -> int:
     for name, reason in left_out:
         print(f"left out: {name}: {reason}")
     for dimension, weights in weights_shown(metric, learned):
-        shown = ", ".join(f"{name} {weight:.2f}" for name, weight in weights[:SHOWN])
-        print(f"  {dimension:<26} {shown}{', ...' if len(weights) > SHOWN else ''}")
+        shown = ", ".join(f"{name} {weight:.2f}" for name, weight in weights[:MAX_WEIGHTS])
+        print(f"  {dimension:<26} {shown}{', ...' if len(weights) > MAX_WEIGHTS else ''}")
     print(path)
     if args.out is None:
         encoders = dict.fromkeys(value.partition("@")[0] for signature in learned.signatures.values()

@@ -49,8 +49,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add(parser, "team NAME: receive: the submitting team")
     add(parser, "column NAME: receive: column of the scores")
     add(parser, "primary: receive: mark as primary")
-    add(parser, "phase NAME: phase (default: receive: the phase of the scored items; validate: all phases; rank and "
-                "publish: all phases with submissions; freeze: required if there are several phases)")
+    add(parser, "phase NAME: phase (default: receive: the phase of the scored items; validate: all; rank and publish: "
+                "all with submissions; freeze: required if there are several)")
     add(parser, "dry-run: receive: change nothing")
     add(parser, "allow-refused: exit with 0 if submissions are refused, and rank even if files changed since the "
                 "freeze")
@@ -68,32 +68,32 @@ def run(args: argparse.Namespace) -> int:
     if args.action == "template":
         names = setup.template(folder, args.home)
         print(f"{folder}: written from {folder / 'challenge.toml'}: {', '.join(names)}")
-        _notes(dict.fromkeys(line for rules in rulebook.phases(folder) for line in _rated(rules)))
+        _print_notes(dict.fromkeys(line for rules in rulebook.phases(folder) for line in _rating_notes(rules)))
         return 0
-    act = {"freeze": _freeze, "validate": _validate, "rank": _rank, "publish": _rank}[args.action]
-    refused, faults, phases = 0, set[str](), _phases(folder, args)
+    action = {"freeze": _freeze, "validate": _validate, "rank": _rank, "publish": _rank}[args.action]
+    refused, known_problems, phases = 0, set[str](), _phases(folder, args)
     for phase in phases:
         try:
-            refused += act(folder, phase, args)
+            refused += action(folder, phase, args)
         except (BadConfig, BenchmarkError) as error:
             if len(phases) == 1 and args.action != "validate":
                 raise
             problems = getattr(error, "problems", (str(error),))
             refused += 1
             print(f"skipped {phase or folder}: {plural(len(problems), 'problem')}"
-                  f"{', listed above' if faults.issuperset(problems) else ''}")
-            _list(problem for problem in problems if problem not in faults)
-            faults.update(problems)
-    return 2 if faults and args.action == "validate" else 1 if refused and not args.allow_refused else 0
+                  f"{', listed above' if known_problems.issuperset(problems) else ''}")
+            _print_list(problem for problem in problems if problem not in known_problems)
+            known_problems.update(problems)
+    return 2 if known_problems and args.action == "validate" else 1 if refused and not args.allow_refused else 0
 
 
 def _init(args: argparse.Namespace) -> int:
     folder, shipped = args.folder, sorted(_shipped())
     names = setup.init(folder, args.home, args.example)
-    made = ("a copy of the shipped rules" if folder.resolve().name in shipped else
+    description = ("a copy of the shipped rules" if folder.resolve().name in shipped else
             f"a new challenge on the bundled sample (rules are shipped only for {', '.join(shipped)})")
-    print(wrapped(f"{folder}: {made}; the rules are in {folder / 'challenge.toml'}, {plural(len(names), 'file')} "
-                  "in all") + "next: edit data, ratings and rules; then run",
+    print(wrapped(f"{folder}: {description}; the rules are in {folder / 'challenge.toml'}, "
+                  f"{plural(len(names), 'file')} in all") + "next: edit data, ratings and rules; then run",
           *(f"harness challenge {action} {shlex.quote(str(folder))}" for action in ("template", "validate")),
           sep="\n    ")
     for rules in rulebook.phases(folder):
@@ -107,7 +107,7 @@ def _freeze(folder: Path, phase: str, args: argparse.Namespace) -> int:
     now = datetime.datetime.now(datetime.UTC)
     count, left_out = receipts.freeze(folder, args.home, phase, now)
     closes = rulebook.read(folder, phase).closes
-    _refusals(left_out)
+    _print_refusals(left_out)
     if closes and now.date() <= closes:
         print(wrapped(f"note: {phase or folder} was to close on {closes} and no longer accepts submissions. To undo "
                       f"this, delete the last line of {folder / receipts.FILE}"), end="")
@@ -127,7 +127,7 @@ def _receive(args: argparse.Namespace) -> int:
     state = "refused" if reasons else "valid:" if args.dry_run else "received"
     recorded = "dry run, not recorded" if args.dry_run else f"recorded in {folder / receipts.FILE}"
     print(f"{state} {printable(name)}; {recorded}")
-    _list((*reasons, *remarks))
+    _print_list((*reasons, *remarks))
     return 1 if reasons else 0
 
 
@@ -161,27 +161,27 @@ def _folder(path: Path) -> Path:
 
 
 def _validate(folder: Path, phase: str, args: argparse.Namespace) -> int:
-    """Print the targets, remarks and the state of every submission; return how many are refused."""
-    first = rulebook.read(folder)
-    if first.published_only and not first.custom:
+    """Print the targets, the remarks and the state of every submission; return the number of refused submissions."""
+    rules = rulebook.read(folder)
+    if rules.published_only and not rules.custom:
         print(f"{folder.name}: published results have no submissions to validate")
         return 0
     checked = outcome.read(folder, args.home, phase)
     accepted = checked.entries.entries
-    counting = checked.chosen if accepted else []
+    counted = checked.chosen if accepted else []
     print(checked.rules.name)
-    _list(ranked.description for ranked in checked.ground.datasets)
-    _notes((*checked.ground.partial, *_remarks(checked.rules, checked.ground)))
+    _print_list(ranked.description for ranked in checked.ground.datasets)
+    _print_notes((*checked.ground.partial, *_rule_remarks(checked.rules, checked.ground)))
     for index, entry in enumerate(accepted):
-        print(f"{'counts  ' if index in counting else 'accepted'}  {entry.name}")
-        _list(entry.remarks)
-    _refusals((*checked.refused, *checked.at_receipt))
-    _notes(checked.similar)
+        print(f"{'counts  ' if index in counted else 'accepted'}  {entry.name}")
+        _print_list(entry.remarks)
+    _print_refusals((*checked.refused, *checked.at_receipt))
+    _print_notes(checked.similar)
     print(f"{len(accepted)} accepted, {submissions.refused_count(checked.refused, checked.at_receipt)}")
     return len(checked.refused)
 
 
-def _remarks(rules: rulebook.Rulebook, ground: Ground) -> Iterator[str]:
+def _rule_remarks(rules: rulebook.Rulebook, ground: Ground) -> Iterator[str]:
     if rules.changed:
         yield f"changed since the freeze: {', '.join(rules.changed)}"
     if rules.counts == "last" and rules.submissions:
@@ -189,28 +189,28 @@ def _remarks(rules: rulebook.Rulebook, ground: Ground) -> Iterator[str]:
     if ground.shared:
         hidden = f", which reveals items hidden by {rules.phase}" if rules.public else ""
         yield f"{len(ground.shared)} items are also in another phase{hidden}: {listed(ground.shared)}"
-    yield from _rated(rules)
+    yield from _rating_notes(rules)
     custom = {dataset.card.name for dataset in rules.custom}
     yield from (f"{ranked.name}: {line}" for ranked in ground.datasets if ranked.name in custom
                 for line in contract.remarks(ranked.dataset, {}))
 
 
-def _rated(rules: rulebook.Rulebook) -> Iterator[str]:
+def _rating_notes(rules: rulebook.Rulebook) -> Iterator[str]:
     yield from (f"{file} contains ratings: do not publish it. `template` lists it in .gitignore until you move them "
                 "to the file of `ratings`" for file in ground.with_ratings(rules))
 
 
-def _refusals(refused: Iterable[submissions.Refused]) -> None:
+def _print_refusals(refused: Iterable[submissions.Refused]) -> None:
     for submission in sorted(refused, key=lambda submission: submission.name):
         print(f"refused   {submission.name}")
-        _list(submission.reasons)
+        _print_list(submission.reasons)
 
 
-def _notes(lines: Iterable[str]) -> None:
+def _print_notes(lines: Iterable[str]) -> None:
     print(*(wrapped(f"note: {line}") for line in lines), sep="", end="")
 
 
-def _list(reasons: Iterable[str]) -> None:
+def _print_list(reasons: Iterable[str]) -> None:
     for reason in reasons:
         print(textwrap.fill(reason, width(), initial_indent="         - ", subsequent_indent="           ",
                             break_on_hyphens=False, break_long_words=False))
@@ -235,24 +235,24 @@ def _rank(folder: Path, phase: str, args: argparse.Namespace) -> int:
     print(wrapped(f"{exhibit.title}: {exhibit.lead}", indent=""), end="")
     for grid in exhibit.grids:
         if rules.published_only or grid.name == "official":
-            _print(grid)
-    _refusals((*ranked.refused, *ranked.at_receipt) if ranked else ())
-    _notes(ranked.similar if ranked else ())
+            _print_grid(grid)
+    _print_refusals((*ranked.refused, *ranked.at_receipt) if ranked else ())
+    _print_notes(ranked.similar if ranked else ())
     print(f"written to {(out / 'ranking' / phase).resolve()}")
     if args.action == "publish":
         pages = out / "site"
         write_site(site.site(dataclasses.replace(report, exhibits=(exhibit,))), pages / phase)
-        drawn = sorted(path.parent.name for path in pages.glob("*/challenge.html"))
-        for name, content in site.list_of_phases(rules.title, drawn).items() if phase else ():
+        names = sorted(path.parent.name for path in pages.glob("*/challenge.html"))
+        for name, content in site.list_of_phases(rules.title, names).items() if phase else ():
             write_atomically(pages / name, content)
         print(f"leaderboard: {(pages / phase / 'challenge.html').resolve()}")
     return len(ranked.refused) if ranked else 0
 
 
-def _print(grid: Grid) -> None:
-    """Print the rows of a table, and the columns of an official one, that fit in a terminal."""
-    kept = [index for index, name in enumerate(grid.head) if grid.name != "official" or name in TERMINAL][:COLUMNS]
-    head, *rows = ([row[index] for index in kept] for row in (grid.head, *grid.rows[:ROWS]))
+def _print_grid(grid: Grid) -> None:
+    """Print the rows of a table that fit in a terminal, and of the official table only the columns that fit."""
+    columns = [index for index, name in enumerate(grid.head) if grid.name != "official" or name in TERMINAL][:COLUMNS]
+    head, *rows = ([row[index] for index in columns] for row in (grid.head, *grid.rows[:ROWS]))
     print(table(grid.caption, head, grid.data, rows))
-    more = f"; {len(grid.rows) - ROWS} more rows" if len(grid.rows) > ROWS else ""
-    print(f"all columns: {grid.name.replace(' ', '-').casefold()}.csv{more}")
+    remainder = f"; {len(grid.rows) - ROWS} more rows" if len(grid.rows) > ROWS else ""
+    print(f"all columns: {grid.name.replace(' ', '-').casefold()}.csv{remainder}")

@@ -21,8 +21,8 @@ from harness.contract.checks import CHECKS
 from harness.errors import BadConfig
 
 TIMEOUT = 300.0
-SHOWN = 20  # problems of a dataset
-ITEM = re.compile(" for item '.*'$")
+MAX_PROBLEMS = 20  # problems of a dataset
+ITEM_SUFFIX = re.compile(" for item '.*'$")
 """Matches the item in a finding, which is ignored when findings are grouped by problem."""
 
 
@@ -44,13 +44,13 @@ def run(args: argparse.Namespace) -> int:
     broken_checks = defaultdict[str, list[str]](list)
     for finding in process.findings(args.name, args.home, args.timeout):
         states[finding.state] += 1
-        checks = broken_checks[ITEM.sub("", finding.text)] if finding.state == "BROKEN" else []
+        checks = broken_checks[ITEM_SUFFIX.sub("", finding.text)] if finding.state == "BROKEN" else []
         checks.append(finding.check)
         if len(checks) == 1:
             print(f"{finding.state:<6}  {finding.check:<{width}}  {finding.text}", flush=True)
-    for first, *more in broken_checks.values():
-        if more:
-            print(f"BROKEN  {len(more)} more with the same problem as {first}: {', '.join(more)}")
+    for first, *others in broken_checks.values():
+        if others:
+            print(f"BROKEN  {len(others)} more with the same problem as {first}: {', '.join(others)}")
     print(f"the contract is broken: {states['BROKEN']} of {plural(states.total(), 'check')} failed" if states["BROKEN"]
           else f"the contract is kept: {plural(states['ok'], 'check')} passed, {plural(states['note'], 'note')}")
     return 1 if states["BROKEN"] else 0
@@ -65,8 +65,8 @@ def _check_dataset(name: str, card: Path | None, home: Path) -> int:
         source = read_card(card)
         loaded, remarks = source.scaled()
     except BadRecords as error:  # harness/cli.py reports a single problem
-        more = len(error.problems) - SHOWN
-        print(*error.problems[:SHOWN], *([f"and {more} more"] if more > 0 else ()), sep="\n")
+        remaining = len(error.problems) - MAX_PROBLEMS
+        print(*error.problems[:MAX_PROBLEMS], *([f"and {remaining} more"] if remaining > 0 else ()), sep="\n")
         return 1
     print(*dataset.check(loaded, remarks, home), sep="\n")
     if lines := source.inferred(loaded):

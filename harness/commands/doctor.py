@@ -32,9 +32,9 @@ def configure(_parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    for title, part in (("environment", _environment), ("home", _home), ("data", _data), ("metrics", _metrics)):
+    for title, section in (("environment", _environment), ("home", _home), ("data", _data), ("metrics", _metrics)):
         print(title)
-        for line in part(args.home):
+        for line in section(args.home):
             print(f"  {line}", flush=True)
     return 0
 
@@ -73,10 +73,10 @@ def _data(home: Path) -> Iterator[str]:
 
 
 def _metrics(home: Path) -> Iterator[str]:
-    models, loaded = Models(home), []
+    models, installed = Models(home), []
     for name in datasets.names():
         with contextlib.suppress(BenchmarkError):  # reported with the dataset
-            loaded.append(datasets.load(name, home))
+            installed.append(datasets.load(name, home))
     for name in registry.names():
         try:
             chosen = registry.choose(name)
@@ -84,8 +84,9 @@ def _metrics(home: Path) -> Iterator[str]:
         except (BrokenPlugin, MissingResource) as error:
             yield f"{name:<18} unavailable: {error}"
             continue
-        lacking = {dataset.card.name: need for dataset in loaded if (need := unmet(chosen.metric, dataset))}
+        missing_needs = {dataset.card.name: need for dataset in installed if (need := unmet(chosen.metric, dataset))}
         models_used = ", ".join(metric_entry(chosen, models).models)
-        yield f"{name:<18} ready" + (f" with {models_used}" if models_used else "") + (
-            f"; skipped on {', '.join(lacking)}: {', '.join(sorted({*lacking.values()}))} missing" if lacking else "")
+        skipped_on = (f"; skipped on {', '.join(missing_needs)}: {', '.join(sorted({*missing_needs.values()}))} missing"
+                      if missing_needs else "")
+        yield f"{name:<18} ready{f' with {models_used}' if models_used else ''}{skipped_on}"
     yield from registry.shadowing()

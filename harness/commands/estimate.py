@@ -43,8 +43,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     for name in args.metric:
-        if holder := registry.metric_of_column(name):
-            raise BadConfig(f"no metric {name!r}; it is a column of {holder!r}: use --metric {holder} --column {name}")
+        if metric := registry.metric_of_column(name):
+            raise BadConfig(f"no metric {name!r}; it is a column of {metric!r}: use --metric {metric} --column {name}")
     rows = system_means(*prepare(settings(args)), args.column, args.by)
     if not any(row.rated for row in rows):
         raise BadConfig(f"{rows[0].dataset}: no item has a rating; an estimate needs some")
@@ -69,11 +69,11 @@ def _lines(rows: Sequence[SystemMean], requested: Sequence[str]) -> Iterator[str
     for note in dict.fromkeys(row.note for row in rows if row.note):
         systems = [row.system for row in rows if row.note == note]
         yield wrapped(f"{', '.join(systems)}: {note}" if len(systems) < len(rows) else note)
-    known = [row for row in rows if math.isfinite(row.worth)]
-    if any(row.rated < row.items for row in known):
+    rows_with_worth = [row for row in rows if math.isfinite(row.worth)]
+    if any(row.rated < row.items for row in rows_with_worth):
         rated, ratings_only, combined = (sum(values) for values in zip(*(
-            (row.rated, (row.ratings_high - row.ratings_low) ** 2, (row.high - row.low) ** 2) for row in known),
-            strict=True))
+            (row.rated, (row.ratings_high - row.ratings_low) ** 2, (row.high - row.low) ** 2)
+            for row in rows_with_worth), strict=True))
         yield (f"{plural(rated, 'rated item')} with the scores of {first.column}: as precise as "
                f"{rated * ratings_only / combined:.0f} without them" if ratings_only > combined else
                f"the scores of {first.column} add nothing to these ratings")
@@ -87,6 +87,6 @@ def _lines(rows: Sequence[SystemMean], requested: Sequence[str]) -> Iterator[str
         if pair := next(undecided, None):
             names = [row.system for row in pair]
             dataset = next((name for name in requested if own.name_of(name) == first.dataset), first.dataset)
-            after = f"`harness run {shlex.join(('--dataset', dataset))}`"
-            yield f"ratings needed to separate {' and '.join(names)}, after {after}:"
+            run_command = f"`harness run {shlex.join(('--dataset', dataset))}`"
+            yield f"to see how many ratings would separate {' and '.join(names)}, run {run_command}, then:"
             yield f"  harness power {shlex.join(('--dataset', dataset, '--between', 'systems', '--pair', *names))}"

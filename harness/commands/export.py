@@ -47,8 +47,8 @@ def _upload(folder: Path, repo: str | None) -> int:
     weights = checkpoint.read(folder.resolve().parent.name, folder)
     if not repo:
         raise BadConfig(f"{folder}: contains weights in the format of the hub; upload them with --push ORG/REPO")
-    with tempfile.TemporaryDirectory() as copied:
-        shutil.copytree(folder, copied, dirs_exist_ok=True)
-        (Path(copied) / "README.md").write_text(hub.weights_readme(weights, repo), encoding="utf-8")
-        print(hub.push(Path(copied), repo))
+    with tempfile.TemporaryDirectory() as copy:
+        shutil.copytree(folder, copy, dirs_exist_ok=True)
+        (Path(copy) / "README.md").write_text(hub.weights_readme(weights, repo), encoding="utf-8")
+        print(hub.push(Path(copy), repo))
     return 0

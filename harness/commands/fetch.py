@@ -54,15 +54,15 @@ def run(args: argparse.Namespace) -> int:
     names = (_missing(args.home, args.split) if args.all or args.split else
              [name for name, card in models.items() if not card.terms] if args.names == ["models"] else
              [part for name in args.names for part in _models_of(name)])
-    known = (*models, *RESOURCES, *datasets.names())
-    if unknown := next((name for name in names if name not in known and "/" not in name), None):
-        raise BadConfig(f"unknown dataset, model or resource {unknown!r}; {nearest(unknown, known)}")
+    known_names = (*models, *RESOURCES, *datasets.names())
+    if unknown := next((name for name in names if name not in known_names and "/" not in name), None):
+        raise BadConfig(f"unknown dataset, model or resource {unknown!r}; {nearest(unknown, known_names)}")
     for name in filter(models.get, names):
         print(f"{name:<18} {models[name].size / 1e6:>6.0f} MB to download, {models[name].licence}")
     restricted = [name for name in names if name in datasets.names() and needs_registration(datasets.card(name))]
     if restricted:
-        where = datasets.card(restricted[0]).sources[0].url
-        print(f"only available from the organisers after registration at {where}: {', '.join(restricted)}\n"
+        url = datasets.card(restricted[0]).sources[0].url
+        print(f"only available from the organisers after registration at {url}: {', '.join(restricted)}\n"
               "  then `harness import human_evaluation_data.zip`")
     status = _fetch_all([name for name in names if name not in restricted], args.home,
                         partial(_fetch, accepted=args.accept_licence))
@@ -71,8 +71,8 @@ def run(args: argparse.Namespace) -> int:
 
 def _fetch_all(names: Iterable[str], home: Path, fetch_one: Callable[[str, Path], str]) -> int:
     """Fetch files, and print their descriptions or the errors; return 2 if any failed, else 0."""
-    failed, wanted = [], list(dict.fromkeys(names))
-    for name in wanted:
+    failed, requested = [], list(dict.fromkeys(names))
+    for name in requested:
         try:
             print(fetch_one(name, home))
         except (BenchmarkError, MissingResource, OSError) as error:
@@ -80,7 +80,7 @@ def _fetch_all(names: Iterable[str], home: Path, fetch_one: Callable[[str, Path]
             reason = (f"{name}: {error.filename or home}: {error.strerror or error}" if isinstance(error, OSError)
                       else str(error))
             print(f"harness: {reason}", file=sys.stderr)
-    print(f"{len(wanted) - len(failed)} fetched into {home}"
+    print(f"{len(requested) - len(failed)} fetched into {home}"
           + (f"; {len(failed)} failed: {', '.join(failed)}" if failed else ""))
     return 2 if failed else 0
 
@@ -89,9 +89,9 @@ def _models_of(name: str) -> list[str]:
     """Return the models that the options of a metric or of its inputs name; `name` itself if there are none."""
     if name not in metrics.names():
         return [name]
-    parts = [part.metric for part in pairs.without_composites([metrics.choose(name)])]
-    named = (str(options(part)[kind]).partition("+")[0] for part in parts for kind in part.card.models)
-    return list(dict.fromkeys(filter(None, named))) or [name]
+    inputs = [part.metric for part in pairs.without_composites([metrics.choose(name)])]
+    models = (str(options(part)[kind]).partition("+")[0] for part in inputs for kind in part.card.models)
+    return list(dict.fromkeys(filter(None, models))) or [name]
 
 
 def _missing(home: Path, split: Split | None) -> list[str]:

@@ -43,22 +43,23 @@ def run(args: argparse.Namespace) -> int:
         return 0
     (corpora, not_corpora), edges = _corpora(path), resources.edge_files(path)
     table = None if corpora or edges else own.table_of(str(path))
-    read = release.read(path, required=not (corpora or edges or table))
-    if table and not (read.datasets or read.more):
+    content = release.read(path, required=not (corpora or edges or table))
+    if table and not (content.datasets or content.more):
         reading = own.Reading(tuple(args.columns or ()), tuple(args.scale or ()))
         try:
             command = f"run --dataset {own.import_table(sheet.read(table), args.home, reading).card.name}"
         except BadRecord as error:
-            why = f" ({'; '.join(not_corpora)})" if not_corpora else ""
-            raise BenchmarkError(f"{path}: contains neither the organisers' release nor a corpus{why}, and is not a "
-                                 f"table of ratings: {error}") from error
+            why_not = f" ({'; '.join(not_corpora)})" if not_corpora else ""
+            raise BenchmarkError(f"{path}: contains neither the organisers' release nor a corpus{why_not}, and is not "
+                                 f"a table of ratings: {error}") from error
     else:
         if edges:
             names = ", ".join(file.name for file in edges)
             print(f"{resources.CONCEPTNET:<22} {resources.keep_edges(edges, args.home):>6} edges of {names}")
-        _keep_release(read, args.home)
+        _keep_release(content, args.home)
         _keep_corpora(corpora, not_corpora, args.home)
-        command = "run --all" if read.datasets else "run --split more" if read.more else "train" if corpora else ""
+        command = ("run --all" if content.datasets else "run --split more" if content.more else
+                   "train" if corpora else "")
     print(f"stored in {args.home}{f'; next: `harness {command}`' if command else ''}")
     return 0
 
@@ -73,19 +74,19 @@ def _corpora(path: Path) -> tuple[list[ImportedCorpus], list[str]]:
         return [], [str(error)]
 
 
-def _keep_release(read: Release, home: Path) -> None:
-    for entry in read.datasets:
+def _keep_release(content: Release, home: Path) -> None:
+    for entry in content.datasets:
         store.save(entry.dataset, home)
         items, ratings = len(entry.dataset.items), entry.dataset.rated
         print(f"{entry.dataset.card.name:<18} {items:>6} items {ratings:>7} rated qualities{_remarks(entry)}")
-    for entry in read.more:
+    for entry in content.more:
         store.save_own(entry.dataset, home)
         card, items = entry.dataset.card, len(entry.dataset.items)
         print(f"{card.name:<22} {items:>6} items, {card.title}{_remarks(entry)}")
-    if read.wordnet:
-        write_atomically(resources.path(home, "wordnet"), read.wordnet)
-        print(f"wordnet            {len(read.wordnet):>6} bytes")
-    for name in read.ignored:
+    if content.wordnet:
+        write_atomically(resources.path(home, "wordnet"), content.wordnet)
+        print(f"wordnet            {len(content.wordnet):>6} bytes")
+    for name in content.ignored:
         print(f"ignored, not a dataset of the collection: {name}")
 
 

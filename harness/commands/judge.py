@@ -37,26 +37,26 @@ from metrics.models.service import Models
 
 def configure(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
-    trial = actions.add_parser("try", help="show the prompt for an item and the parsed answer")
-    trial.add_argument("judge", help="judge:PROMPT[lm=NAME] or judge:PROMPT[model=NAME,...]")
-    add(trial, "dataset NAME: dataset of the item", required=True, dest="dataset_name")
-    add(trial, "item ID: id of the item (default: the first)", "dry: show the prompt without sending it")
-    audit = actions.add_parser("audit", help="check a judge for bias and for agreement with people; prints and writes "
-                              "a card")
-    audit.add_argument("prompt", help="prompt: its name or file, or judge:PROMPT[...]")
-    add(audit, "lm NAME: the judge: a model on this machine", "model NAME: the judge: a model behind an endpoint")
-    audit.add_argument("--url", help="address of the endpoint (default: the environment's)")
-    add(audit, "dataset", required=True)
-    add(audit, "quality: quality to compare with (default: the prompt's)", "data")
-    add(audit, "sample: at most N items, as whole contexts (default: 100)", default=100)
-    add(audit, "seed", "device", "offline", *LIMITS,
-        "out: results; card in DIR/studies/judges (default: ./results)")
-    view = actions.add_parser("view", help="write a local page with prompt, answers and score of every item")
-    view.add_argument("results", type=Path, nargs="?", default=Path("results"), help="results of a run (default: "
-                      "./results)")
-    for action in (trial, audit, view):
+    try_parser = actions.add_parser("try", help="show the prompt for an item and the parsed answer")
+    try_parser.add_argument("judge", help="judge:PROMPT[lm=NAME] or judge:PROMPT[model=NAME,...]")
+    add(try_parser, "dataset NAME: dataset of the item", required=True, dest="dataset_name")
+    add(try_parser, "item ID: id of the item (default: the first)", "dry: show the prompt without sending it")
+    audit_parser = actions.add_parser("audit", help="check a judge for bias and for agreement with people; print and "
+                                      "write a card")
+    audit_parser.add_argument("prompt", help="name or file of the prompt, or judge:PROMPT[...]")
+    add(audit_parser, "lm NAME: judge on this machine", "model NAME: judge behind an endpoint")
+    audit_parser.add_argument("--url", help="address of the endpoint (default: the environment's)")
+    add(audit_parser, "dataset", required=True)
+    add(audit_parser, "quality: quality to compare with (default: the prompt's)", "data")
+    add(audit_parser, "sample: at most N items, as whole contexts (default: 100)", default=100)
+    add(audit_parser, "seed", "device", "offline", *LIMITS,
+        "out: results folder; card in DIR/studies/judges (default: ./results)")
+    view_parser = actions.add_parser("view", help="write a local page with prompt, answers and score of every item")
+    view_parser.add_argument("results", type=Path, nargs="?", default=Path("results"),
+                             help="results of a run (default: ./results)")
+    for action in (try_parser, audit_parser, view_parser):
         action.add_argument("--home", type=Path, default=argparse.SUPPRESS, metavar="DIR", help=argparse.SUPPRESS)
-    view.add_argument("--url", default="", help="address of the endpoint (default: the environment's)")
+    view_parser.add_argument("--url", default="", help="address of the endpoint (default: the environment's)")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -64,7 +64,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _view(args: argparse.Namespace) -> int:
-    """Write the page; its texts of datasets and models are for this machine only, so no other command reads it."""
+    """Write the page; it contains texts that must stay on this machine, so no other command reads it."""
     sections = list(_sections(files.read(args.results), args.home, args.url))
     if not (count := sum(len(items) for *_, items in sections)):
         problem = next((f"{name}: {problem}" for name, _, problem, _ in sections if problem), "these results have no "
@@ -77,7 +77,7 @@ def _view(args: argparse.Namespace) -> int:
 
 
 def _sections(results: Results, home: Path, url: str) -> Iterator[tuple[str, str, str, list[Any]]]:
-    """Yield each judge and dataset with its items, or with the reason if the judge is missing."""
+    """Yield each judge and dataset with its items, or with the error if the judge cannot be loaded."""
     sampled = {entry.name for entry in results.datasets if entry.origin == "sample"}
     for points in results.points:
         card = datasets.card(points.dataset)
@@ -116,14 +116,14 @@ def _exchanges(judge: Judge | LocalJudge, item: Item, home: Path) -> Iterator[tu
 
 def _audit(args: argparse.Namespace) -> int:
     judge = args.prompt if args.prompt.startswith("judge:") else f"judge:{args.prompt}"
-    named = ",".join(f"{option}={value}" for option in ("lm", "model", "url") if (value := getattr(args, option)))
-    judge += f"[{named}]" if named else ""
-    args.lm = ""  # the judge's, not the run's
+    options = ",".join(f"{option}={value}" for option in ("lm", "model", "url") if (value := getattr(args, option)))
+    judge += f"[{options}]" if options else ""
+    args.lm = ""  # an option of the judge, not of the run
     args.dataset = own.import_paths(args.dataset, args.home)
     requested = dataclasses.replace(settings(args), metric=(judge,))
-    repeat = command_line("judge", "audit", registry.without_folders(judge), flags={
+    repeat_command = command_line("judge", "audit", registry.without_folders(judge), flags={
         "dataset": args.dataset, "quality": args.quality, "sample": args.sample, "seed": args.seed})
-    return carry_out("judges", StudyRequest(requested, args.home, args.out), repeat)
+    return carry_out("judges", StudyRequest(requested, args.home, args.out), repeat_command)
 
 
 def _try(args: argparse.Namespace) -> int:

@@ -43,10 +43,10 @@ def run(args: argparse.Namespace) -> int:
     """Score the metric and show its rank; the exit status is that of `harness run`."""
     chosen = settings(args)
     earlier = files.read(chosen.out)
-    results = _scored(earlier, chosen, args.data)
+    results = _score(earlier, chosen, args.data)
     boards = list(placement.placements(earlier, results))
     for board in boards:
-        print(json.dumps(dataclasses.asdict(board)) if chosen.json else _shown(board))
+        print(json.dumps(dataclasses.asdict(board)) if chosen.json else _format_board(board))
     if not chosen.json:
         for missing in by_reason(results.skips):
             print(f"not scored: {missing.where}: {missing.reason}")
@@ -59,7 +59,7 @@ def run(args: argparse.Namespace) -> int:
     return 1 if results.failures or not results.correlations else 0
 
 
-def _scored(earlier: Results, chosen: Settings, data: Literal["real", "sample"] | None) -> Results:
+def _score(earlier: Results, chosen: Settings, data: Literal["real", "sample"] | None) -> Results:
     of_split = [entry for entry in earlier.datasets if chosen.split in (None, entry.split)]
     kind: Literal["real", "sample"] = data or ("real" if any(entry.kind == "real" for entry in of_split) else "sample")
     names = tuple(entry.name for entry in of_split if entry.kind == kind)
@@ -78,7 +78,7 @@ def _scored(earlier: Results, chosen: Settings, data: Literal["real", "sample"] 
     return results
 
 
-def _shown(board: Placement) -> str:
+def _format_board(board: Placement) -> str:
     """Format the board around the metric, the significant differences, and its best and worst targets."""
     rank = next(row.rank for row in board.neighbours if row.own)
     rows = []
@@ -92,12 +92,12 @@ def _shown(board: Placement) -> str:
                f"{board.column} would rank {rank} of the {board.ranked} columns with values on {targets}, and has no "
                f"rank on the board {board.split}, which has {board.whole}: Spearman by the rule {board.rule}")
     heads = ("Rank", "Metric", "value", "better in", "worse in")
-    shown = table(caption, heads, data_of(board.split, board.origin), rows)
-    meaning = wrapped(f"Better in, worse in: targets (qualities of datasets, {board.cells} in all) on which "
+    board_table = table(caption, heads, data_of(board.split, board.origin), rows)
+    explanation = wrapped(f"Better in, worse in: targets (qualities of datasets, {board.cells} in all) on which "
                       f"{board.column} has a significantly higher or lower correlation than that row, by PERM-BOTH on "
                       "ranks, by contexts, 5 %, adjusted by Benjamini and Hochberg over all pairs of columns.")
-    ends = {"Best": board.reached[:EXTREMES], "Worst": board.reached[max(EXTREMES, len(board.reached) - EXTREMES):]}
+    by_end = {"Best": board.reached[:EXTREMES], "Worst": board.reached[max(EXTREMES, len(board.reached) - EXTREMES):]}
     extremes = [f"{word}: " + "; ".join(
         f"{target.dataset} {target.quality} {number(target.value)} (rank {target.place} of {target.of})"
-        for target in reached) for word, reached in ends.items() if reached]
-    return "\n".join([shown, meaning, *map(wrapped, extremes)])
+        for target in reached) for word, reached in by_end.items() if reached]
+    return "\n".join([board_table, explanation, *map(wrapped, extremes)])

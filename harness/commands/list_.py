@@ -26,10 +26,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    shown = [line for line in KINDS[args.kind](args.home) if args.text.casefold() in line.casefold()]
-    if not shown:
+    lines = [line for line in KINDS[args.kind](args.home) if args.text.casefold() in line.casefold()]
+    if not lines:
         raise BadConfig(f"no line of `harness list {args.kind}` contains {args.text!r}")
-    print(*shown, sep="\n")
+    print(*lines, sep="\n")
     return 0
 
 
@@ -63,7 +63,7 @@ def _metrics(_home: Path) -> Iterator[str]:
 
 
 def _models(home: Path) -> Iterator[str]:
-    """List the models that can be downloaded, the shipped one, and then the others available here."""
+    """List the models that can be downloaded, the shipped model, and then other models on this machine."""
     available = {model.name: model.origin for model in weights.installed(home)}
     yield f"{'name':<22} {'kind':<8} parameters   to fetch  {'licence':<18} location, or how to get it"
     for name, card in catalogue.cards().items():
@@ -76,7 +76,7 @@ def _models(home: Path) -> Iterator[str]:
         origin = str(error)
     yield f"{small_lm.DISPLAY_NAME:<22} {'lm':<8} {3:>8} M {'':>10}  {'Apache-2.0':<18} {origin}"
     yield from (f"{name:<22} {origin}" for name, origin in available.items())
-    yield "kind: use with --encoder, --lm or --vectors; judges need an lm with a chat template"
+    yield "kind: the option that takes the model (--encoder, --lm or --vectors); judges need the kind `lm, chat`"
 
 
 def _studies(_home: Path) -> Iterator[str]:

@@ -30,11 +30,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add(parser, RESULTS)
     add(parser, "dataset: dataset of the run, or the path of its table; default: all, one line per quality unless "
                 "--pair, --contexts or --raters is given; repeatable", "quality")
-    add(parser, "between: columns: differences of correlations (default); systems: of mean ratings",
+    add(parser, "between: columns (default): differences between correlations; systems: between mean ratings",
         default="columns", choices=get_args(Between))
     parser.add_argument("--pair", nargs="+", action="extend", type=separated, default=[], metavar="NAME",
-                        help="two columns or systems (default: the best two metrics or systems; the detectable "
-                             "difference is then a typical pair's)")
+                        help="two columns or systems (default: the two best, and the difference detectable for a "
+                             "typical pair)")
     add(parser, "contexts N: number of contexts; repeatable (default: a quarter to four times the data's)")
     add(parser, "raters N: votes per item, each by a different rater; repeatable (default: a quarter to four times "
                 "the data's)", type=POSITIVE_COUNT)
@@ -45,9 +45,9 @@ def run(args: argparse.Namespace) -> int:
     pair = [name for names in args.pair for name in names]
     results = files.read(args.out)
     pool = Pool.of(results)
-    wanted = targets(results, tuple(map(own.name_of, args.dataset)), args.quality, args.out)
-    selected = chosen(pool, wanted, pair, args.contexts, args.raters)
-    full = args.dataset or pair or args.contexts or args.raters or len(results.datasets) == 1
+    requested = targets(results, tuple(map(own.name_of, args.dataset)), args.quality, args.out)
+    selected = chosen(pool, requested, pair, args.contexts, args.raters)
+    detailed = args.dataset or pair or args.contexts or args.raters or len(results.datasets) == 1
     described = {entry.name: data_of(entry.split, entry.kind) for entry in results.datasets}
     if not args.json and {described[dataset] for dataset, _ in selected} == {DATA["sample"]}:
         print(BANNER)
@@ -62,7 +62,7 @@ def run(args: argparse.Namespace) -> int:
             continue
         if args.json:
             sys.stdout.writelines(map(files.json_line, rows))
-        elif full:
+        elif detailed:
             print("\n".join(_lines(rows, pair, described[target[0]])))
         else:
             sample = ", sample" * (described[target[0]] == DATA["sample"])
@@ -74,23 +74,24 @@ def run(args: argparse.Namespace) -> int:
 def _lines(rows: Sequence[Power], pair: Sequence[str], data: str) -> Iterator[str]:
     """Describe the power on a target, also for other numbers of contexts and raters, and the contexts needed."""
     first = rows[0]
-    of = "correlations" if first.between == "columns" else "mean ratings"
-    named = f"{detectable_text(first.items, first.contexts, first.detectable, of)} for {first.first} and {first.second}"
-    yield wrapped(f"{first.dataset}, {first.quality}: {named if pair else first}")
+    compared_value = "correlations" if first.between == "columns" else "mean ratings"
+    pair_sentence = (f"{detectable_text(first.items, first.contexts, first.detectable, compared_value)} for "
+                     f"{first.first} and {first.second}")
+    yield wrapped(f"{first.dataset}, {first.quality}: {pair_sentence if pair else first}")
     groups = {count: list(group) for count, group in groupby(rows, key=lambda row: row.raters)}
-    known = {count: {row.contexts: row for row in group} for count, group in sorted(groups.items())
+    rows_by_raters = {count: {row.contexts: row for row in group} for count, group in sorted(groups.items())
              if not math.isnan(group[0].detectable)}
     yield table(f"Difference detectable with 80 % power for {'this' if pair else 'a typical'} pair, {first.quality} on "
-                f"{first.dataset}", ("contexts", *map(_raters, known)), data, (
-        (str(count), *(_difference(cells[count]) for cells in known.values()))
+                f"{first.dataset}", ("contexts", *map(_format_raters, rows_by_raters)), data, (
+        (str(count), *(_format_difference(cells[count]) for cells in rows_by_raters.values()))
         for count in sorted(row.contexts for row in groups[first.raters])))
-    if len(known) < len(groups):
-        yield wrapped("other numbers of raters: unknown; either the ratings have no reliability, or it implies more "
-                      "noise than this pair has")
-    needed = {count: groups[count][0].needed for count in known if not math.isnan(groups[count][0].needed)}
-    needs = [f"{f'{number:,.0f}' if number <= MAX_CONTEXTS else f'more than {MAX_CONTEXTS:,}'} with {_raters(count)}"
-             for count, number in needed.items()]
-    needs += ["unknown with other numbers of raters"] * (len(needed) < len(known))
+    if len(rows_by_raters) < len(groups):
+        yield wrapped("unknown for other numbers of raters: the reliability is unknown, or it implies more rater noise "
+                      "than the whole variance of this pair's difference")
+    needed = {count: groups[count][0].needed for count in rows_by_raters if not math.isnan(groups[count][0].needed)}
+    needs = [(f"{contexts:,.0f}" if contexts <= MAX_CONTEXTS else f"more than {MAX_CONTEXTS:,}")
+             + f" with {_format_raters(count)}" for count, contexts in needed.items()]
+    needs += ["unknown with other numbers of raters"] * (len(needed) < len(rows_by_raters))
     if len(needed) == len(groups) > 1 and min(needed.values()) > MAX_CONTEXTS:
         needs = [f"more than {MAX_CONTEXTS:,}, however many raters"]
     yield wrapped(f"{'' if pair else 'The leading pair: '}{first.first} and {first.second} differ by "
@@ -98,10 +99,10 @@ def _lines(rows: Sequence[Power], pair: Sequence[str], data: str) -> Iterator[st
                   f"Contexts needed for 80 %: {', '.join(needs)}")
 
 
-def _difference(row: Power) -> str:
+def _format_difference(row: Power) -> str:
     """Format a detectable difference; a dash if correlations cannot plausibly differ that much."""
     return "–" if row.between == "columns" and row.detectable >= 1 else f"{row.detectable:.3f}"
 
 
-def _raters(count: float) -> str:
+def _format_raters(count: float) -> str:
     return f"{count:.3g} rater{'s' * (count != 1)}"

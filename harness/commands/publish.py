@@ -36,10 +36,10 @@ def run(args: argparse.Namespace) -> int:
 
 def publish(report: Results, out: Path, folder: Path | None = None, against: Path | None = None,
             bundle: Path | None = None) -> Path:
-    """Draw the pages of results, with the studies in their folder, and return the path of the first page."""
-    shown, link, folder = with_exhibits(report, out), "", folder or out / "site"
+    """Draw the pages of results, with the studies in the folder `out`, and return the path of the first page."""
+    complete, link, folder = with_exhibits(report, out), "", folder or out / "site"
     if bundle:
-        pack(shown, bundle, name=bundle.stem)
+        pack(complete, bundle, name=bundle.stem)
         link = Path(os.path.relpath(bundle, folder)).as_posix()
-    write_site(site.site(shown, files.read(against) if against else None, link), folder)
+    write_site(site.site(complete, files.read(against) if against else None, link), folder)
     return (folder / "index.html").resolve()

@@ -35,24 +35,25 @@ DECISIONS_WIDTH = 130
 
 def configure(parser: argparse.ArgumentParser) -> None:
     add(parser, RESULTS)
-    form = parser.add_mutually_exclusive_group()
-    add(form, "compare: test all column pairs, print the best column's (--json: all)")
-    form.add_argument("--clusters", nargs="?", const="every", choices=("every", "wmt"), metavar="RULE",
-                      help="clusters of columns per quality. every: each column above beats each column below "
-                           "(default); wmt: at least one column of the cluster above beats the next column, one-sided "
-                           "and unadjusted, as in WMT's metrics task")
-    add(form, "rule: rank by the rule of WMT25's metrics task: mean of soft pairwise accuracy over systems and "
-              "pairwise accuracy with calibrated ties within contexts, with clusters by PERM-BOTH", choices=("wmt25",))
-    add(form, "decide: whether each column may replace a rater, and how many ratings it is worth")
-    form.add_argument("--latex", nargs="?", const="", metavar="BOARD",
-                      help="print a board as a LaTeX table (default: the first)")
+    output = parser.add_mutually_exclusive_group()
+    add(output, "compare: test all column pairs, print those of the best column (--json: all)")
+    output.add_argument("--clusters", nargs="?", const="every", choices=("every", "wmt"), metavar="RULE",
+                        help="clusters of columns per quality. every: each column above beats each column below "
+                             "(default); wmt: at least one column of the cluster above beats the next column, "
+                             "one-sided and unadjusted, as in WMT's metrics task")
+    add(output, "rule: rank by the rule of WMT25's metrics task: mean of soft pairwise accuracy over systems and "
+                "pairwise accuracy with calibrated ties within contexts, with clusters by PERM-BOTH",
+        choices=("wmt25",))
+    add(output, "decide: whether each column may replace a rater, and how many ratings it is worth")
+    output.add_argument("--latex", nargs="?", const="", metavar="BOARD",
+                        help="print a board as a LaTeX table (default: the first)")
     add(parser, "dataset", "quality", help="only this dataset or quality; repeatable")
     add(parser, "metric: only this column, or this metric's columns; with --compare: test it instead of the best "
                 "column; repeatable")
     add(parser, "statistic", "level", action="store", default=None)
-    add(parser, "test: test for --compare or --clusters (default: perm-both, which swaps ranks of whole contexts; "
-                "perm-both-scores: standardised scores; bootstrap for statistics other than spearman and pearson over "
-                "items)",
+    add(parser, "test: test for --compare or --clusters (default: perm-both, which swaps ranks of whole contexts, or "
+                "bootstrap for statistics other than spearman and pearson over items); perm-both-scores swaps "
+                "standardised scores",
         choices=TEST_NAMES)
     add(parser, "draws: context resamples for BCa intervals, which replace the analytic ones, and draws of perm-both "
                 "and bootstrap (default for tests: 1000)", default=0)
@@ -88,7 +89,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _print_rows(selection: Selection, args: argparse.Namespace, statistic: str, level: str) -> None:
-    """Print the selected rows, from the results if they have them, else computed from item scores."""
+    """Print the selected rows from the results or, if missing there, computed from item scores."""
     from harness.run.item_statistics import ACCURACIES, Request, with_statistic
 
     test = selection.test if args.compare or args.clusters else ""
@@ -149,14 +150,14 @@ def _print_decisions(selection: Selection, args: argparse.Namespace) -> None:
 
 
 def _decision_tables(index: Index, rows: Sequence[Decision]) -> Iterator[str]:
-    """Yield the best columns of each target for each kind of data, with their limits."""
+    """Yield a table for each kind of data with the best columns of each target, and the limits of these decisions."""
     described = {entry.name: data_of(entry.split, entry.kind) for entry in index.datasets}
     for data in dict.fromkeys(described[row.dataset] for row in rows):
         of_kind = [row for row in rows if described[row.dataset] == data]
         shown = decisions.best(index, of_kind)
         yield text(decisions.decision_table(index, shown, data), DECISIONS_WIDTH)
-        if more := len(of_kind) - len(shown):
-            yield f"{plural(more, 'more row')}: --dataset, --quality and --metric select, --json prints all.\n"
+        if remaining := len(of_kind) - len(shown):
+            yield f"{plural(remaining, 'more row')}: --dataset, --quality and --metric select, --json prints all.\n"
         yield from (f"{limit}\n" for limit in decisions.limits(shown))
     yield wrapped(decisions.EXPLAINED, indent="")
 
@@ -169,8 +170,8 @@ def _print_latex(results: Results, board: str) -> None:
     if not boards:
         raise BadConfig("the results have no board; try `harness run --all`")
     if (name := board.removesuffix(".tex") or next(iter(boards))) not in boards:
-        near = difflib.get_close_matches(name, boards, n=3, cutoff=0.4) or list(boards)[:3]
-        raise BadConfig(f"the results have no board {board!r}; the nearest of {len(boards)}: {', '.join(near)}")
+        nearby = difflib.get_close_matches(name, boards, n=3, cutoff=0.4) or list(boards)[:3]
+        raise BadConfig(f"the results have no board {board!r}; the nearest of {len(boards)}: {', '.join(nearby)}")
     print(latex.write(boards[name], name), end="")
 
 
@@ -181,7 +182,7 @@ def targets(results: Results, datasets: Sequence[str], names: Sequence[str], out
                for entry in results.datasets for quality in entry.qualities}
     for name in datasets:
         check_dataset(name, [entry.name for entry in results.datasets], out)
-    _check("quality", set().union(*aliases.values()), sorted(qualities))
+    _check_names("quality", set().union(*aliases.values()), sorted(qualities))
     return frozenset(target for target, known in aliases.items()
                      if (not datasets or target[0] in datasets) and (not qualities or known & qualities))
 
@@ -190,12 +191,12 @@ def _columns(results: Results, names: Sequence[str]) -> tuple[ColumnKey, ...]:
     columns = dict.fromkeys((row.metric, row.column) for row in results.correlations)
     known = {name for column in columns for name in column}
     for name in names:
-        listed = {entry.name for entry in results.metrics if name not in known and name in (entry.name, *entry.columns)}
-        reasons = by_reason(skip for skip in results.skips if skip.metric in listed)
-        if listed:
-            why = "; ".join(f"{missing.reason} ({missing.where})" for missing in reasons) or "it failed"
-            raise BadConfig(f"{name} was not scored: {why}")
-    _check("metric or column", known, names)
+        labels = {entry.name for entry in results.metrics if name not in known and name in (entry.name, *entry.columns)}
+        reasons = by_reason(skip for skip in results.skips if skip.metric in labels)
+        if labels:
+            reason = "; ".join(f"{missing.reason} ({missing.where})" for missing in reasons) or "it failed"
+            raise BadConfig(f"{name} was not scored: {reason}")
+    _check_names("metric or column", known, names)
     return tuple(column for column in columns if set(column) & set(names))
 
 
@@ -205,7 +206,7 @@ def check_dataset(name: str, known: Sequence[str], out: Path) -> None:
                         "--dataset` adds datasets; --out names other results)")
 
 
-def _check(kind: str, known: set[str], names: Sequence[str]) -> None:
+def _check_names(kind: str, known: set[str], names: Sequence[str]) -> None:
     for name in names:
         if name not in known:
             raise BadConfig(f"the results have no {kind} {name!r}; {nearest(name, sorted(known))}")

@@ -45,8 +45,8 @@ from metrics.judges.spending import Estimate
 from metrics.metric import checkpoints
 from metrics.registry import Chosen
 
-LONG = 60.0
-"""Expected seconds above which a metric is slow."""
+SLOW_SECONDS = 60.0
+"""Expected seconds above which a metric counts as slow."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -65,8 +65,8 @@ def run(args: argparse.Namespace) -> int:
         print("\n".join([*_plan_lines(plan, work), *_requests(plan, work)]))
         return 0
     state = unchanged.inputs(plan, work, requested.out)
-    repeated = not requested.rescore and unchanged.holds(requested.out, state)
-    if repeated:
+    is_current = not requested.rescore and unchanged.holds(requested.out, state)
+    if is_current:
         results = files.read(requested.out)
         if work.executor:
             work.executor.close()
@@ -78,8 +78,8 @@ def run(args: argparse.Namespace) -> int:
     else:
         print(f"{summary(results)}\n{_counts(results, work.progress.scored)}")
         if results.correlations or results.failures:
-            print(_page(requested) + "\nnothing has changed since these results were written" * repeated)
-    if repeated:
+            print(_site_line(requested) + "\nnothing has changed since these results were written" * is_current)
+    if is_current:
         return 0
     work.progress.terminal.line(work.progress.summary())
     if not results.correlations and not results.failures:
@@ -133,26 +133,26 @@ def _early_board(plan: Plan, work: Workspace, requested: Settings, chosen: Seque
     with exclusive(Files(requested.out), work.progress.say):
         write_site(site.site(dataclasses.replace(results, run=run)), requested.out / "site")
     work.progress.say(note)
-    work.progress.terminal.line(_page(requested))
+    work.progress.terminal.line(_site_line(requested))
     work.progress.scored += in_process.progress.scored
     work.progress.measured |= in_process.progress.measured
 
 
 def notes(plan: Plan, work: Workspace, requested: Settings) -> Iterator[str]:
-    """Yield notes to print before a run: --with added to all metrics, metrics without weights, replaced results."""
+    """Yield notes to print before a run: metrics added by --with, metrics without weights, replaced results."""
     if requested.with_ and not (requested.metric or requested.all):
         yield f"--with adds to all metrics, {len(plan.chosen)} in total; select some with --metric to run fewer\n"
-    if requested.encoder and (lacking := untrained(plan.chosen, work.models)):
-        made_by = f"harness train {lacking[0] if len(lacking) == 1 else '--all'} --encoder {requested.encoder}"
-        yield (f"skipped without weights for {requested.encoder}: {', '.join(lacking)}; train them with `{made_by}` on "
-               "the corpora of `harness fetch --corpora`\n")
+    if requested.encoder and (names := untrained(plan.chosen, work.models)):
+        trained_by = f"harness train {names[0] if len(names) == 1 else '--all'} --encoder {requested.encoder}"
+        yield (f"skipped without weights for {requested.encoder}: {', '.join(names)}; train them with `{trained_by}` "
+               "on the corpora of `harness fetch --corpora`\n")
     with contextlib.suppress(BadReport):
         earlier = {entry.name for entry in files.read(requested.out).datasets} - {card.name for card in plan.cards}
         if earlier:
             yield f"replacing earlier results, which include {listed(sorted(earlier), 60)}; --out DIR keeps both\n"
 
 
-def _page(requested: Settings) -> str:
+def _site_line(requested: Settings) -> str:
     return f"leaderboard: {(requested.out / 'site' / 'index.html').resolve()}"
 
 
@@ -170,7 +170,7 @@ def _not_slow(plan: Plan, work: Workspace) -> list[Chosen]:
     for _, pair in _to_score(plan, work):
         expected[pair.label] += pair.cost * len(pair.items) if pair.known else math.inf
     return [chosen for chosen in plan.chosen
-            if all(expected[part.label] <= LONG for part in pairs.without_composites([chosen]))]
+            if all(expected[part.label] <= SLOW_SECONDS for part in pairs.without_composites([chosen]))]
 
 
 def _plan_lines(plan: Plan, work: Workspace) -> Iterator[str]:
@@ -197,13 +197,13 @@ def _plan_lines(plan: Plan, work: Workspace) -> Iterator[str]:
             else:
                 unmeasured[pair.label] = None
         for chosen in plan.chosen:
-            key, state = _state(plan, work, dataset, chosen)
+            key, state = _expected_state(plan, work, dataset, chosen)
             yield f"  {chosen.label:<24} {state}{estimates.pop(key, ('', ''))[1]}"
         for label, estimate in estimates.values():
             yield f"  {label:<24} to be scored{estimate}, as an input"
     if seconds:
-        more = f", plus {plural(len(unmeasured), 'metric')} not measured before" if unmeasured else ""
-        yield f"estimated from earlier runs, with one worker: {duration(seconds + work.progress.others)}{more}"
+        others = f", plus {plural(len(unmeasured), 'metric')} not measured before" if unmeasured else ""
+        yield f"estimated from earlier runs, with one worker: {duration(seconds + work.progress.others)}{others}"
     elif unmeasured:
         yield "time: unknown, since no run has measured these metrics here"
 
@@ -227,8 +227,8 @@ def _to_score(plan: Plan, work: Workspace) -> Iterator[tuple[Dataset, Pair]]:
                 yield from ((dataset, pair) for pair in to_score(plan, work, dataset))
 
 
-def _state(plan: Plan, work: Workspace, dataset: Dataset, chosen: Chosen) -> tuple[str, str]:
-    """Return the storage key of the scores, and what a run would do."""
+def _expected_state(plan: Plan, work: Workspace, dataset: Dataset, chosen: Chosen) -> tuple[str, str]:
+    """Return the storage key of the scores, and the action of a run: skip, reuse or score."""
     try:
         key = pairs.store_key(chosen.metric, dataset, work.models)
     except MissingResource as error:

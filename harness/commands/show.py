@@ -37,8 +37,8 @@ def run(args: argparse.Namespace) -> int:
         lines = _model(args.name, args.home)
     elif registry.is_known(args.name):
         lines = _metric(args.name, args.home)
-    elif holder := registry.metric_of_column(args.name):
-        raise BadConfig(f"{args.name!r} is a column of {holder!r}: use `harness show {holder}`")
+    elif metric := registry.metric_of_column(args.name):
+        raise BadConfig(f"{args.name!r} is a column of {metric!r}: use `harness show {metric}`")
     else:
         known = nearest(args.name, (*datasets.names(), *registry.names(), *catalogue.cards()))
         raise BadConfig(f"unknown dataset, metric or model {args.name!r}; {known}")
@@ -48,7 +48,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _fields(card: object, names: str) -> list[Line]:
-    """Return the fields of a card with these names, several values on one line."""
+    """Return the fields of a card with these names; several values are joined to one line."""
     values = ((name.replace("_", " "), getattr(card, name)) for name in names.split())
     return [(name, ", ".join(value) if isinstance(value, tuple) else str(value)) for name, value in values]
 
@@ -87,32 +87,32 @@ def _metric(name: str, home: Path) -> list[Line]:
     chosen, models = registry.choose(name), Models(home)
     card, entry = chosen.metric.card, entries.metric_entry(chosen, models)
     try:
-        signed, lacking = line(signature(chosen.metric, models)), ""
+        signature_line, missing = line(signature(chosen.metric, models)), ""
     except MissingResource as error:
-        signed, lacking = "", str(error)
+        signature_line, missing = "", str(error)
     return [*_fields(card, "name title family columns levels"),
             ("needs", ", ".join(needs(chosen.metric)) or "nothing"),
             ("networks", f"{entry.parameters:,} parameters" if entry.parameters else ""),
             *(("pretrained", line) for line in entry.pretrained_on), *_fields(card, "scope paper system"),
             *(("differs", line) for line in card.departures), *_fields(card, "trained_on fitted_on notes"),
-            ("signature", signed), ("missing", lacking),
+            ("signature", signature_line), ("missing", missing),
             *(("option", f"{key}={value}") for key, value in options(chosen.metric).items()),
-            *_weights(chosen.metric, models, lacking), *_composite(chosen.metric, models)]
+            *_weights(chosen.metric, models, missing), *_composite(chosen.metric, models)]
 
 
-def _weights(metric: Metric, models: Models, lacking: str) -> list[Line]:
+def _weights(metric: Metric, models: Models, missing: str) -> list[Line]:
     lines = []
     for name in checkpoints(metric):
         try:
             weights = models.checkpoint(name, getattr(metric, "encoder", ""))
         except MissingResource as error:
             trained_by = f"not on this machine; train them with `{checkpoint.command(name)}`"
-            lines.append(("weights", trained_by if str(error) in lacking else str(error)))
+            lines.append(("weights", trained_by if str(error) in missing else str(error)))
             continue
         card = weights.card
         encoder = f", for {weights.encoder}" if weights.encoder else ""
-        measured = f"seed {card['seed']}, validation loss {card['held_out']:.4f} after {card['best_step']} steps"
-        lines += [("weights", f"{weights.identity}{encoder}, {weights.size / 1e6:.2f} MB; {measured}"),
+        results = f"seed {card['seed']}, validation loss {card['held_out']:.4f} after {card['best_step']} steps"
+        lines += [("weights", f"{weights.identity}{encoder}, {weights.size / 1e6:.2f} MB; {results}"),
                   ("location", "shipped with the project" if weights.folder.is_relative_to(checkpoint.SHIPPED)
                    else f"{weights.folder}, instead of shipped weights"),
                   ("trained by", f"{card['command']} ({card['device']}, {card['seconds']:.0f} s)")]

@@ -21,8 +21,8 @@ from harness.run.settings import command_line, expanded, settings
 from harness.studies import StudyRequest, files, load, names
 from leaderboard.render.text import wrapped
 
-CHOOSING = ("metric", "dataset", "quality", "split", "folder")
-"""Flags that only some studies support."""
+OPTIONAL_FLAGS = ("metric", "dataset", "quality", "split", "folder")
+"""Flags that only some studies support, by destination."""
 REPEATED = {name: "from" if name == "folder" else name for name in (
     "metric", "dataset", "quality", "split", "data", "seed", "draws", "limit", "folder", "encoder", "lm", "vectors")}
 """Flags that affect the findings, by destination."""
@@ -33,7 +33,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add(parser, "metric", "dataset", "quality", "split", "data", "seed")
     add(parser, "draws: bootstrap resamples (default: 400)", default=400)
     add(parser, "limit: only the first N items of each dataset, or N contexts")
-    add(parser, "from DIR: dailydialogpp: folder with dev.json and test.json (default: in the home)", dest="folder")
+    add(parser, "from DIR: dailydialogpp only: folder with dev.json and test.json (default: in the home)",
+        dest="folder")
     add(parser, "encoder", "lm", "vectors", "device", "offline",
         "out: folder of scores and studies (default: ./results)")
 
@@ -41,22 +42,22 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Score, run the study, print and store it; return 1 if a metric crashed, else 0."""
     study = load(args.study)
-    if refused := [REPEATED[name] for name in CHOOSING if getattr(args, name) and name not in study.FLAGS]:
-        supported = ", ".join(f"--{REPEATED[name]}" for name in CHOOSING if name in study.FLAGS)
-        raise BadConfig(f"{args.study} does not support --{refused[0]}, only {supported}")
+    if unsupported := [REPEATED[name] for name in OPTIONAL_FLAGS if getattr(args, name) and name not in study.FLAGS]:
+        supported = ", ".join(f"--{REPEATED[name]}" for name in OPTIONAL_FLAGS if name in study.FLAGS)
+        raise BadConfig(f"{args.study} does not support --{unsupported[0]}, only {supported}")
     requested = dataclasses.replace(settings(args), dataset=own.import_paths(args.dataset, args.home))
     return carry_out(args.study, StudyRequest(requested, args.home, expanded(args.out), args.draws,
                                               expanded(args.folder) if args.folder else None), command(args))
 
 
-def carry_out(name: str, request: StudyRequest, repeat: str) -> int:
+def carry_out(name: str, request: StudyRequest, repeat_command: str) -> int:
     """Run a study, print and store it with the command that repeats it; return 1 if a metric crashed, else 0."""
     with request.workspace.progress.stage("studying"):
         findings = load(name).study(request)
     folder = request.out / "studies" / name
     folder.mkdir(parents=True, exist_ok=True)
     sweep(folder)
-    contents = files(name, repeat, findings)
+    contents = files(name, repeat_command, findings)
     for file, content in contents.items():
         write_atomically(folder / file, content)
     for grid in findings.tables:
@@ -66,14 +67,14 @@ def carry_out(name: str, request: StudyRequest, repeat: str) -> int:
     for failure in findings.failures:
         print(f"failed: {failure}", file=sys.stderr)
     flag = "" if request.out == Path("results") else f" --out {shlex.quote(str(request.out))}"
-    run = "" if (request.out / "report").is_dir() else f"a run (`harness run{flag}`), then "
-    print(f"written to {folder.resolve()}: {', '.join(contents)}; to show it beside the metrics: {run}"
+    run = "" if (request.out / "report").is_dir() else f"`harness run{flag}`, then "
+    print(f"written to {folder.resolve()}: {', '.join(contents)}; to show it beside the metrics, run {run}"
           f"`harness publish{flag}`", file=sys.stderr)
     return 1 if findings.failures else 0
 
 
 def command(args: argparse.Namespace) -> str:
-    """Return the command that repeats the study, without local folders."""
+    """Return the command that repeats the study, with paths reduced to their last part."""
     parser = argparse.ArgumentParser(add_help=False)
     configure(parser)
     return command_line("study", str(args.study), flags={

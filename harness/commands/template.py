@@ -40,7 +40,9 @@ def run(args: argparse.Namespace) -> int:
     real, sample = available(args.home, own.import_paths(args.dataset, args.home), args.split)
     chosen = [*real, *sample] if args.dataset else real or sample
     if not chosen:
-        raise BadConfig(f"no dataset of the split {args.split} among {', '.join(args.dataset)}")
+        raise BadConfig(f"no dataset of the split {args.split} among {', '.join(args.dataset)}" if args.dataset else
+                        f"no dataset of the split {args.split} is imported or fetched; run `harness import` or "
+                        "`harness fetch`")
     keys = template_keys(chosen, args.by)
     content = texts(chosen) if args.texts else template(keys, args.out.suffix.casefold() if args.out else ".csv")
     if args.out is None:
@@ -51,8 +53,8 @@ def run(args: argparse.Namespace) -> int:
           "`harness template`" if args.texts else f"{len(keys):,} scores to fill in, for {_names(chosen)}",
           file=sys.stderr)
     if sample:
-        used = args.dataset or not real
-        print("from the bundled sample, not real data:" if used else "left out, only available as bundled sample:",
+        is_used = args.dataset or not real
+        print("from the bundled sample, not real data:" if is_used else "left out, only available as bundled sample:",
               _names(sample), file=sys.stderr)
     return 0
 

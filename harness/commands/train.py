@@ -49,7 +49,7 @@ def run(args: argparse.Namespace) -> int:
     names = trainables.shipped() if args.all else tuple(
         trainables.by_recipe(name, args.recipe, args.encoder) for name in args.metric)
     multiple = len(names) > 1 or args.all
-    lacking: dict[str, dict[str, str]] = {"failed": {}, "left out": {}}
+    untrained: dict[str, dict[str, str]] = {"failed": {}, "left out": {}}
     for name in names:
         try:
             _train(name, args, load, multiple)
@@ -62,15 +62,15 @@ def run(args: argparse.Namespace) -> int:
             if not multiple:
                 raise
             state = "left out" if args.all and isinstance(error, MissingResource) else "failed"
-            known = isinstance(error, BenchmarkError | MetricError | HarnessError)
-            reason = f"{'' if known else type(error).__name__ + ': '}{' '.join(str(error).split())}"
-            if reason not in lacking[state].values():
+            is_expected = isinstance(error, BenchmarkError | MetricError | HarnessError)
+            reason = f"{'' if is_expected else type(error).__name__ + ': '}{' '.join(str(error).split())}"
+            if reason not in untrained[state].values():
                 print(f"{name} {state}: {reason}", file=sys.stderr)
-            lacking[state][name] = reason
-    if args.all or lacking["failed"]:
-        rest = "".join(f"; {state}: {', '.join(reasons)}" for state, reasons in lacking.items() if reasons)
-        print(f"{len(names) - sum(map(len, lacking.values()))} of {len(names)} trained{rest}")
-    return 1 if lacking["failed"] else 0
+            untrained[state][name] = reason
+    if args.all or untrained["failed"]:
+        summary = "".join(f"; {state}: {', '.join(reasons)}" for state, reasons in untrained.items() if reasons)
+        print(f"{len(names) - sum(map(len, untrained.values()))} of {len(names)} trained{summary}")
+    return 1 if untrained["failed"] else 0
 
 
 def _train(name: str, args: argparse.Namespace, load: functools._lru_cache_wrapper[object], multiple: bool) -> None:

@@ -21,13 +21,13 @@ WIDTH = 110
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", type=Path, help=".csv or .tsv with dialogue_id and score")
-    add(parser, "dataset: dataset that it should score; repeatable (default: those with any scored item)")
+    add(parser, "dataset: dataset that the file should score; repeatable (default: datasets with any scored item)")
     add(parser, "column NAME: column of the scores (default: score)")
     add(parser, "json: print one JSON object with all problems")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the problems; return 0 if there are none, 1 if there are, 2 if the file cannot be read."""
+    """Print the problems; return 0 if there are none, 1 if there are any, 2 if the file cannot be read."""
     file, origin = _read(args.file, args.home, args.dataset, args.column)
     if args.json:
         print(json.dumps({
@@ -42,27 +42,27 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _read(path: Path, home: Path, names: list[str], column: str) -> tuple[ScoreFile, str]:
-    """Read the file for its datasets and return their origin; the sample only if no real dataset fits."""
+    """Read the file and return it with the origin of its datasets: `sample` only if no real dataset matches."""
     real, sample = available(home, names)
     if names:
         return read(path.expanduser(), expected([*real, *sample]), column=column), "real" if real else "sample"
     file = read(path.expanduser(), expected(real or sample), all_datasets=False, column=column)
     if file.datasets or not (real and sample) or file.problems[0].kind == "unreadable":
         return file, "real" if real else "sample"
-    other = read(path.expanduser(), expected(sample), all_datasets=False, column=column)
-    return (other, "sample") if other.datasets else (file, "real")
+    sample_file = read(path.expanduser(), expected(sample), all_datasets=False, column=column)
+    return (sample_file, "sample") if sample_file.datasets else (file, "real")
 
 
 def _print(path: Path, file: ScoreFile, origin: str) -> None:
     name = printable(path.name)
     unknown = [problem for problem in file.problems if problem.kind == "unknown" and problem.line]
-    real = for_real_data(len(unknown), file.rows) if origin == "sample" and file.datasets else ""
+    warning = for_real_data(len(unknown), file.rows) if origin == "sample" and file.datasets else ""
     summary = ", ".join(f"{number:,} {kind}" for kind, number in counts(file.problems).items())
     if file.datasets:
         sample = ", from the bundled sample" if origin == "sample" else ""
         print(f"{name}: {file.rows:,} scores, for {', '.join(file.datasets)}{sample}; sha256 {file.digest[:12]}")
-    lines = describe([problem for problem in file.problems if not (real and problem in unknown)])
-    for line in (*filter(None, [real]), *lines):
+    lines = describe([problem for problem in file.problems if not (warning and problem in unknown)])
+    for line in (*filter(None, [warning]), *lines):
         print(textwrap.fill(line, WIDTH, initial_indent="  ", subsequent_indent="      ",
                             break_on_hyphens=False))
     state = "refused" if file.fatal else "valid" if all(problem.is_remark for problem in file.problems) else (

@@ -40,31 +40,31 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("results", type=Path, nargs="+", metavar="RESULTS",
                         help="a results folder, whose run is repeated, or bundles (.zip) made by `harness submit`")
     add(parser, "ratings", default=None)
-    add(parser, "out DIR: results: folder for the scores, report and site of the repeated run (default: ./verified)",
-        default=Path("verified"))
-    add(parser, "from DIR: results: folder with files used by the run, such as metrics, models and dataset cards; "
-                "repeatable (default: the working folder)", dest="folders")
-    add(parser, "with NAME: bundle: file, folder or model of a packed metric that is not installed; repeatable",
+    add(parser, "out DIR: results folder only: folder for scores, report and site of the repeated run (default: "
+                "./verified)", default=Path("verified"))
+    add(parser, "from DIR: results folder only: folder with files used by the run, such as metrics, models and "
+                "dataset cards; repeatable (default: the working folder)", dest="folders")
+    add(parser, "with NAME: bundle only: file, folder or model of a packed metric that is not installed; repeatable",
         dest="with_")
     parser.add_argument("--rescore", choices=("auto", "always", "never"), default="auto",
-                        help="bundle: score again with installed metrics that have the same signature; auto: only "
-                             "metrics without models (default)")
+                        help="bundle only: score again with installed metrics of the same signature; auto: "
+                             "only metrics without models (default)")
     add(parser, "markdown: print Markdown, for a pull request")
     add(parser, *MODELS, *WORKERS, default=None)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Return 0 if nothing differs, 1 if something does or nothing could be computed, 2 if a bundle is refused."""
+    """Return 0 if nothing differs, 1 if anything differs or nothing was recomputed, 2 if a bundle is refused."""
     folders = [path for path in args.results if path.is_dir()]
     if folders and len(args.results) > 1:
         raise BadConfig(f"{folders[0]}: verify one results folder at a time")
-    worst = 0
+    exit_status = 0
     for path in args.results:
         try:
             recomputed = _repeat(path, args) if folders else verification.recompute(
                 reading.read(path), args.home, args.ratings, args.rescore, args.with_)
         except BadBundle as error:
-            worst = 2
+            exit_status = 2
             if args.markdown:
                 print(f"### {_code(path.name)}\n\n**refused**: {_code(str(error))}\n")
             else:
@@ -77,8 +77,8 @@ def run(args: argparse.Namespace) -> int:
                   *(f"- {_code(line)}" for line in lines), "", sep="\n")
         else:
             print(f"{path}: {_line(recomputed.name)}", *map(_line, lines), verdict, sep="\n")
-        worst = max(worst, 0 if _computed(tables) and all(table.equal for table in tables) else 1)
-    return worst
+        exit_status = max(exit_status, 0 if _computed(tables) and all(table.equal for table in tables) else 1)
+    return exit_status
 
 
 def _repeat(folder: Path, args: argparse.Namespace) -> Recomputed:
@@ -132,14 +132,14 @@ def _with_local_paths(folder: Path, requested: Settings, folders: Sequence[Path]
                         "--from") from error
     cards = {name: str(card) for name in requested.dataset if name not in datasets.built_in()
              for root in reversed(roots) if (card := own.find(name, root))}
-    if lacking := next((name for name in requested.dataset if name not in {*datasets.names(), *cards}), None):
-        raise BadConfig(f"{folder}: dataset {lacking!r} is not installed; `harness import` its card, or pass its "
+    if missing := next((name for name in requested.dataset if name not in {*datasets.names(), *cards}), None):
+        raise BadConfig(f"{folder}: dataset {missing!r} is not installed; `harness import` its card, or pass its "
                         "folder with --from")
     return replace(requested, dataset=tuple(cards.get(name, name) for name in requested.dataset), **values)
 
 
 def _computed(tables: Sequence[TableDifference]) -> bool:
-    """Return True if anything but cards and ranks was recomputed; these need no dataset."""
+    """Return True if anything differs, or if more was recomputed than cards and ranks, which need no dataset."""
     return any(table.common for table in tables if table.table not in ("metrics", "ranking")) or not all(
         table.equal for table in tables)
 
@@ -191,7 +191,7 @@ def _verdict(tables: Sequence[TableDifference], tolerance: float) -> str:
         limit = f", up to {SHOWN} of each table shown" if count > SHOWN else ""
         return f"{plural(count, 'difference')}{above}{limit}"
     if not _computed(tables):
-        return "nothing could be recomputed: no dataset on this machine is unchanged"
+        return "nothing could be recomputed: every dataset is missing on this machine or has changed"
     return f"no difference{above} in what was recomputed"
 
 

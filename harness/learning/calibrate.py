@@ -3,7 +3,7 @@
 A random sample of each dataset's items is used (300 for MME-CRS, as in its paper). A quality with too few rated items
 in the sample, or with constant ratings, is left out with the reason; so is a dataset on which an input cannot be
 scored. An input with too few scores among a quality's rated items has no correlation with that quality. If an input has
-columns for single qualities, means and spreads are taken over the columns of all qualities.
+columns for single qualities, its mean and spread are computed over the columns of all qualities.
 """
 
 from __future__ import annotations
@@ -30,31 +30,31 @@ from metrics.errors import CannotScore
 from metrics.evidence import DatasetEvidence, Evidence, QualityEvidence, Vector
 from metrics.models.service import Models
 
-FEWEST = 20
+MIN_ITEMS = 20
 """Minimum number of rated and scored items for a correlation."""
 Rows: TypeAlias = npt.NDArray[np.int64]
 LeftOut: TypeAlias = list[tuple[str, str]]
 """Skipped datasets and qualities, with reasons."""
 
 
-def calibrate(metric: Composite, scorers: Iterable[Scorer], models: Models, drawn: int, seed: int, left_out: LeftOut,
-              command: str) -> Evidence:
+def calibrate(metric: Composite, scorers: Iterable[Scorer], models: Models, sample_size: int, seed: int,
+              left_out: LeftOut, command: str) -> Evidence:
     """Collect the evidence of all datasets, with the command for its card; raise BadConfig if no quality is usable."""
     parts: list[DatasetEvidence] = []
     for scorer in scorers:
         try:
-            parts += _of_dataset(metric, scorer, drawn, seed, left_out)
+            parts += _of_dataset(metric, scorer, sample_size, seed, left_out)
         except CannotScore as error:
             left_out.append((scorer.dataset.card.name, str(error)))
     if not parts:
         reasons = "; ".join(f"{name}: {reason}" for name, reason in left_out) or "no real dataset is available"
         raise BadConfig(f"cannot learn weights of {metric.card.name} from these datasets: {reasons}")
-    card = {"command": command, "drawn": drawn or "all", "seed": seed, "version": harness.__version__,
+    card = {"command": command, "drawn": sample_size or "all", "seed": seed, "version": harness.__version__,
             "left_out": [f"{name}: {reason}" for name, reason in left_out]}
     return Evidence(tuple(part.name for part in metric.made_of()), tuple(parts), signed(metric, models), card=card)
 
 
-def _of_dataset(metric: Composite, scorer: Scorer, drawn: int, seed: int,
+def _of_dataset(metric: Composite, scorer: Scorer, sample_size: int, seed: int,
                 left_out: LeftOut) -> Iterator[DatasetEvidence]:
     """Yield the evidence of a dataset, if any of its qualities is usable."""
     dataset, inputs = scorer.dataset, metric.made_of()
@@ -65,9 +65,9 @@ def _of_dataset(metric: Composite, scorer: Scorer, drawn: int, seed: int,
         if not np.isfinite(row).any():
             raise CannotScore(f"its input {part.name} has no scores")
     rows: Rows = np.arange(len(dataset.items))
-    if 0 < drawn < len(rows):  # depends only on the seed and the dataset's name
-        name = int.from_bytes(hashlib.sha256(dataset.card.name.encode()).digest()[:8], "big")
-        rows = np.sort(np.random.default_rng([seed, name]).permutation(len(rows))[:drawn])
+    if 0 < sample_size < len(rows):  # depends only on the seed and the dataset's name
+        name_seed = int.from_bytes(hashlib.sha256(dataset.card.name.encode()).digest()[:8], "big")
+        rows = np.sort(np.random.default_rng([seed, name_seed]).permutation(len(rows))[:sample_size])
     names = [part.name for part in inputs]
     qualities = (_rated(dataset, judged, names, by_quality.get(judged.quality.dimension, plain), rows, left_out)
                  for judged in correlate.judged(dataset, dataset.card.qualities))
@@ -84,16 +84,16 @@ def _rated(dataset: Dataset, judged: Judged, inputs: Sequence[str], table: Input
     name = f"{dataset.card.name}, {judged.quality.name}"
     rated = rows[np.isfinite(judged.means[rows])]
     human, scores = judged.means[rated], table[:, rated]
-    if len(rated) < FEWEST or not np.ptp(human):
-        left_out.append((name, f"{len(rated)} of the drawn items are rated, at least {FEWEST} are needed"
-                         if len(rated) < FEWEST else "all ratings are the same"))
+    if len(rated) < MIN_ITEMS or not np.ptp(human):
+        left_out.append((name, f"{len(rated)} of the drawn items are rated, at least {MIN_ITEMS} are needed"
+                         if len(rated) < MIN_ITEMS else "all ratings are the same"))
         return None
     for part, row in zip(inputs, scores, strict=True):
-        if (count := int(np.isfinite(row).sum())) < FEWEST:
+        if (count := int(np.isfinite(row).sum())) < MIN_ITEMS:
             left_out.append((f"{name}, input {part}",
-                             f"{count} of the rated items are scored, at least {FEWEST} are needed"))
+                             f"{count} of the rated items are scored, at least {MIN_ITEMS} are needed"))
     ungrouped = codes([None] * len(rated))
-    enough = np.isfinite(scores).sum(axis=1) >= FEWEST
+    enough = np.isfinite(scores).sum(axis=1) >= MIN_ITEMS
     return QualityEvidence(
         judged.quality.name, judged.quality.dimension, len(rated),
         np.where(enough, [spearman(panel(row, human, ungrouped, ungrouped)) for row in scores], np.nan),

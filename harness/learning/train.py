@@ -79,7 +79,7 @@ class Training:
 
     @property
     def encoder_name(self) -> str:
-        """The name of the metric's encoder; empty for the run's."""
+        """The name of the metric's encoder; empty for the encoder of the run."""
         return self.learner.trainable.encoder or ""
 
     @functools.cached_property
@@ -127,19 +127,19 @@ class TrainingProgress:
     label: str
     steps: int
     start: float = field(default_factory=time.monotonic)
-    first: int = 0
+    first_step: int = 0
     step: int = 0
 
     def record_step(self, step: int) -> None:
         if not self.step:
-            self.first, self.start = step, time.monotonic()
+            self.first_step, self.start = step, time.monotonic()
         self.step = step
 
     def line(self) -> str:
         took = time.monotonic() - self.start
-        if self.step == self.first:
+        if self.step == self.first_step:
             return f"{self.label}: preparing, {duration(took)} so far"
-        speed = (self.step - self.first) / took
+        speed = (self.step - self.first_step) / took
         return (f"{self.label}: step {self.step} of {self.steps}, {speed:.3g} steps/s, "
                 f"at most {duration((self.steps - self.step) / speed)} left")
 
@@ -148,7 +148,7 @@ def plan(name: str, request: Request, home: Path, load: Callable[[str], Corpus],
          part: str = "", trained: Mapping[str, Path] = MappingProxyType({})) -> Training:
     """Turn a request into a plan; raise MissingResource if a corpus or model is missing.
 
-    `trained` has the folders of parts that were trained into `out`.
+    `trained` has the folders of other parts that the same command has trained into `out`.
     """
     learner = trainables.choose(name, part)
     recipe = learner.trainable.training.with_settings(request.settings, part)
@@ -190,7 +190,7 @@ def train(plan: Training, log: Callable[[str], None], fresh: bool = False, eight
                         plan.recipe, plan.learner.part)
     while True:
         try:
-            objective, fitted, prepared = _fitted(plan, data, log, start, minutes)
+            objective, fitted, preparation_seconds = _fitted(plan, data, log, start, minutes)
             break
         except (MemoryError, RuntimeError) as error:
             batch, accumulate = data.recipe.batch // 2, 2 * data.recipe.accumulate
@@ -203,10 +203,10 @@ def train(plan: Training, log: Callable[[str], None], fresh: bool = False, eight
                 data.recipe, batch=batch, accumulate=accumulate))
             log(f"{label}: a batch does not fit into memory; restarting with {accumulate} batches of {batch} per step")
     card = _card(plan, data, objective, fitted) | {
-        "preparation_seconds": round(prepared, 1), "eight_bits": eight_bits}
+        "preparation_seconds": round(preparation_seconds, 1), "eight_bits": eight_bits}
     if processes is None or processes.is_main_process:
-        named = {"architecture": data.recipe.architecture} if data.recipe.architecture else {}
-        config = {**named, "network": dict(objective.config), "encoder": {
+        architecture = {"architecture": data.recipe.architecture} if data.recipe.architecture else {}
+        config = {**architecture, "network": dict(objective.config), "encoder": {
             "name": plan.encoder.rpartition("@")[0], "identity": plan.encoder} if plan.encoder else None}
         checkpoint.save(plan.folder, fitted.weights, config, card, eight_bits)
     if processes is not None:
@@ -232,7 +232,7 @@ def _fitted(plan: Training, data: TrainingData, log: Callable[[str], None], star
     recipe = data.recipe.over(math.ceil(objective.rows / (processes.num_processes if processes else 1)))
     if recipe.start:
         networks.initialise(objective.network, plan.models.checkpoint(recipe.start, plan.encoder_name))
-    prepared, progress.steps = time.perf_counter() - start, recipe.steps
+    preparation_seconds, progress.steps = time.perf_counter() - start, recipe.steps
     if plan.state.exists():
         log(f"{label}: resuming an interrupted training run")
 
@@ -244,7 +244,7 @@ def _fitted(plan: Training, data: TrainingData, log: Callable[[str], None], star
     threads = on_one_core() if data.frozen else contextlib.nullcontext()
     with repeated(lambda: log(progress.line()), LINE_SECONDS), threads:
         fitted = fit(objective, recipe, machine, plan.seed, plan.state, report, progress.record_step, until)
-    return objective, fitted, prepared
+    return objective, fitted, preparation_seconds
 
 
 def _cached_vectors(plan: Training, log: Callable[[str], None]) -> Any:

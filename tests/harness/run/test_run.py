@@ -300,7 +300,7 @@ def test_metrics_without_models_come_first(tmp_path: Path, invoke: Invoke, monke
 
 def test_slow_metrics_come_last(tmp_path: Path, invoke: Invoke, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("torch")
-    monkeypatch.setattr("harness.commands.run.LONG", 0.005)
+    monkeypatch.setattr("harness.commands.run.SLOW_SECONDS", 0.005)
     monkeypatch.setattr("metrics.graph.grade.metric.Grade.score", lambda *_: os.kill(os.getpid(), signal.SIGINT))
     printed = invoke("run", "--dataset", "dailydialog-gupta", "--limit", "5", "--metric", "length,cosine,grade",
                      "--out", tmp_path, status=130).err
