@@ -55,7 +55,8 @@ def write(outcome: Outcome, out: Path) -> tuple[Results, Exhibit]:
     page, results = tables.exhibit(outcome), report(outcome, out / "statistics")
     sweep(out)
     submitted, names = outcome.entries.entries, [entry.name for entry in outcome.entries.entries]
-    pairs = [compare.compared(*target, names, "spearman", "williams", tests) for target, tests in outcome.pairs.items()]
+    pairs = [compare.adjust_tests(*target, names, "spearman", "williams", tests)
+             for target, tests in outcome.pairs.items()]
     rows: dict[str, Sequence[tables.Row]] = {
         **tables.for_csv(outcome),
         "targets": [("team", "number", "sha256", *map("|".join, outcome.ground.targets)), *(
@@ -230,9 +231,9 @@ def _comparisons(outcome: Outcome) -> Iterator[Comparisons]:
             tests = replace(outcome.tests[target], n=pairs.n)
             if rules.clusters == "wmt":
                 tests = replace(tests, p=np.minimum(1, 2 * np.minimum(tests.p, tests.p.T)))
-            rows = compare.compared(*target, outcome.teams, rules.statistic, "perm-both", tests, rules.draws)
+            rows = compare.adjust_tests(*target, outcome.teams, rules.statistic, "perm-both", tests, rules.draws)
         else:
-            rows = compare.compared(*target, outcome.teams, "spearman", "williams", pairs)
+            rows = compare.adjust_tests(*target, outcome.teams, "spearman", "williams", pairs)
         rows = rows.at(np.abs(rows.better - rows.worse) <= MAX_RANK_GAP)
         value, p, holm, bh = (np.array([f"{number:.{FIGURES}g}" for number in column], dtype=np.float64)
                               for column in (rows.value, rows.p, rows.holm, rows.bh))

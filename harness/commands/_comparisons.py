@@ -221,9 +221,9 @@ def cluster_tables(chosen: Selection) -> Iterator[str]:
         fitted_here = {metric for metric, dataset in fitted_pairs if dataset == target[0]}
         values = np.array([math.nan if row.metric in fitted_here else row.value for row in rows.values()])
         clusters = significance.clusters(values, wins, chosen.rule)
-        cluster = {row: str(rank) for rank, group in enumerate(clusters, start=1) for row in group}
+        cluster_of = {row: str(rank) for rank, group in enumerate(clusters, start=1) for row in group}
         letters = significance.letters(values, wins)
-        cells = [(cluster.get(index, ""), label, number(row.value), interval(row.low, row.high, 3) or MISSING,
+        cells = [(cluster_of.get(index, ""), label, number(row.value), interval(row.low, row.high, 3) or MISSING,
                   str(row.n), number(row.corrected), shortened(letters[index]))
                  for index, (label, row) in enumerate(rows.items())]
         adjusted = "one-sided" if chosen.rule == "wmt" else "Benjamini-Hochberg"

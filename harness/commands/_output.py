@@ -68,7 +68,7 @@ def write_site(pages: Mapping[str, bytes], folder: Path) -> None:
             previous_files = {name for name in names if isinstance(name, str) and name.isprintable()}
     if foreign := sorted(name for name in pages.keys() - previous_files if (folder / name).exists()):
         raise BadConfig(f"{folder}: {foreign[0]} exists and was not written by harness; choose another folder")
-    # listed before they are written, so that an interrupted run can be repeated
+    # list the files before writing them, so that after an interruption they do not count as foreign
     write_atomically(listing, json.dumps(sorted(previous_files | pages.keys())).encode())
     for parent in {(folder / name).parent for name in pages}:
         parent.mkdir(parents=True, exist_ok=True)

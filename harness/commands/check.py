@@ -21,7 +21,7 @@ from harness.contract.checks import CHECKS
 from harness.errors import BadConfig
 
 TIMEOUT = 300.0
-MAX_PROBLEMS = 20  # problems of a dataset
+MAX_PROBLEMS = 20  # printed problems of a dataset
 ITEM_SUFFIX = re.compile(" for item '.*'$")
 """Matches the item in a finding, which is ignored when findings are grouped by problem."""
 

@@ -94,12 +94,12 @@ def carry_out(plan: Plan, work: Workspace, requested: Settings, state: str = "")
     for line in _requests(plan, work):
         print(line, file=sys.stderr)
     if not (requested.out / "site" / "index.html").exists():
-        fast = [chosen for chosen in plan.chosen if not (
+        without_models = [chosen for chosen in plan.chosen if not (
             isinstance(chosen.metric, Composite) or models_key(chosen.metric, work.models)
             or checkpoints(chosen.metric))]
-        _early_board(plan, work, requested, fast, "first board")
-        if requested.executor == "local" and len(fast) < len(others := _not_slow(plan, work)):
-            _early_board(plan, work, requested, others, "board without the slow metrics")
+        _early_board(plan, work, requested, without_models, "first board")
+        if requested.executor == "local" and len(without_models) < len(not_slow := _not_slow(plan, work)):
+            _early_board(plan, work, requested, not_slow, "board without the slow metrics")
     results = run_plan(plan, work)
     if not results.correlations and not results.failures:  # keep an earlier board
         return results
@@ -108,8 +108,8 @@ def carry_out(plan: Plan, work: Workspace, requested: Settings, state: str = "")
         with work.progress.stage("report"):
             files.write(results, requested.out / "report")
         with work.progress.stage("pages"):
-            shown = dataclasses.replace(with_exhibits(results, requested.out), cache=work.cache)
-            write_site(site.site(shown), requested.out / "site")
+            complete = dataclasses.replace(with_exhibits(results, requested.out), cache=work.cache)
+            write_site(site.site(complete), requested.out / "site")
         if state and results.correlations and not (results.failures or work.progress.lacking):
             unchanged.record(requested.out, state)
     costs.save(work.home, plan.chosen, work.models, work.progress.new_costs(len(plan.chosen) * plan.targets))
@@ -123,9 +123,9 @@ def _early_board(plan: Plan, work: Workspace, requested: Settings, chosen: Seque
         return
     early = dataclasses.replace(plan, chosen=tuple(chosen), quick=True,
                                 settings=dataclasses.replace(plan.settings, executor="local"))
-    in_process = open_workspace(early, work.home, requested.out, log=True)
-    in_process.progress.others = math.inf
-    results = run_plan(early, in_process)
+    early_work = open_workspace(early, work.home, requested.out, log=True)
+    early_work.progress.others = math.inf
+    results = run_plan(early, early_work)
     if not results.correlations:
         return
     note = f"{name}, {len(chosen)} of {len(plan.chosen)} metrics"
@@ -134,8 +134,8 @@ def _early_board(plan: Plan, work: Workspace, requested: Settings, chosen: Seque
         write_site(site.site(dataclasses.replace(results, run=run)), requested.out / "site")
     work.progress.say(note)
     work.progress.terminal.line(_site_line(requested))
-    work.progress.scored += in_process.progress.scored
-    work.progress.measured |= in_process.progress.measured
+    work.progress.scored += early_work.progress.scored
+    work.progress.measured |= early_work.progress.measured
 
 
 def notes(plan: Plan, work: Workspace, requested: Settings) -> Iterator[str]:

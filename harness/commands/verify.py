@@ -66,17 +66,17 @@ def run(args: argparse.Namespace) -> int:
         except BadBundle as error:
             exit_status = 2
             if args.markdown:
-                print(f"### {_code(path.name)}\n\n**refused**: {_code(str(error))}\n")
+                print(f"### {_as_code(path.name)}\n\n**refused**: {_as_code(str(error))}\n")
             else:
-                print(f"refused: {_line(str(error))}", file=sys.stderr)
+                print(f"refused: {_one_line(str(error))}", file=sys.stderr)
             continue
         tables = compare(recomputed.before, recomputed.after, recomputed.tables, recomputed.tolerance)
         verdict, lines = _verdict(tables, recomputed.tolerance), _lines(recomputed, tables)
         if args.markdown:
-            print(f"### {_code(path.name)}: {_code(recomputed.name)}", "", f"**{verdict}**", "",
-                  *(f"- {_code(line)}" for line in lines), "", sep="\n")
+            print(f"### {_as_code(path.name)}: {_as_code(recomputed.name)}", "", f"**{verdict}**", "",
+                  *(f"- {_as_code(line)}" for line in lines), "", sep="\n")
         else:
-            print(f"{path}: {_line(recomputed.name)}", *map(_line, lines), verdict, sep="\n")
+            print(f"{path}: {_one_line(recomputed.name)}", *map(_one_line, lines), verdict, sep="\n")
         exit_status = max(exit_status, 0 if _computed(tables) and all(table.equal for table in tables) else 1)
     return exit_status
 
@@ -172,13 +172,13 @@ def _summary(table: TableDifference) -> str:
 
 def _differences(table: TableDifference) -> Iterator[str]:
     for difference in table.fields:
-        yield (f"differs: {', '.join(map(str, difference.key))}, {difference.field}: {_text(difference.before)} then, "
-               f"{_text(difference.after)} now")
+        before, after = _format_value(difference.before), _format_value(difference.after)
+        yield f"differs: {', '.join(map(str, difference.key))}, {difference.field}: {before} then, {after} now"
     for word, keys in (("gone", table.gone), ("new", table.new)):
         yield from (f"{word}: {', '.join(map(str, key))} ({table.table})" for key in keys)
 
 
-def _text(value: Any) -> str:
+def _format_value(value: Any) -> str:
     if isinstance(value, float):
         return "missing" if math.isnan(value) else f"{value:.6g}"
     return str(value) or "none"
@@ -195,12 +195,12 @@ def _verdict(tables: Sequence[TableDifference], tolerance: float) -> str:
     return f"no difference{above} in what was recomputed"
 
 
-def _code(value: str) -> str:
+def _as_code(value: str) -> str:
     """Quote text from a bundle as code, so that links, mentions and markup have no effect."""
-    return "`" + _line(value).replace("`", "'").replace("|", "¦") + "`"
+    return "`" + _one_line(value).replace("`", "'").replace("|", "¦") + "`"
 
 
-def _line(value: str) -> str:
+def _one_line(value: str) -> str:
     """Make text printable on one line."""
     short = "".join(character if character.isprintable() else " " for character in value)
     return short if len(short) <= 300 else short[:300] + "…"

@@ -114,7 +114,7 @@ class Training:
         existing = None
         with contextlib.suppress(MissingResource):
             saved = checkpoint.read(self.learner.weights, self.folder)
-            complete = saved.card.get("complete", True) and not self.state.exists()  # older cards lack it
+            complete = saved.card.get("complete", True) and not self.state.exists()  # older cards lack the field
             same = complete and saved.card.get("fingerprint") == self.fingerprint
             existing = saved if same and saved.card.get("eight_bits", False) == eight_bits else None
         return from_main_process(accelerator(self.models.machine), existing)

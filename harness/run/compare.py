@@ -52,7 +52,7 @@ def comparisons(target: TargetData, parts: Swapped, statistic: str = STATISTIC, 
     """Test every pair of columns by PERM-BOTH on ranks, or on standardised values for Pearson."""
     known = np.isfinite(target.scores) & np.isfinite(target.judged.means)
     tests = replace(all_pairs([parts], np.ones(1), one_sided=one_sided), n=known.astype(np.int64) @ known.T)
-    return compared(*target.key, labels(target.names), statistic, "perm-both", tests, parts.drawn.shape[1])
+    return adjust_tests(*target.key, labels(target.names), statistic, "perm-both", tests, parts.drawn.shape[1])
 
 
 def tied_first(target: TargetData, parts: Swapped, tests: Comparisons) -> set[ColumnKey]:
@@ -76,7 +76,7 @@ def verdicts(targets: Sequence[TargetData], parts: Mapping[Target, Swapped]) -> 
 
 
 def source(dataset: Dataset) -> str:
-    """Return the name that seeds random draws for a dataset's votes: a fingerprint for users' tables, often renamed."""
+    """Return the name that seeds draws from a dataset's votes; a user's table may be renamed, so use its digest."""
     return dataset.fingerprint if dataset.card.split == "own" else dataset.card.name
 
 
@@ -104,7 +104,7 @@ def reliability(target: TargetData, seed: int, cache: Cache | None, source: str 
     return tuple(Reliability(*target.key, *row) for row in rows)
 
 
-def compared(dataset: str, quality: str, names: Sequence[str], statistic: str, test: str,
+def adjust_tests(dataset: str, quality: str, names: Sequence[str], statistic: str, test: str,
              tests: PairTests, permutations: int = 0) -> Comparisons:
     """Return the tests of all pairs of columns, with p adjusted over the pairs; pairs without p are left out."""
     first, second = np.triu_indices(len(names), 1)

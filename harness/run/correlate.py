@@ -34,7 +34,7 @@ from metrics.text.words import words
 DEFAULT = tuple((name, estimates.ITEMS) for name in estimates.DEFAULT)
 """The statistics of every run, each with its level."""
 RELIABILITY = "split-half"
-"""The method that corrects for attenuation: it estimates the reliability of the mean of all votes, as in panels."""
+"""The method whose value corrects for attenuation: the reliability of the mean of all votes, which panels contain."""
 CORRECTED = ("spearman", "pearson", "kendall", "kendall-c", "point-biserial", "partial")
 """Statistics that are corrected for attenuation, at the level of items only, to which this reliability applies."""
 
@@ -76,7 +76,7 @@ class Judged:
 def judged(dataset: Dataset, qualities: Iterable[Quality]) -> tuple[Judged, ...]:
     """Return the votes and mean ratings of each quality, joined to the items by id.
 
-    Means are rounded to 12 decimals, so that equal ones tie whatever the order of the votes.
+    Means are rounded to 12 decimals, so that equal means tie whatever the order of the votes.
     """
     ratings = {(rating.item, rating.quality): rating for rating in dataset.ratings}
 
@@ -241,17 +241,18 @@ def _is_selected(column: str, columns: Collection[str], selected: frozenset[str]
 
 
 def conversations(items: Sequence[Item]) -> Codes:
-    """Number the conversations of items: a context continues another that it begins with, together with its response.
+    """Number the conversations of items.
 
-    An opening such as "Hi!" or "Hi!", "Hello!" with several continuations begins several conversations. An item
-    without context that no context continues is a conversation of its own.
+    An item continues another if its context begins with the other's context and response. An opening such as "Hi!" or
+    "Hi!", "Hello!" with several continuations begins several conversations. An item without context that no other item
+    continues is a conversation of its own.
     """
     contexts = [tuple(turn.text for turn in item.context) for item in items]
     answers = [(*context, item.response.text) if item.response else () for context, item in zip(contexts, items,
                                                                                                 strict=True)]
     answered = set(answers)
     continued = {context: next((start for size in range(len(context), 0, -1) if (start := context[:size]) in answered),
-                               ()) for context in sorted(set(contexts) - {()}, key=len)}  # a context and its response
+                               ()) for context in sorted(set(contexts) - {()}, key=len)}  # the item that it continues
     continuations = Counter(answer[:-1] for answer in set(continued.values()) if answer)
     branches = Counter(branch[:-1] for branch in {context[:len(answer) + 1] for context, answer in continued.items()})
     opening_of = dict[tuple[str, ...], tuple[str, ...]]()  # the context with which each conversation begins
@@ -267,7 +268,7 @@ def conversations(items: Sequence[Item]) -> Codes:
 
 
 def detectable_difference(dataset: Dataset) -> str:
-    """State the difference between correlations that a dataset's rated items, or else all items, can detect."""
+    """State the difference between correlations that can be detected on a dataset's rated items, or else all items."""
     rated = {rating.item for rating in dataset.ratings if rating.votes}
     items = [item for item in dataset.items if not rated or item.id in rated]
     return detectable_text(len(items), len(set(conversations(items).tolist())))

@@ -25,7 +25,7 @@ from harness.statistics.ranks import ranks
 ALL_QUALITIES = "all qualities"
 OVERALL = "overall"
 UTTERANCES, CHARACTERS, COLUMNS = 4, 400, 6
-"""Maximum numbers of an example: last utterances of the context, characters per text, columns that agree best."""
+"""Limits of an example: number of last utterances of the context, characters per text, and best columns."""
 
 Ranks = npt.NDArray[np.float64]
 
@@ -101,7 +101,7 @@ def _metric_ranks(points: ItemScores, people: People, metrics: Collection[str]) 
 
 def _best_columns(points: ItemScores, people: People, columns: Sequence[ColumnKey],
                   correlations: Iterable[Correlation]) -> list[tuple[ColumnKey, str]]:
-    """Return the columns with the highest Spearman correlation on the quality, or on average over all, and labels."""
+    """Return the columns with the highest Spearman correlation on the quality, or mean over all, with their labels."""
     values: dict[ColumnKey, list[float]] = defaultdict(list)
     for row in correlations:
         if row.statistic == "spearman" and people.quality in {row.quality, ALL_QUALITIES}:

@@ -15,7 +15,7 @@ from harness.results.entries import fitted
 from harness.results.item_scores import labels
 from harness.results.rows import ColumnKey, Comparisons, Correlation, Reliability, Results
 from harness.run import compare, correlate
-from harness.run.compare import compared, contributions, generator
+from harness.run.compare import adjust_tests, contributions, generator
 from harness.run.correlate import TargetData
 from harness.statistics import wmt25
 from harness.statistics.bootstrap import QUICK, bootstrap, paired_bootstrap
@@ -83,7 +83,7 @@ def comparisons(target: TargetData, request: Request, test: str, fitted_here: Co
         tests = all_pairs_by_context(human, scores, target.units, request.statistic)
     else:
         tests = all_pairs_by_formula(human, scores, request.statistic, FORMULAS[test])
-    return compared(target.dataset, target.quality, labels(target.names), request.name, test, tests, permutations)
+    return adjust_tests(target.dataset, target.quality, labels(target.names), request.name, test, tests, permutations)
 
 
 def with_statistic(results: Results, request: Request, test: str, wanted: Callable[[str, str], bool]) -> Results:

@@ -33,7 +33,7 @@ CONTROL = "length"
 
 @dataclass(frozen=True, slots=True)
 class Neighbour:
-    """A row of the board, with the numbers of targets on which the metric is significantly better or worse than it.
+    """A row of the board, with the numbers of targets on which the metric is significantly better or worse.
 
     `own` marks the columns of the metric; `gap` is True if rows of the board are omitted above this one.
     """
@@ -62,7 +62,7 @@ class TargetRank:
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """The board placements a metric's best column, over `cells` of the board's `whole` targets, with `ranked` columns.
+    """The board around a metric's best column, over `cells` of the board's `whole` targets, with `ranked` columns.
 
     `tests` is the number of comparisons shown: every neighbour on every target.
     """

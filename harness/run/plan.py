@@ -159,7 +159,7 @@ def load(card: DatasetCard, home: Path, settings: Settings) -> Dataset | None:
         return None
     items = dataset.items[: settings.limit]
     if settings.sample:
-        items = sampled(items, settings.sample, f"{settings.seed} {card.name}")
+        items = draw_sample(items, settings.sample, f"{settings.seed} {card.name}")
     if len(items) == len(dataset.items):
         return dataset
     ids = {item.id for item in items}
@@ -194,7 +194,7 @@ def load_named(name: str, home: Path, settings: Settings) -> Dataset | None:
     return load(datasets.card(name), home, settings)
 
 
-def sampled(items: Sequence[Item], size: int, seed: str) -> tuple[Item, ...]:
+def draw_sample(items: Sequence[Item], size: int, seed: str) -> tuple[Item, ...]:
     """Draw whole contexts at random, at least one, up to `size` items; return the items in their original order.
 
     The next context always belongs to the system with the fewest items so far. Smaller samples are subsets of larger

@@ -156,7 +156,7 @@ def open_workspace(plan: Plan, home: Path, out: Path, *, log: bool = False) -> W
     settings, choice = plan.settings, model_choice(plan.settings)
     models = Models(home, choice)
     machine = models.machine  # checked before anything is scored
-    if settings.gpus and machine.kind == "cpu":  # signatures made here must have the precision of the workers
+    if settings.gpus and machine.kind == "cpu":  # signatures are made here, so the GPUs use this precision
         choice = replace(choice, precision=machine.precision)
         models = Models(home, choice)
     for name in (choice.encoder.partition("+")[0], choice.lm, choice.vectors):

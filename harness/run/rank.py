@@ -28,7 +28,7 @@ Rule: TypeAlias = Callable[[Mapping[Target, float]], float]
 
 
 def mean(values: Collection[float], weights: Iterable[float] | None = None) -> float:
-    """Return the mean; rounding cannot move it outside the values."""
+    """Return the mean, clipped to the range of the values in case of rounding errors."""
     return min(max(fmean(values, weights), min(values)), max(values))
 
 

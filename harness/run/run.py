@@ -35,7 +35,7 @@ class Collected:
     """The tables of a run so far.
 
     `ranked_targets` has the targets to rank by split and kind of data, `unread` the datasets that failed to load,
-    `data` the scores and ratings of each target, `contributions` those of its contexts to its correlations.
+    `data` the scores and ratings of each target, `contributions` the contribution of each context.
     """
 
     tables: dict[str, list[Any]] = field(default_factory=lambda: {name: [] for name in TABLES})
@@ -62,7 +62,7 @@ def run_with_data(plan: Plan, work: Workspace) -> tuple[Results, tuple[TargetDat
                 scores = scoring.scores(dataset, collected.tables)
                 with work.progress.stage("correlating", card.name):
                     _correlate_and_compare(plan, work, dataset, scores, collected)
-            del dataset  # free memory before the next one is loaded
+            del dataset  # free memory before the next dataset is loaded
     with work.progress.stage("ranking"):
         tables = collected.tables
         tables["metrics"] += entries.metric_entries(plan, work.models, {
@@ -83,7 +83,7 @@ def _load(plan: Plan, work: Workspace, card: DatasetCard, ratings: Sequence[Rati
     try:
         with work.progress.stage("loading", card.name):
             dataset = plans.load(card, work.home, plan.settings)
-    except BadStore as error:  # keep its targets, also on the board with references, so that averages are incomplete
+    except BadStore as error:  # its targets stay on the boards, also with references, whose averages are incomplete
         empty = Dataset(card, (), (), "imported")
         entry = entries.dataset_entry(empty, correlate.judged(empty, plan.qualities(card)))
         collected.unread.append(replace(entry, has=("references",)))

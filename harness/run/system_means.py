@@ -26,7 +26,7 @@ ALL = "all"
 UNNAMED = "not named"
 NO_INTERVAL = "no interval"
 MIN_CONTEXTS = 3
-"""Minimum number of rated contexts for an interval; with fewer, intervals covered less than 95 % when measured."""
+"""Minimum number of rated contexts for an interval; from this number on, measured intervals cover 95 %."""
 
 By = Literal["system", "all"]
 

@@ -35,7 +35,7 @@ from metrics.models.service import Choice, Models
 POLL_SECONDS = 0.5
 """Seconds between two checks of the time limit."""
 START_TIMEOUT = 1800.0
-"""Seconds without an answer or a part in progress before the run gives up: a cloud may need them to start a machine."""
+"""Seconds without an answer or a part in progress before the run gives up; starting a cloud machine may take long."""
 MAX_FAILED_STARTS = 3
 """Number of consecutive failed starts after which the run gives up."""
 OBJECT_STORE_BYTES = 100 << 20

@@ -41,14 +41,14 @@ DEFAULT_COST: Cost = np.array([0.0, 1.0, 0.25])
 
 def read(home: Path, chosen: Iterable[Chosen], models: Models, *, shipped: bool = True) -> dict[str, Cost]:
     """Return the costs of metrics and of their inputs by label, from the home or else from the shipped file."""
-    stored = (_stored(Path(__file__).parent) if shipped else {}) | _stored(home)
+    stored = (_read_file(Path(__file__).parent) if shipped else {}) | _read_file(home)
     return {label: stored[key] for label, key in _keys(chosen, models).items() if key in stored}
 
 
 def save(home: Path, chosen: Iterable[Chosen], models: Models, measured: Mapping[str, Cost]) -> None:
     """Save the costs of a run by label; do nothing if the home is not writable."""
     keys = _keys(chosen, models)
-    stored = _stored(home) | {keys[label]: cost for label, cost in measured.items() if label in keys}
+    stored = _read_file(home) | {keys[label]: cost for label, cost in measured.items() if label in keys}
     with contextlib.suppress(OSError):
         home.mkdir(parents=True, exist_ok=True)
         lines = ",\n".join(f" {json.dumps(key)}: {[float(f'{part:.3g}') for part in cost]}"
@@ -73,24 +73,24 @@ def size(dataset: Dataset, seen_texts: set[int]) -> Size:
     return np.asarray(total / max(1, len(items)))
 
 
-def estimated(measurements: Collection[tuple[float, Size]], earlier: Cost | None) -> Cost:
+def estimate(measurements: Collection[tuple[float, Size]], earlier: Cost | None) -> Cost:
     """Estimate the cost of a metric from the seconds and sizes of datasets, and from its cost in earlier runs."""
     seconds, sizes = np.array([seconds for seconds, _ in measurements]), np.array([size for _, size in measurements])
     if len(measurements) < MIN_DATASETS or not seconds.all():
-        return scaled(measurements, earlier)
+        return scale(measurements, earlier)
     from scipy.optimize import nnls
 
     return np.asarray(nnls(sizes / seconds[:, None], np.ones(len(measurements)))[0])
 
 
-def scaled(measurements: Collection[tuple[float, Size]], earlier: Cost | None) -> Cost:
+def scale(measurements: Collection[tuple[float, Size]], earlier: Cost | None) -> Cost:
     """Return the earlier cost, or else the default one, scaled to the total time of the measurements."""
     cost = DEFAULT_COST if earlier is None else earlier
     expected = sum(cost @ size for _, size in measurements)
     return cost * (sum(seconds for seconds, _ in measurements) / max(1e-9, expected))
 
 
-def _stored(home: Path) -> dict[str, Cost]:
+def _read_file(home: Path) -> dict[str, Cost]:
     """Return the valid entries of the file; none if it is missing or damaged."""
     try:
         return {key: np.array(cost) for key, cost in json.loads((home / FILE).read_bytes()).items()

@@ -37,12 +37,12 @@ def exclusive(files: Files, announce: Callable[[str], None]) -> AbstractContextM
         announce(f"{files.root}: in use by another run ({other}); waiting for it to end")
 
     if files.path is None:
-        return _leased(files, holder, announce_waiting)
-    return _locked(files, files.path, holder, announce_waiting)
+        return _hold_lease(files, holder, announce_waiting)
+    return _lock_folder(files, files.path, holder, announce_waiting)
 
 
 @contextlib.contextmanager
-def _locked(files: Files, path: Path, holder: str, announce_waiting: Callable[[str], None]) -> Iterator[None]:
+def _lock_folder(files: Files, path: Path, holder: str, announce_waiting: Callable[[str], None]) -> Iterator[None]:
     path.mkdir(parents=True, exist_ok=True)
     lock = FileLock(path / ".lock")
     try:
@@ -60,7 +60,7 @@ def _locked(files: Files, path: Path, holder: str, announce_waiting: Callable[[s
 
 
 @contextlib.contextmanager
-def _leased(files: Files, holder: str, announce_waiting: Callable[[str], None]) -> Iterator[None]:
+def _hold_lease(files: Files, holder: str, announce_waiting: Callable[[str], None]) -> Iterator[None]:
     lease, announced = f"{holder} {secrets.token_hex(4)}", False
     while (other := _read(files, LEASE)) != lease:
         if other is None or files.age(LEASE) > STALE_SECONDS:

@@ -81,7 +81,7 @@ class RunProgress:
     scored: int = 0
     lacking: int = 0  # pairs of metric and dataset for which a resource turned out to be missing
     position: str = ""  # such as " (2 of 5)" for the second of five datasets
-    metrics: dict[str, float] = field(default_factory=lambda: defaultdict(float))  # seconds, with lost parts
+    metrics: dict[str, float] = field(default_factory=lambda: defaultdict(float))  # seconds, including lost parts
     stages: dict[str, float] = field(default_factory=lambda: defaultdict(float))
     items: int = 0
     planned: int = 0
@@ -138,7 +138,7 @@ class RunProgress:
 
         A run that scores nothing reads most statistics from the cache, so its other stages are too fast to count.
         """
-        measured = {metric: costs.estimated(parts.values(), self.earlier.get(metric))
+        measured = {metric: costs.estimate(parts.values(), self.earlier.get(metric))
                     for metric, parts in self.measured.items()}
         if measured:
             other = sum(seconds for name, seconds in self.stages.items() if name != SCORING)
@@ -200,7 +200,7 @@ class RunProgress:
             expected = earlier_seconds * slowdown
             if measured:
                 measurements = [measured[dataset]] if dataset in measured else measured.values()
-                expected = float(costs.scaled(measurements, self.earlier.get(metric)) @ self._size(part))
+                expected = float(costs.scale(measurements, self.earlier.get(metric)) @ self._size(part))
             if part == running and expected:
                 left += max(0.0, max(extrapolated, expected) - spent)
             else:

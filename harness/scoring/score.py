@@ -96,7 +96,7 @@ def unmet(metric: Metric, dataset: Dataset) -> str:
 
 
 def needs(metric: Metric) -> tuple[str, ...]:
-    """Return what a metric and its inputs need: parts of items, resources, and kinds of models."""
+    """Return the needs of a metric and of its inputs: fields of items, resources, and kinds of models."""
     cards = [part.card for part in (metric, *inputs(metric))]
     return tuple(dict.fromkeys(name for kind in ("needs", "resources", "models") for card in cards
                                for name in getattr(card, kind)))

@@ -60,7 +60,7 @@ class Scorer:
         key = store_key(metric, self.dataset, self.models)
         if key not in self.known:
             try:
-                self.known[key] = self._stored(key) or self._scored(key, metric)
+                self.known[key] = self._read(key) or self._compute(key, metric)
             except (KeyboardInterrupt, StoreError):
                 raise
             except BaseException as error:  # a metric is third-party code
@@ -83,15 +83,15 @@ class Scorer:
             return failure(error, metric)
         return scores
 
-    def _stored(self, key: str) -> Scores | None:
+    def _read(self, key: str) -> Scores | None:
         if self.store is None or (self.rescore and key not in self.fresh):
             return None
         return self.store.get(self.dataset.fingerprint, key)
 
-    def _scored(self, key: str, metric: Metric) -> Scores:
+    def _compute(self, key: str, metric: Metric) -> Scores:
         self.fresh.add(key)
         if isinstance(metric, Composite):
-            scores = self._composed(metric)
+            scores = self._compose(metric)
             if self.store is not None:
                 self.store.put(self.dataset.fingerprint, key, scores)
             return scores
@@ -105,11 +105,11 @@ class Scorer:
                              rescore=self.rescore)
         if error := errors.get(pair.key):
             raise error
-        if (stored := self._stored(key)) is None:
+        if (stored := self._read(key)) is None:
             raise StoreError(f"{self.store.root}: the scores of {metric.card.name} on {name} cannot be read back")
         return stored
 
-    def _composed(self, metric: Composite) -> Scores:
+    def _compose(self, metric: Composite) -> Scores:
         """Compute the scores of a composite from those of its inputs; raise CannotScore if an input has none."""
         evidence = weights_evidence(metric, self.dataset, self.models)
         inputs, input_seconds = list[tuple[Input, Columns]](), dict[str, float]()

@@ -13,7 +13,7 @@ from harness.results.entries import EvalPoint, MetricEntry, TrainingEntry
 from harness.results.exhibits import Exhibit, Grid, HeatMap
 from harness.results.rows import ItemScores, Results, Timing
 from harness.run import correlate, rank
-from harness.run.compare import compared, labels
+from harness.run.compare import adjust_tests, labels
 from harness.statistics.williams import all_pairs_by_formula
 
 NEURAL = {"models": ("tiny-encoder",), "parameters": 22_000_000, "trained_on": "made-up (none)"}
@@ -103,7 +103,7 @@ def enlarged(run: Results, datasets: int = 1, metrics: int = 1, items: int = 1, 
             row, low=max(1.0, row.rank - 2), high=row.rank + 2.0, error=0.02, letters="abcd"[row.rank % 4])
             for row in ranking),
         comparisons=tuple(
-            compared(*target.key, labels(target.names), statistic, "perm-both",
+            adjust_tests(*target.key, labels(target.names), statistic, "perm-both",
                      all_pairs_by_formula(target.judged.means, target.scores, statistic))
             for target in targets for statistic in ("spearman", "pearson")),
         trainings=(TRAINING,), exhibits=(exhibit(), exhibit("dstc10", "challenge")), **rows)

@@ -21,7 +21,7 @@ from harness.results import files
 from harness.run import plan
 from harness.run.correlate import Judged
 from harness.run.entries import metric_entry, untrained, warning
-from harness.run.plan import load, sampled
+from harness.run.plan import draw_sample, load
 from harness.run.prepare import open_workspace
 from harness.run.run import run
 from harness.run.settings import Settings, settings
@@ -45,16 +45,16 @@ def items(contexts: int, *, shared: bool) -> list[Item]:
 def test_a_sample_holds_whole_contexts_of_all_systems() -> None:
     for shared in (True, False):
         population = items(30, shared=shared)
-        chosen = sampled(population, 13, "0 toy")
+        chosen = draw_sample(population, 13, "0 toy")
         assert Counter(item.system for item in chosen) == {"a": 4, "b": 4, "c": 4}
         whole = Counter(item.context for item in population)
         assert all(whole[context] == size for context, size in Counter(item.context for item in chosen).items())
         assert list(chosen) == [item for item in population if item in chosen]
-        assert chosen == sampled(population, 13, "0 toy") != sampled(population, 13, "1 toy")
-        assert set(chosen) < set(sampled(population, 30, "0 toy"))
-    assert len(sampled(items(5, shared=True), 1, "")) == 3, "one context at least"
+        assert chosen == draw_sample(population, 13, "0 toy") != draw_sample(population, 13, "1 toy")
+        assert set(chosen) < set(draw_sample(population, 30, "0 toy"))
+    assert len(draw_sample(items(5, shared=True), 1, "")) == 3, "one context at least"
     without_context = [dataclasses.replace(item, context=()) for item in items(5, shared=True)]
-    assert len(sampled(without_context, 7, "")) == 7
+    assert len(draw_sample(without_context, 7, "")) == 7
 
 
 def test_a_run_on_a_sample_can_be_repeated_and_extended(tmp_path: Path, home: Path, invoke: Invoke) -> None:

@@ -90,9 +90,9 @@ def test_costs_are_estimated_from_several_datasets_or_scaled() -> None:
     cost = np.array([0.02, 1e-4, 1e-5])
     sizes = np.array([(9, 400, 9), (5, 500, 5e3), (7, 90, 1e3), (20, 8e3, 2e4), (3, 300, 0)])
     parts = [(cost @ size, size) for size in sizes]
-    assert costs.estimated(parts, None) == pytest.approx(cost)
-    assert costs.estimated([(2 * seconds, size) for seconds, size in parts[:2]], cost) == pytest.approx(2 * cost)
-    assert costs.estimated([(6.0, np.array([10, 100, 200]))], None) == pytest.approx([0, 0.04, 0.01])
+    assert costs.estimate(parts, None) == pytest.approx(cost)
+    assert costs.estimate([(2 * seconds, size) for seconds, size in parts[:2]], cost) == pytest.approx(2 * cost)
+    assert costs.estimate([(6.0, np.array([10, 100, 200]))], None) == pytest.approx([0, 0.04, 0.01])
 
 
 @pytest.mark.parametrize("stream", [io.StringIO(), Terminal()])
