@@ -65,10 +65,10 @@ class Selection:
         for row in self.results.correlations:
             if row.statistic == self.statistic and self.has(row.dataset, row.quality):
                 rows.setdefault((row.dataset, row.quality), {})[row.metric, row.column] = row
-        known = {target: [(label, row) for label, row in zip(labels(list(columns)), columns.values(), strict=True)
+        by_target = {target: [(label, row) for label, row in zip(labels(list(columns)), columns.values(), strict=True)
                           if math.isfinite(row.value) and self.has_row(row)] for target, columns in rows.items()}
         return {target: dict(sorted(columns, key=lambda column: (-column[1].value, column[0])))
-                for target, columns in known.items() if columns}
+                for target, columns in by_target.items() if columns}
 
     def table(self, target: Target, caption: str, heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
         (data,) = (data_of(entry.split, entry.kind) for entry in self.results.datasets if entry.name == target[0])

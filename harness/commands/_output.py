@@ -41,10 +41,10 @@ def table(caption: str, heads: Sequence[str], data: str, rows: Iterable[Sequence
     return text.text(Table.of("", caption, headings, rows, data))
 
 
-def print_correlations(report: Results, wanted: Callable[[Correlation], bool] = lambda row: True) -> None:
+def print_correlations(report: Results, is_selected: Callable[[Correlation], bool] = lambda row: True) -> None:
     """Print each correlation, with the split, origin and level of its dataset, as a line of JSON."""
     entries = {entry.name: entry for entry in report.datasets}
-    for row in filter(wanted, report.correlations):
+    for row in filter(is_selected, report.correlations):
         entry = entries[row.dataset]
         sys.stdout.write(files.json_line(row, split=entry.split, origin=entry.origin, level=entry.level))
 

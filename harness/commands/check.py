@@ -34,8 +34,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    card, known = own.card_of(args.name), registry.cards().get(args.name)
-    if card or (known and known.split == "own"):
+    card, registered = own.card_of(args.name), registry.cards().get(args.name)
+    if card or (registered and registered.split == "own"):
         return _check_dataset(args.name, card, args.home)
     if Path(args.name).suffix != ".py" and Path(args.name).is_file():
         raise BadConfig(f"{args.name}: not a card; check a dataset by its card, a .toml that names this file "
@@ -48,9 +48,9 @@ def run(args: argparse.Namespace) -> int:
         checks.append(finding.check)
         if len(checks) == 1:
             print(f"{finding.state:<6}  {finding.check:<{width}}  {finding.text}", flush=True)
-    for first, *others in broken_checks.values():
+    for first_check, *others in broken_checks.values():
         if others:
-            print(f"BROKEN  {len(others)} more with the same problem as {first}: {', '.join(others)}")
+            print(f"BROKEN  {len(others)} more with the same problem as {first_check}: {', '.join(others)}")
     print(f"the contract is broken: {states['BROKEN']} of {plural(states.total(), 'check')} failed" if states["BROKEN"]
           else f"the contract is kept: {plural(states['ok'], 'check')} passed, {plural(states['note'], 'note')}")
     return 1 if states["BROKEN"] else 0

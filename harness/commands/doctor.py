@@ -42,10 +42,10 @@ def run(args: argparse.Namespace) -> int:
 def _environment(home: Path) -> Iterator[str]:
     root = Path(harness.__file__).resolve().parent.parent
     yield f"harness {harness.__version__} in {root}, Python {platform.python_version()}, {platform.platform()}"
-    for other in importlib.metadata.distributions(name="dialogue-harness"):
-        folder = Path(str(other.locate_file(""))).resolve()
+    for copy in importlib.metadata.distributions(name="dialogue-harness"):
+        folder = Path(str(copy.locate_file(""))).resolve()
         if folder != root and (folder / "harness").is_dir():
-            yield f"shadowed: harness {other.version} in {folder}"
+            yield f"shadowed: harness {copy.version} in {folder}"
     versions = packages()
     yield ", ".join(f"{name} {version}" for name, version in versions.items())
     if missing := [name for name in PACKAGES if name not in versions]:

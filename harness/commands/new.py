@@ -104,8 +104,8 @@ def _files(noun: str, name: str, kind: str) -> Iterator[tuple[str, str]]:
     if kind == "trained":  # its test trains the metric; the workflow has no weights to check
         spellings = {"      - run: harness check my-metric\n": "", **spellings}
     for source, path in FILES[noun].items():
-        tested = "trained" if kind == "trained" else "metric"
-        file = source.format(kind=tested if source.startswith("test_") else kind)
+        test_kind = "trained" if kind == "trained" else "metric"
+        file = source.format(kind=test_kind if source.startswith("test_") else kind)
         text = (TEMPLATES / noun / file).read_text(encoding="utf-8")
         for placeholder, spelling in spellings.items():
             path, text = path.replace(placeholder, spelling), text.replace(placeholder, spelling)

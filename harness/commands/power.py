@@ -73,18 +73,18 @@ def run(args: argparse.Namespace) -> int:
 
 def _lines(rows: Sequence[Power], pair: Sequence[str], data: str) -> Iterator[str]:
     """Describe the power on a target, also for other numbers of contexts and raters, and the contexts needed."""
-    first = rows[0]
-    compared_value = "correlations" if first.between == "columns" else "mean ratings"
-    pair_sentence = (f"{detectable_text(first.items, first.contexts, first.detectable, compared_value)} for "
-                     f"{first.first} and {first.second}")
-    yield wrapped(f"{first.dataset}, {first.quality}: {pair_sentence if pair else first}")
+    base = rows[0]
+    compared_value = "correlations" if base.between == "columns" else "mean ratings"
+    pair_sentence = (f"{detectable_text(base.items, base.contexts, base.detectable, compared_value)} for "
+                     f"{base.first} and {base.second}")
+    yield wrapped(f"{base.dataset}, {base.quality}: {pair_sentence if pair else base}")
     groups = {count: list(group) for count, group in groupby(rows, key=lambda row: row.raters)}
     rows_by_raters = {count: {row.contexts: row for row in group} for count, group in sorted(groups.items())
              if not math.isnan(group[0].detectable)}
-    yield table(f"Difference detectable with 80 % power for {'this' if pair else 'a typical'} pair, {first.quality} on "
-                f"{first.dataset}", ("contexts", *map(_format_raters, rows_by_raters)), data, (
+    yield table(f"Difference detectable with 80 % power for {'this' if pair else 'a typical'} pair, {base.quality} on "
+                f"{base.dataset}", ("contexts", *map(_format_raters, rows_by_raters)), data, (
         (str(count), *(_format_difference(cells[count]) for cells in rows_by_raters.values()))
-        for count in sorted(row.contexts for row in groups[first.raters])))
+        for count in sorted(row.contexts for row in groups[base.raters])))
     if len(rows_by_raters) < len(groups):
         yield wrapped("unknown for other numbers of raters: the reliability is unknown, or it implies more rater noise "
                       "than the whole variance of this pair's difference")
@@ -94,8 +94,8 @@ def _lines(rows: Sequence[Power], pair: Sequence[str], data: str) -> Iterator[st
     needs += ["unknown with other numbers of raters"] * (len(needed) < len(rows_by_raters))
     if len(needed) == len(groups) > 1 and min(needed.values()) > MAX_CONTEXTS:
         needs = [f"more than {MAX_CONTEXTS:,}, however many raters"]
-    yield wrapped(f"{'' if pair else 'The leading pair: '}{first.first} and {first.second} differ by "
-                  f"{abs(first.difference):.3f}; these data detect that with a power of {100 * first.power:.0f} %. "
+    yield wrapped(f"{'' if pair else 'The leading pair: '}{base.first} and {base.second} differ by "
+                  f"{abs(base.difference):.3f}; these data detect that with a power of {100 * base.power:.0f} %. "
                   f"Contexts needed for 80 %: {', '.join(needs)}")
 
 

@@ -94,8 +94,8 @@ def _print_rows(selection: Selection, args: argparse.Namespace, statistic: str, 
 
     test = selection.test if args.compare or args.clusters else ""
     by_chance = statistic in ACCURACIES and not test
-    stored = selection.comparisons if test else selection.correlations
-    if args.draws or by_chance or selection.rule == "wmt" or not stored():
+    stored_rows = selection.comparisons if test else selection.correlations
+    if args.draws or by_chance or selection.rule == "wmt" or not stored_rows():
         draws = args.draws or (1000 if test in ("bootstrap", "perm-both", "perm-both-scores") else 0)
         request = Request(statistic, level, draws, selection.results.run.seed, one_sided=selection.rule == "wmt")
         if draws and not isinstance(request.resampled, str):
@@ -154,11 +154,11 @@ def _decision_tables(index: Index, rows: Sequence[Decision]) -> Iterator[str]:
     described = {entry.name: data_of(entry.split, entry.kind) for entry in index.datasets}
     for data in dict.fromkeys(described[row.dataset] for row in rows):
         of_kind = [row for row in rows if described[row.dataset] == data]
-        shown = decisions.best(index, of_kind)
-        yield text(decisions.decision_table(index, shown, data), DECISIONS_WIDTH)
-        if remaining := len(of_kind) - len(shown):
+        best_rows = decisions.best(index, of_kind)
+        yield text(decisions.decision_table(index, best_rows, data), DECISIONS_WIDTH)
+        if remaining := len(of_kind) - len(best_rows):
             yield f"{plural(remaining, 'more row')}: --dataset, --quality and --metric select, --json prints all.\n"
-        yield from (f"{limit}\n" for limit in decisions.limits(shown))
+        yield from (f"{limit}\n" for limit in decisions.limits(best_rows))
     yield wrapped(decisions.EXPLAINED, indent="")
 
 
@@ -189,14 +189,15 @@ def targets(results: Results, datasets: Sequence[str], names: Sequence[str], out
 
 def _columns(results: Results, names: Sequence[str]) -> tuple[ColumnKey, ...]:
     columns = dict.fromkeys((row.metric, row.column) for row in results.correlations)
-    known = {name for column in columns for name in column}
+    known_names = {name for column in columns for name in column}
     for name in names:
-        labels = {entry.name for entry in results.metrics if name not in known and name in (entry.name, *entry.columns)}
+        labels = {entry.name for entry in results.metrics
+                  if name not in known_names and name in (entry.name, *entry.columns)}
         reasons = by_reason(skip for skip in results.skips if skip.metric in labels)
         if labels:
             reason = "; ".join(f"{missing.reason} ({missing.where})" for missing in reasons) or "it failed"
             raise BadConfig(f"{name} was not scored: {reason}")
-    _check_names("metric or column", known, names)
+    _check_names("metric or column", known_names, names)
     return tuple(column for column in columns if set(column) & set(names))
 
 

@@ -40,8 +40,8 @@ def run(args: argparse.Namespace) -> int:
     elif metric := registry.metric_of_column(args.name):
         raise BadConfig(f"{args.name!r} is a column of {metric!r}: use `harness show {metric}`")
     else:
-        known = nearest(args.name, (*datasets.names(), *registry.names(), *catalogue.cards()))
-        raise BadConfig(f"unknown dataset, metric or model {args.name!r}; {known}")
+        suggestion = nearest(args.name, (*datasets.names(), *registry.names(), *catalogue.cards()))
+        raise BadConfig(f"unknown dataset, metric or model {args.name!r}; {suggestion}")
     width = max(len(name) for name, _ in lines)
     print(*(f"{name:<{width}}  {value}" for name, value in lines if value), sep="\n")
     return 0

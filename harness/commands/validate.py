@@ -57,7 +57,7 @@ def _print(path: Path, file: ScoreFile, origin: str) -> None:
     name = printable(path.name)
     unknown = [problem for problem in file.problems if problem.kind == "unknown" and problem.line]
     warning = for_real_data(len(unknown), file.rows) if origin == "sample" and file.datasets else ""
-    summary = ", ".join(f"{number:,} {kind}" for kind, number in counts(file.problems).items())
+    summary = ", ".join(f"{count:,} {kind}" for kind, count in counts(file.problems).items())
     if file.datasets:
         sample = ", from the bundled sample" if origin == "sample" else ""
         print(f"{name}: {file.rows:,} scores, for {', '.join(file.datasets)}{sample}; sha256 {file.digest[:12]}")

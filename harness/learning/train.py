@@ -185,7 +185,7 @@ def train(plan: Training, log: Callable[[str], None], fresh: bool = False, eight
     count = sum(len(corpus.dialogues) for corpus in plan.corpora.values())
     left_out = sum((Counter(corpus.left_out) for corpus in plan.corpora.values()), Counter[str]())
     log("; ".join((f"{label}: preparing {count:,} dialogues of {', '.join(plan.corpora)}",
-                   *(f"{number:,} left out, {reason}" for reason, number in left_out.items()))))
+                   *(f"{dialogues:,} left out, {reason}" for reason, dialogues in left_out.items()))))
     data = TrainingData(plan.corpora, plan.models, plan.seed, plan.encoder_name, _cached_vectors(plan, log),
                         plan.recipe, plan.learner.part)
     while True:

@@ -43,15 +43,15 @@ def contributions(target: TargetData, seed: int, draws: int, fitted: Collection[
                   ) -> Swapped:
     """Return the contribution of each context to each correlation; NaN for metrics fitted on the ratings."""
     unfitted = np.array([metric not in fitted for metric, _ in target.names])
-    scored = replace(target.scored(), scores=np.where(unfitted[:, None], target.scores, np.nan))
-    return swapped(scored, seed, draws, statistic)
+    target_scores = replace(target.scored(), scores=np.where(unfitted[:, None], target.scores, np.nan))
+    return swapped(target_scores, seed, draws, statistic)
 
 
 def comparisons(target: TargetData, parts: Swapped, statistic: str = STATISTIC, *, one_sided: bool = False,
                 ) -> Comparisons:
     """Test every pair of columns by PERM-BOTH on ranks, or on standardised values for Pearson."""
-    known = np.isfinite(target.scores) & np.isfinite(target.judged.means)
-    tests = replace(all_pairs([parts], np.ones(1), one_sided=one_sided), n=known.astype(np.int64) @ known.T)
+    is_known = np.isfinite(target.scores) & np.isfinite(target.judged.means)
+    tests = replace(all_pairs([parts], np.ones(1), one_sided=one_sided), n=is_known.astype(np.int64) @ is_known.T)
     return adjust_tests(*target.key, labels(target.names), statistic, "perm-both", tests, parts.drawn.shape[1])
 
 
@@ -108,8 +108,8 @@ def adjust_tests(dataset: str, quality: str, names: Sequence[str], statistic: st
              tests: PairTests, permutations: int = 0) -> Comparisons:
     """Return the tests of all pairs of columns, with p adjusted over the pairs; pairs without p are left out."""
     first, second = np.triu_indices(len(names), 1)
-    tested = np.isfinite(tests.p[first, second])
-    first, second = first[tested], second[tested]
+    has_p = np.isfinite(tests.p[first, second])
+    first, second = first[has_p], second[has_p]
     ahead = tests.delta[first, second] >= 0
     pairs = better, worse = np.where(ahead, first, second), np.where(ahead, second, first)
     p = (refined_p(tests, permutations) if permutations else tests.p)[pairs]

@@ -94,8 +94,8 @@ def judged(dataset: Dataset, qualities: Iterable[Quality]) -> tuple[Judged, ...]
 
 def mean_ratings(points: ItemScores, entry: DatasetEntry) -> tuple[Judged, ...]:
     """Return the qualities of a dataset with the mean ratings in its results, which contain no votes."""
-    known = {quality.name: quality for quality in entry.qualities}
-    return tuple(Judged(Quality(name, known[name].low, known[name].high, known[name].dimension),
+    qualities = {quality.name: quality for quality in entry.qualities}
+    return tuple(Judged(Quality(name, qualities[name].low, qualities[name].high, qualities[name].dimension),
                         np.empty((len(means), 0)), means) for name, means in points.human.items())
 
 

@@ -48,13 +48,13 @@ def dataset_entry(dataset: Dataset, qualities: tuple[Judged, ...]) -> DatasetEnt
 
 def warning(judged: Judged) -> str:
     """Return a warning if nearly all votes are equal, else ""."""
-    values, counts = np.unique(judged.votes[known := np.isfinite(judged.votes)], return_counts=True)
+    values, counts = np.unique(judged.votes[is_vote := np.isfinite(judged.votes)], return_counts=True)
     if not judged.usable or counts.max(initial=0) < NEARLY_CONSTANT * max(counts.sum(), 1):
         return ""
     common = float(values[counts.argmax()])
-    others = (known & (judged.votes != common)).any(axis=1).sum()
+    with_other_votes = (is_vote & (judged.votes != common)).any(axis=1).sum()
     return (f"{math.floor(1000 * counts.max() / counts.sum()) / 10:g} % of the votes are {common:g}, so a constant has "
-            f"this accuracy; a correlation rests on the {others} of {judged.rated} items with other votes")
+            f"this accuracy; a correlation rests on the {with_other_votes} of {judged.rated} items with other votes")
 
 
 def metric_entry(chosen: Chosen, models: Models) -> MetricEntry:

@@ -41,23 +41,23 @@ class People:
 
 
 def find(dataset: Dataset, qualities: Iterable[Judged], points: ItemScores, correlations: Iterable[Correlation],
-         metrics: Collection[str], number: int) -> tuple[Example, ...]:
-    """Return at most `number` examples of a dataset and those of each metric; none without ratings or scores."""
+         metrics: Collection[str], maximum: int) -> tuple[Example, ...]:
+    """Return at most `maximum` examples of a dataset and those of each metric; none without ratings or scores."""
     usable = [judged for judged in qualities if judged.usable]
-    if not usable or number < 1:
+    if not usable or maximum < 1:
         return ()
     people = _people(usable)
     ranks_by_column = _metric_ranks(points, people, metrics)
     if not ranks_by_column:
         return ()
     column_ranks = np.array(list(ranks_by_column.values()))
-    median, scored = np.full(column_ranks.shape[1], math.nan), np.isfinite(column_ranks).any(axis=0)
-    median[scored] = np.nanmedian(column_ranks[:, scored], axis=0)
+    median, has_rank = np.full(column_ranks.shape[1], math.nan), np.isfinite(column_ranks).any(axis=0)
+    median[has_rank] = np.nanmedian(column_ranks[:, has_rank], axis=0)
     columns = _best_columns(points, people, list(ranks_by_column), correlations)
     by_median = (_example(dataset.items[row], points.dataset, people, row, float(median[row]),
                           [(name, float(ranks_by_column[key][row])) for key, name in columns])
-                 for gaps, count in ((people.ranks - median, number - number // 2),
-                                     (median - people.ranks, number // 2))
+                 for gaps, count in ((people.ranks - median, maximum - maximum // 2),
+                                     (median - people.ranks, maximum // 2))
                  for row in _distinct(dataset.items, gaps, count))
     by_metric = (replace(_example(dataset.items[row], points.dataset, people, row, float(item_ranks[row]), ()),
                          metric=metric)
@@ -91,12 +91,13 @@ def scaled_ranks(values: npt.NDArray[np.floating]) -> Ranks:
 
 def _metric_ranks(points: ItemScores, people: People, metrics: Collection[str]) -> dict[ColumnKey, Ranks]:
     """Return the ranks of the items by the first column of each metric, or its column for the quality."""
-    first: dict[str, ColumnKey] = {}
+    first_columns: dict[str, ColumnKey] = {}
     for key in points.scores:
-        first.setdefault(key[0], key)
-    ranked = {key: scaled_ranks(np.where(np.isfinite(people.ranks), on_quality(points.scores, key, people.dimension),
-                                         np.nan)) for metric, key in first.items() if metric in metrics}
-    return {key: column_ranks for key, column_ranks in ranked.items() if np.isfinite(column_ranks).any()}
+        first_columns.setdefault(key[0], key)
+    rated = np.isfinite(people.ranks)
+    by_column = {key: scaled_ranks(np.where(rated, on_quality(points.scores, key, people.dimension), np.nan))
+                 for metric, key in first_columns.items() if metric in metrics}
+    return {key: column_ranks for key, column_ranks in by_column.items() if np.isfinite(column_ranks).any()}
 
 
 def _best_columns(points: ItemScores, people: People, columns: Sequence[ColumnKey],

@@ -53,8 +53,8 @@ def with_intervals(rows: Sequence[RankingRow], targets: Sequence[TargetData],
 
     Rows stay unchanged without resamples, with fewer than two columns, or with fewer than MIN_CONTEXTS contexts.
     """
-    ranked = [row for row in rows if row.statistic == STATISTIC and row.complete]
-    columns = sorted({(row.metric, row.column) for row in ranked})
+    complete_rows = [row for row in rows if row.statistic == STATISTIC and row.complete]
+    columns = sorted({(row.metric, row.column) for row in complete_rows})
     groups = [list(group) for _, group in groupby(targets, key=lambda target: target.dataset)]
     contexts = number_of_contexts((target.dataset, target.scored().rated) for target in targets)
     if not resamples or len(columns) < 2 or contexts < MIN_CONTEXTS:
@@ -65,9 +65,9 @@ def with_intervals(rows: Sequence[RankingRow], targets: Sequence[TargetData],
     drawn = Drawn.jointly([np.stack([tables[target.key] for target in group], axis=1) for group in groups],
                           np.random.default_rng(seed))
     intervals: dict[tuple[str, str, str], dict[str, object]] = {}
-    for rule in dict.fromkeys(row.rule for row in ranked):
+    for rule in dict.fromkeys(row.rule for row in complete_rows):
         weight = weights([target.dataset for target in targets], rule)
-        values = {(row.metric, row.column): row.value for row in ranked if row.rule == rule}
+        values = {(row.metric, row.column): row.value for row in complete_rows if row.rule == rule}
         better = verdicts(tuple(tables), tuple(columns), rule) if verdicts else None
         ranks = rank({column: values[column] for column in columns}, drawn.means(weight), better)
         for (column, standing), error in zip(ranks.items(), drawn.error(weight).tolist(), strict=True):

@@ -86,26 +86,26 @@ def comparisons(target: TargetData, request: Request, test: str, fitted_here: Co
     return adjust_tests(target.dataset, target.quality, labels(target.names), request.name, test, tests, permutations)
 
 
-def with_statistic(results: Results, request: Request, test: str, wanted: Callable[[str, str], bool]) -> Results:
+def with_statistic(results: Results, request: Request, test: str, is_selected: Callable[[str, str], bool]) -> Results:
     """Return the results with the requested statistic only, and its comparisons if a test is named."""
     analytic = ANALYTIC[:2] if test == "williams-contexts" else ANALYTIC
     if test in ("williams-contexts", *FORMULAS) and (request.level != "items" or request.statistic not in analytic):
         raise BadConfig(f"--test {test} supports only {', '.join(analytic)} over items; use --test bootstrap for "
                         f"{request.name}")
-    chosen = list(_targets(results, wanted))
-    if not chosen:
+    selected = list(_targets(results, is_selected))
+    if not selected:
         raise BadConfig("the results contain no item scores of these datasets; `harness run` writes them to points/")
     interval_request = request if not test else replace(request, draws=0)
     fitted_pairs = fitted(results.metrics, results.datasets)
-    rows = [row for target in chosen for row in correlations(target, interval_request, results.reliability)]
+    rows = [row for target in selected for row in correlations(target, interval_request, results.reliability)]
     if request.statistic in ACCURACIES and not test:
-        rows += [row for target in chosen for row in chance(target, request)]
+        rows += [row for target in selected for row in chance(target, request)]
     tests = [comparisons(target, request, test, {metric for metric, dataset in fitted_pairs
-                                                 if dataset == target.dataset}) for target in chosen if test]
+                                                 if dataset == target.dataset}) for target in selected if test]
     return replace(results, correlations=tuple(rows), comparisons=tuple(tests))
 
 
-def by_wmt25(results: Results, wanted: Callable[[str, str], bool], draws: int,
+def by_wmt25(results: Results, is_selected: Callable[[str, str], bool], draws: int,
              ) -> Iterator[tuple[str, str, list[ColumnKey], list[wmt25.Task], list[int]]]:
     """Rank the columns of each split and kind of data by WMT25's rule.
 
@@ -114,7 +114,7 @@ def by_wmt25(results: Results, wanted: Callable[[str, str], bool], draws: int,
     """
     entries, fitted_pairs = {entry.name: entry for entry in results.datasets}, fitted(results.metrics, results.datasets)
     boards: dict[tuple[str, str], list[TargetData]] = {}
-    for target in _targets(results, wanted):
+    for target in _targets(results, is_selected):
         if target.judged.usable:
             boards.setdefault((entries[target.dataset].split, entries[target.dataset].kind), []).append(target)
     for (split, kind), targets in boards.items():
@@ -135,9 +135,9 @@ def by_wmt25(results: Results, wanted: Callable[[str, str], bool], draws: int,
 def chance(target: TargetData, request: Request) -> Iterator[Correlation]:
     """Yield the accuracy of a constant, and the mean accuracy of RANDOM_COLUMNS columns of random numbers."""
     chance_target = replace(target, names=tuple(CHANCE), scores=_by_chance(target, request.seed))
-    constant, *others = correlate.correlations(chance_target, [(request.statistic, request.level)])
+    constant, *random_numbers = correlate.correlations(chance_target, [(request.statistic, request.level)])
     yield constant
-    yield replace(others[0], value=float(np.mean([row.value for row in others])), epsilon=np.nan)
+    yield replace(random_numbers[0], value=float(np.mean([row.value for row in random_numbers])), epsilon=np.nan)
 
 
 def _by_chance(target: TargetData, seed: int) -> Array:
@@ -146,8 +146,8 @@ def _by_chance(target: TargetData, seed: int) -> Array:
     return np.vstack([np.zeros(size), generator(seed, target.dataset, "chance").normal(size=(RANDOM_COLUMNS, size))])
 
 
-def _targets(results: Results, wanted: Callable[[str, str], bool]) -> Iterator[TargetData]:
+def _targets(results: Results, is_selected: Callable[[str, str], bool]) -> Iterator[TargetData]:
     entries = {entry.name: entry for entry in results.datasets}
     for points in results.points:
         targets = correlate.targets(points, correlate.mean_ratings(points, entries[points.dataset]))
-        yield from (target for target in targets if wanted(*target.key))
+        yield from (target for target in targets if is_selected(*target.key))

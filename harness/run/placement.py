@@ -109,19 +109,19 @@ def _targets(earlier: Results, results: Results, metrics: Collection[str]) -> It
     earlier_points = {points.dataset: points for points in earlier.points}
     entries = {entry.name: entry for entry in results.datasets}
     for name, entry in entries.items():
-        other = earlier_entries[name]
-        if entry.fingerprint != other.fingerprint:
+        earlier_entry = earlier_entries[name]
+        if entry.fingerprint != earlier_entry.fingerprint:
             raise BadReport(f"{name}: the items differ from those of the report; run `harness run` again")
-        if other.ratings_fingerprint not in ("", entry.ratings_fingerprint):
+        if earlier_entry.ratings_fingerprint not in ("", entry.ratings_fingerprint):
             raise BadReport(f"{name}: the report was made with other ratings; pass them with --ratings, or run "
                             "`harness run` again")
     for points in results.points:
-        stored = earlier_points[points.dataset]
-        index = {item: row for row, item in enumerate(stored.items)}
+        earlier_scores = earlier_points[points.dataset]
+        index = {item: row for row, item in enumerate(earlier_scores.items)}
         if missing := next((item for item in points.items if item not in index), None):
             raise BadReport(f"{points.dataset}: item {missing} is not in the report; run `harness run` again")
         rows = [index[item] for item in points.items]
-        scores = {key: values[rows] for key, values in stored.scores.items() if key[0] not in metrics}
+        scores = {key: values[rows] for key, values in earlier_scores.scores.items() if key[0] not in metrics}
         joined = replace(points, scores=scores | dict(points.scores))
         yield from correlate.targets(joined, correlate.mean_ratings(points, entries[points.dataset]))
 
@@ -134,7 +134,7 @@ def _placement(targets: Sequence[TargetData], whole: int, best: RankingRow, rank
     positions = [index for index, row in enumerate(ranked)
              if index < TOP or abs(index - position) <= EACH_SIDE or row.metric in (best.metric, CONTROL)]
     keys = [(row.metric, row.column) for row in ranked]
-    above, below, known = [], [], []
+    above, below, comparable = [], [], []
     for target in targets:
         fitted_here = {metric for metric, dataset in fitted_pairs if dataset == target.dataset}
         parts = contributions(target, seed, draws, fitted_here)
@@ -143,8 +143,9 @@ def _placement(targets: Sequence[TargetData], whole: int, best: RankingRow, rank
         wins = significantly_better([parts], np.ones(1))
         above.append(wins[column, rows_shown])
         below.append(wins[rows_shown, column])
-        known.append([row != column and bool(np.isfinite(parts.values[[row, column]]).all()) for row in rows_shown])
-    better, worse, compared = (np.sum(counts, axis=0).tolist() for counts in (above, below, known))
+        comparable.append([row != column and bool(np.isfinite(parts.values[[row, column]]).all())
+                           for row in rows_shown])
+    better, worse, compared = (np.sum(counts, axis=0).tolist() for counts in (above, below, comparable))
     names = labels(keys)
     return Placement(
         split=best.board, origin=best.origin, rule=best.rule, cells=len(targets), whole=whole, ranked=len(ranked),

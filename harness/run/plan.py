@@ -83,9 +83,9 @@ class Plan:
 
 def statistics(options: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Return the additional statistics in the recorded options of a run, each with its level."""
-    named = options.get("statistics")
+    recorded = options.get("statistics")
     return [pair for pair in additional_statistics(STATISTIC_NAMES, LEVEL_NAMES)
-            if isinstance(named, list) and full_name(*pair) in named]
+            if isinstance(recorded, list) and full_name(*pair) in recorded]
 
 
 def make(settings: Settings, command: str = "", *, quick: bool = False) -> Plan:
@@ -220,7 +220,7 @@ def draw_sample(items: Sequence[Item], size: int, seed: str) -> tuple[Item, ...]
     return tuple(items[index] for index in sorted(chosen))
 
 
-def _matching(qualities: Sequence[Quality], wanted: Sequence[str]) -> tuple[Quality, ...]:
-    names = {name.casefold() for name in wanted}
+def _matching(qualities: Sequence[Quality], selected: Sequence[str]) -> tuple[Quality, ...]:
+    names = {name.casefold() for name in selected}
     return tuple(quality for quality in qualities
                  if not names or quality.name.casefold() in names or quality.dimension in names)

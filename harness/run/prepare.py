@@ -66,17 +66,17 @@ def _check_score_files(prepared: Plan, home: Path) -> None:
     files = {pick.label: pick.metric.scores for pick in prepared.chosen if isinstance(pick.metric, ScoresOfFile)}
     if not files or prepared.settings.data == "real":
         return
-    planned_names, known, sampled = {card.name for card in prepared.cards}, set[str](), set[str]()
+    planned_names, known_ids, sample_ids = {card.name for card in prepared.cards}, set[str](), set[str]()
     for name in datasets.names():
         with contextlib.suppress(UnknownDataset, BadStore):  # not installed, or damaged, which the run reports
             dataset = datasets.load(name, home)
             ids = {item.id for item in dataset.items}
-            known |= ids
-            sampled |= ids if dataset.origin == "sample" and name in planned_names else set()
+            known_ids |= ids
+            sample_ids |= ids if dataset.origin == "sample" and name in planned_names else set()
     for label, scores in files.items():
-        items = [name if name in known else name.rpartition(SEPARATOR)[0] for name in scores]
-        unknown = sum(item not in known for item in items)
-        if not sampled.isdisjoint(items) and (problem := for_real_data(unknown, len(items))):
+        items = [name if name in known_ids else name.rpartition(SEPARATOR)[0] for name in scores]
+        unknown = sum(item not in known_ids for item in items)
+        if not sample_ids.isdisjoint(items) and (problem := for_real_data(unknown, len(items))):
             raise BadConfig(f"{label}: {problem}, or leave out the sample with --data real")
 
 
@@ -163,10 +163,10 @@ def open_workspace(plan: Plan, home: Path, out: Path, *, log: bool = False) -> W
         if suggestion := weights.mistyped(name):
             raise BadConfig(suggestion)
     store = ScoreStore(settings.store or out / "scores")
-    earlier = costs.read(home, plan.chosen, models, shipped=not settings.dry_run)
-    other_seconds = float(sum(earlier.get(costs.OTHERS, ()))) * len(plan.chosen) * plan.targets
+    earlier_costs = costs.read(home, plan.chosen, models, shipped=not settings.dry_run)
+    other_seconds = float(sum(earlier_costs.get(costs.OTHERS, ()))) * len(plan.chosen) * plan.targets
     # created before the cluster, so that its start is timed too
-    progress = RunProgress(out / LOG if log else None, earlier=earlier, others=other_seconds)
+    progress = RunProgress(out / LOG if log else None, earlier=earlier_costs, others=other_seconds)
     executor = None
     if settings.executor != "local" and not settings.dry_run:
         if settings.store.startswith("memory://"):

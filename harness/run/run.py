@@ -56,8 +56,8 @@ def run_with_data(plan: Plan, work: Workspace) -> tuple[Results, tuple[TargetDat
     with (exclusive(work.store.files, work.progress.say),
           contextlib.closing(work.executor) if work.executor else contextlib.nullcontext()):
         scoring.score_ahead()
-        for number, card in enumerate(plan.cards, 1):
-            work.progress.position = f" ({number} of {len(plan.cards)})"
+        for position, card in enumerate(plan.cards, 1):
+            work.progress.position = f" ({position} of {len(plan.cards)})"
             if dataset := _load(plan, work, card, ratings.get(card.name, ()), collected):
                 scores = scoring.scores(dataset, collected.tables)
                 with work.progress.stage("correlating", card.name):
@@ -146,11 +146,12 @@ def _rank(plan: Plan, work: Workspace, collected: Collected) -> None:
             verdicts = None if plan.quick else compare.verdicts(data, collected.contributions)
             first_places = verdicts and firmness.FirstPlaces(data, on_ratings, verdicts, work.cache)
             for board, cells in boards(split, frozenset(targets), [*tables["datasets"], *collected.unread]):
-                ranked = tuple(ranking(board, kind, cells, correlations, fitted_pairs))
+                ranking_rows = tuple(ranking(board, kind, cells, correlations, fitted_pairs))
                 tables["ranking"] += firmness.with_intervals(
-                    ranked, [target for target in data if target.key in cells], resamples, plan.settings.seed, verdicts)
+                    ranking_rows, [target for target in data if target.key in cells], resamples, plan.settings.seed,
+                    verdicts)
                 if first_places:
-                    tables["firmness"] += first_places.firmness(board, kind, cells, ranked)
+                    tables["firmness"] += first_places.firmness(board, kind, cells, ranking_rows)
     for target in () if plan.quick else collected.data:
         tables["disagreement"] += compare.disagreement(target)
         tables["vote_counts"] += compare.vote_counts(target, fitted_pairs)

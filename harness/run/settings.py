@@ -88,11 +88,11 @@ def settings(args: argparse.Namespace) -> Settings:
 
 def additional_statistics(statistics: Sequence[str], levels: Sequence[str]) -> tuple[tuple[str, str], ...]:
     """Return every named statistic at every named level, except the statistics that every run computes."""
-    for names, known in ((statistics, (*STATISTIC_NAMES, "kendall-b")), (levels, LEVEL_NAMES)):
-        if unknown := next((name for name in names if name not in known), None):
-            raise BadConfig(f"unknown statistic or level {unknown!r}; {nearest(unknown, known)}")
-    named = dict.fromkeys(map(plain_name, statistics or (["spearman"] if levels else [])))
-    return tuple((statistic, level) for statistic in named for level in levels or ("items",)
+    for names, available in ((statistics, (*STATISTIC_NAMES, "kendall-b")), (levels, LEVEL_NAMES)):
+        if unknown := next((name for name in names if name not in available), None):
+            raise BadConfig(f"unknown statistic or level {unknown!r}; {nearest(unknown, available)}")
+    plain_names = dict.fromkeys(map(plain_name, statistics or (["spearman"] if levels else [])))
+    return tuple((statistic, level) for statistic in plain_names for level in levels or ("items",)
                  if level != "items" or statistic not in ("spearman", "pearson", "kendall"))
 
 

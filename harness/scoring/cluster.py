@@ -203,11 +203,11 @@ class Cluster:
             problem = f"--address {address}: no Ray cluster answers" if address else "Ray cannot be started"
             raise BadConfig(f"{problem} ({error})") from error
         resources = self._ray.cluster_resources()
-        for option, wanted, available in (("--gpus", self._gpus, resources.get("GPU", 0)),
-                                          ("--memory", self._setup.memory, resources.get("memory", 0))):
-            if not address and wanted > available:
+        for option, requested, available in (("--gpus", self._gpus, resources.get("GPU", 0)),
+                                             ("--memory", self._setup.memory, resources.get("memory", 0))):
+            if not address and requested > available:
                 self._ray.shutdown()
-                raise BadConfig(f"{option} {wanted:g}: this machine has only {available:g}")
+                raise BadConfig(f"{option} {requested:g}: this machine has only {available:g}")
 
 
 def _next_part(waiting: list[Part], group: str) -> Part:
@@ -222,5 +222,5 @@ def _next_part(waiting: list[Part], group: str) -> Part:
 def _cause(error: Exception) -> str:
     """Return why an actor died, according to Ray's message, or else the last line of that message."""
     matched = re.search(r"because (its [^.]+)", " ".join(str(error).split()))
-    last = str(error).strip().splitlines()[-1].removeprefix(f"{StoreError.__module__}.{StoreError.__name__}: ")
-    return matched[1] if matched else last[:200]
+    last_line = str(error).strip().splitlines()[-1].removeprefix(f"{StoreError.__module__}.{StoreError.__name__}: ")
+    return matched[1] if matched else last_line[:200]

@@ -79,9 +79,9 @@ def _hold_lease(files: Files, holder: str, announce_waiting: Callable[[str], Non
         with repeated(renew, RENEWAL_SECONDS):
             yield
     finally:
-        if (last := _read(files, LEASE)) == lease:
+        if (last_holder := _read(files, LEASE)) == lease:
             files.remove(LEASE)
-    if last not in (None, lease):
+    if last_holder not in (None, lease):
         raise StoreError(f"{files.root}: another run took over this store while this run was suspended; scores are "
                          "kept; run the same command again")
 

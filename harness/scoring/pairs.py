@@ -54,12 +54,12 @@ def pairs(dataset: Dataset, chosen: Sequence[Chosen], models: Models, store: Sco
     `costs` has seconds per item by label, `known` the signatures whose scores are available without the store.
     """
     items = tuple(item.id for item in dataset.items)
-    stored = store.stored(dataset.fingerprint)
+    has_scores = store.stored(dataset.fingerprint)
     planned: dict[str, Pair] = {}
     complete = (pick for pick in chosen if all(signed(part.metric, models) for part in without_composites([pick])))
     for part in without_composites(complete):  # skip composites with a missing input
         key = signed(score.restrict(part.metric, dataset), models)
-        if (not key or key in planned or key in known or (stored(key) and not rescore)
+        if (not key or key in planned or key in known or (has_scores(key) and not rescore)
                 or score.unmet(part.metric, dataset)):
             continue
         group, cost = models_key(part.metric, models), costs.get(part.label)

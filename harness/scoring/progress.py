@@ -181,15 +181,15 @@ class RunProgress:
         stage, _, start = self._stage
         spent = sum(seconds for name, seconds in self.stages.items() if name != SCORING)
         spent += time.monotonic() - start if stage != SCORING else 0.0
-        left = self._scoring_left() + max(0.0, self.others * self._slowdown() - spent)
-        if not 0 < left < math.inf:
+        remaining = self._scoring_left() + max(0.0, self.others * self._slowdown() - spent)
+        if not 0 < remaining < math.inf:
             return ""
-        self._log({"event": "left", "seconds": round(left, 3)})
-        return f"  about {duration(left)} left"
+        self._log({"event": "left", "seconds": round(remaining, 3)})
+        return f"  about {duration(remaining)} left"
 
     def _scoring_left(self) -> float:
         """Estimate the time of all waiting parts; infinite while the speed of a metric is unknown."""
-        left, (running, start) = 0.0, self.running or (None, 0.0)
+        remaining, (running, start) = 0.0, self.running or (None, 0.0)
         slowdown, spent = self._slowdown(), time.monotonic() - start
         extrapolated = spent / COUNTERS.fraction_done if COUNTERS.fraction_done >= MIN_FRACTION else 0.0
         for part, earlier_seconds in list(self.waiting.items()):
@@ -202,10 +202,10 @@ class RunProgress:
                 measurements = [measured[dataset]] if dataset in measured else measured.values()
                 expected = float(costs.scale(measurements, self.earlier.get(metric)) @ self._size(part))
             if part == running and expected:
-                left += max(0.0, max(extrapolated, expected) - spent)
+                remaining += max(0.0, max(extrapolated, expected) - spent)
             else:
-                left += expected or math.inf
-        return left / self.workers
+                remaining += expected or math.inf
+        return remaining / self.workers
 
     def _slowdown(self) -> float:
         """Return the weighted median of `paces`; the mean would be distorted by the loading of models."""
@@ -262,9 +262,9 @@ def duration(seconds: float) -> str:
     """Format a duration: 0.04 s, 1.4 s, 1:05, 2:00:00."""
     if seconds < 10:
         return f"{max(seconds, 0):.{1 if seconds >= 1 else 2}f} s"
-    minutes, rest = divmod(round(seconds), 60)
+    minutes, remaining_seconds = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+    return f"{hours}:{minutes:02}:{remaining_seconds:02}" if hours else f"{minutes}:{remaining_seconds:02}"
 
 
 def _format_times(seconds: Mapping[str, float], maximum: int) -> str:
