@@ -93,7 +93,7 @@ def add(parser: argparse._ActionsContainer, *names: str, **changes: Any) -> None
         declaration: dict[str, Any] = {"dest": field, "help": text or FLAGS[heads[name]]}
         if head in heads:
             declaration |= {"default": [] if defaults[field] == () else defaults[field], **_of_type(types[field]),
-                      **OVERRIDES.get(name, {})}
+                            **OVERRIDES.get(name, {})}
         else:
             declaration |= _of_metavar(metavar, text, changes)
         parser.add_argument(f"--{name}", **{**declaration, **({"metavar": metavar} if metavar else {}), **changes})

@@ -32,9 +32,9 @@ FEW_CONTEXTS = 12
 MAX_LISTED = 20
 """Maximum number of comparisons in a table; if there are more, it shows only those of the best column."""
 TEST_TITLES = {"perm-both": "PERM-BOTH on ranks, by contexts",
-         "perm-both-scores": "PERM-BOTH on standardised scores, by contexts",
-         "williams": "Williams", "williams-contexts": "Williams by context",
-         "meng": "Meng, Rosenthal & Rubin", "bootstrap": "paired bootstrap over contexts"}
+               "perm-both-scores": "PERM-BOTH on standardised scores, by contexts",
+               "williams": "Williams", "williams-contexts": "Williams by context",
+               "meng": "Meng, Rosenthal & Rubin", "bootstrap": "paired bootstrap over contexts"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ class Selection:
             if row.statistic == self.statistic and self.has(row.dataset, row.quality):
                 rows.setdefault((row.dataset, row.quality), {})[row.metric, row.column] = row
         by_target = {target: [(label, row) for label, row in zip(labels(list(columns)), columns.values(), strict=True)
-                          if math.isfinite(row.value) and self.has_row(row)] for target, columns in rows.items()}
+                              if math.isfinite(row.value) and self.has_row(row)] for target, columns in rows.items()}
         return {target: dict(sorted(columns, key=lambda column: (-column[1].value, column[0])))
                 for target, columns in by_target.items() if columns}
 
@@ -105,7 +105,7 @@ def lead_sentences(chosen: Selection) -> Iterator[tuple[str, str]]:
                 better, worse, difference = label_of[lead.better], label_of[lead.worse], lead.difference
                 reached, reached_on = pool.reached(targets, lead.better, rule)
                 selection = (f"{len(targets)} qualities of {plural(len({name for name, _ in targets}), 'dataset')}"
-                      if targets[1:] else ", ".join(targets[0]))
+                             if targets[1:] else ", ".join(targets[0]))
                 coverage = f" on {reached_on} of {len(targets)} qualities" if reached_on < len(targets) else ""
                 share = (f"; it reaches {100 * reached:.0f} % of the limit from rater noise{coverage}"
                          if math.isfinite(reached) else "")

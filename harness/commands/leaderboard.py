@@ -93,11 +93,11 @@ def _format_board(board: Placement) -> str:
                f"rank on the board {board.split}, which has {board.whole}: Spearman by the rule {board.rule}")
     heads = ("Rank", "Metric", "value", "better in", "worse in")
     board_table = table(caption, heads, data_of(board.split, board.origin), rows)
-    explanation = wrapped(f"Better in, worse in: targets (qualities of datasets, {board.cells} in all) on which "
-                      f"{board.column} has a significantly higher or lower correlation than that row, by PERM-BOTH on "
-                      "ranks, by contexts, 5 %, adjusted by Benjamini and Hochberg over all pairs of columns.")
+    legend = wrapped(f"Better in, worse in: targets (qualities of datasets, {board.cells} in all) on which "
+                     f"{board.column} has a significantly higher or lower correlation than that row, by PERM-BOTH on "
+                     "ranks, by contexts, 5 %, adjusted by Benjamini and Hochberg over all pairs of columns.")
     by_end = {"Best": board.reached[:EXTREMES], "Worst": board.reached[max(EXTREMES, len(board.reached) - EXTREMES):]}
     extremes = [f"{word}: " + "; ".join(
         f"{target.dataset} {target.quality} {number(target.value)} (rank {target.place} of {target.of})"
         for target in reached) for word, reached in by_end.items() if reached]
-    return "\n".join([board_table, explanation, *map(wrapped, extremes)])
+    return "\n".join([board_table, legend, *map(wrapped, extremes)])

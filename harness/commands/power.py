@@ -80,7 +80,7 @@ def _lines(rows: Sequence[Power], pair: Sequence[str], data: str) -> Iterator[st
     yield wrapped(f"{base.dataset}, {base.quality}: {pair_sentence if pair else base}")
     groups = {count: list(group) for count, group in groupby(rows, key=lambda row: row.raters)}
     rows_by_raters = {count: {row.contexts: row for row in group} for count, group in sorted(groups.items())
-             if not math.isnan(group[0].detectable)}
+                      if not math.isnan(group[0].detectable)}
     yield table(f"Difference detectable with 80 % power for {'this' if pair else 'a typical'} pair, {base.quality} on "
                 f"{base.dataset}", ("contexts", *map(_format_raters, rows_by_raters)), data, (
         (str(count), *(_format_difference(cells[count]) for cells in rows_by_raters.values()))

@@ -105,7 +105,7 @@ def reliability(target: TargetData, seed: int, cache: Cache | None, source: str 
 
 
 def adjust_tests(dataset: str, quality: str, names: Sequence[str], statistic: str, test: str,
-             tests: PairTests, permutations: int = 0) -> Comparisons:
+                 tests: PairTests, permutations: int = 0) -> Comparisons:
     """Return the tests of all pairs of columns, with p adjusted over the pairs; pairs without p are left out."""
     first, second = np.triu_indices(len(names), 1)
     has_p = np.isfinite(tests.p[first, second])

@@ -96,7 +96,7 @@ class FirstPlaces:
         rows = [row for row in ranked if row.statistic == STATISTIC and row.complete]
         for rule in dict.fromkeys(row.rule for row in rows):
             columns_of_rule = [(row.metric, row.column) for row in sorted(rows, key=lambda row: row.rank or 0)
-                        if row.rule == rule]
+                               if row.rule == rule]
             unfitted = [column for column in columns_of_rule if column[0] not in self._fitted]
             all_columns = tuple(sorted(columns_of_rule))
             better = self._verdicts(tuple(targets), all_columns, rule) if columns_of_rule[1:] else None
@@ -120,7 +120,7 @@ class FirstPlaces:
         weight = weights([target.dataset for target in targets], rule)
         datasets = list(dict.fromkeys(target.dataset for target in targets))
         dataset_sums = np.array([sum(w * value for w, value, target in zip(weight, values, targets, strict=True)
-                              if target.dataset == name) for name in datasets])
+                                     if target.dataset == name) for name in datasets])
         sums = [sum(w * table[row] for w, (_, table), row, target in zip(weight, by_target, rows, targets, strict=True)
                     if target.dataset == name) for name in datasets]
         rivals = [index for index, column in enumerate(columns) if column[0] != columns[0][0]]

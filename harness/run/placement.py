@@ -132,7 +132,7 @@ def _placement(targets: Sequence[TargetData], whole: int, best: RankingRow, rank
     """Compare the best column with the top of the board, its neighbours, its other columns and the control."""
     position = ranked.index(best)
     positions = [index for index, row in enumerate(ranked)
-             if index < TOP or abs(index - position) <= EACH_SIDE or row.metric in (best.metric, CONTROL)]
+                 if index < TOP or abs(index - position) <= EACH_SIDE or row.metric in (best.metric, CONTROL)]
     keys = [(row.metric, row.column) for row in ranked]
     above, below, comparable = [], [], []
     for target in targets:

@@ -103,7 +103,7 @@ def make(settings: Settings, command: str = "", *, quick: bool = False) -> Plan:
         raise BadConfig(f"no dataset is in the language {' or '.join(settings.language)}; available languages: "
                         f"{', '.join(available)} (`harness import` accepts translations)")
     quality_names = sorted({name for card in cards for quality in card.qualities
-                    for name in (quality.name.casefold(), quality.dimension)})
+                            for name in (quality.name.casefold(), quality.dimension)})
     for name in settings.quality:
         if name.casefold() not in quality_names:
             raise BadConfig(f"no quality {name!r} in these datasets; {nearest(name, quality_names)}")

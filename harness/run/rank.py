@@ -97,7 +97,7 @@ def boards(split: str, targets: frozenset[Target], datasets: Iterable[DatasetEnt
     The board with references exists only if some datasets have none, boards per language only if there are several.
     """
     by_target = {(entry.name, quality.name): (entry, quality.dimension) for entry in datasets
-             for quality in entry.qualities if (entry.name, quality.name) in targets}
+                 for quality in entry.qualities if (entry.name, quality.name) in targets}
     languages = sorted({entry.language for entry, _ in by_target.values()})
     yield BoardId(split), targets
     for board in (BoardId(split, "references"),

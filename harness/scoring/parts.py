@@ -105,8 +105,8 @@ def cut_pairs(pairs: Iterable[Pair], store: ScoreStore, workers: int = 1,
             while size < largest and 2 * size * cost <= TARGET_SECONDS:  # powers of two share boundaries
                 size *= 2
         group_parts = [Part(pair, span) for pair in group
-                    for gap in store.gaps(*pair.key, len(pair.items), (failed or {}).get(pair.key, ()))
-                    for span in ([gap] if pair.signature in unsplit else split_span(gap, size))]
+                       for gap in store.gaps(*pair.key, len(pair.items), (failed or {}).get(pair.key, ()))
+                       for span in ([gap] if pair.signature in unsplit else split_span(gap, size))]
         parts += sorted(group_parts, key=lambda part: part.span) if workers > 1 else group_parts
     return parts
 

@@ -129,7 +129,7 @@ def _to_parquet(scores: Scores, signature: str) -> bytes:
     columns = {"item": pa.array(scores.items, pa.string())}
     columns |= {f"score:{name}": pa.array(column) for name, column in scores.columns.items()}
     metadata = {"signature": signature, "seconds": repr(scores.seconds),
-             "alone": repr(scores.standalone_seconds), "day": scores.day}
+                "alone": repr(scores.standalone_seconds), "day": scores.day}
     return file_of(pa.table(columns).replace_schema_metadata(metadata))
 
 

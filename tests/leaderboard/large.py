@@ -104,6 +104,6 @@ def enlarged(run: Results, datasets: int = 1, metrics: int = 1, items: int = 1, 
             for row in ranking),
         comparisons=tuple(
             adjust_tests(*target.key, labels(target.names), statistic, "perm-both",
-                     all_pairs_by_formula(target.judged.means, target.scores, statistic))
+                         all_pairs_by_formula(target.judged.means, target.scores, statistic))
             for target in targets for statistic in ("spearman", "pearson")),
         trainings=(TRAINING,), exhibits=(exhibit(), exhibit("dstc10", "challenge")), **rows)
