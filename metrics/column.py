@@ -45,7 +45,7 @@ def split_aggregate(name: str, columns: Collection[str]) -> tuple[str, str]:
 
 
 def checked(metric: str, declared: Sequence[str], items: Sequence[Item], columns: object) -> dict[str, Column]:
-    """Return the declared columns and their NAME@QUALITY; raise BadScores if one is missing, unknown or invalid."""
+    """Return the declared and NAME@QUALITY columns; raise BadScores if a column is missing, unknown or invalid."""
     if not isinstance(columns, Mapping):
         raise BadScores(f"{metric}: expected the columns {', '.join(declared)}, got {type(columns).__name__}")
     keys = list(map(str, columns))

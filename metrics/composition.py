@@ -6,9 +6,10 @@
 
 A composite with the columns `NAME` and `NAME-single` has weights per quality: it returns `NAME@QUALITY` for each
 quality of the dataset, and their mean as `NAME-single`, for a test phase that takes one score per item. A composite
-whose weights do not depend on the quality has only the first column, and `NAME@QUALITY` where an input has one.
+whose weights do not depend on the quality has the column `NAME`, and `NAME@QUALITY` for qualities of which an input has
+a column.
 
-In a run, the harness mixes scores that it already has (harness/scoring/scorer.py), on a development dataset with
+In a run, the harness mixes scores that it already has (harness/scoring/scorer.py); on a development dataset, it uses
 weights learned on the others. `Composite.score` is for callers who have only items.
 """
 
@@ -38,7 +39,7 @@ from metrics.registry import Chosen
 InputScores: TypeAlias = npt.NDArray[np.float64]
 """Scores of the inputs, (inputs, items)."""
 
-FURTHEST = 3.0
+MAX_DEVIATIONS = 3.0
 """Scaled scores are clipped at this many standard deviations from the mean, so that no outlier dominates."""
 
 
@@ -58,7 +59,7 @@ class Input:
         return isinstance(metric, Narrowing) and metric.about(()) is not metric
 
     def of(self, columns: Columns, aggregation: str = "", dimension: str = "") -> Column:
-        """Return the scores for an aggregation of turns and a quality, or without these if they have no column."""
+        """Return the scores for an aggregation of turns and a quality, or the plain scores where it has no column."""
         name = self.column + aggregation if self.column + aggregation in columns else self.column
         scores = columns.get(of_quality(name, dimension), columns[name])
         return np.sign(scores) * np.log1p(np.abs(scores)) if self.logged else scores
@@ -66,12 +67,12 @@ class Input:
 
 def tables(inputs: Sequence[tuple[Input, Columns]], dimensions: Iterable[str], aggregation: str = "",
            ) -> tuple[InputScores, dict[str, InputScores]]:
-    """Return the scores of the inputs, and those for each quality that an input has a column for."""
+    """Return the inputs' scores, and by quality their scores for each quality of which an input has a column."""
     def table(dimension: str = "") -> InputScores:
-        return np.array([part.of(columns, aggregation, dimension) for part, columns in inputs])
+        return np.array([source.of(columns, aggregation, dimension) for source, columns in inputs])
 
     return table(), {dimension: table(dimension) for dimension in dimensions
-                     if any(of_quality(part.column, dimension) in columns for part, columns in inputs)}
+                     if any(of_quality(source.column, dimension) in columns for source, columns in inputs)}
 
 
 class Composite:
@@ -109,21 +110,22 @@ class Composite:
         return np.full(len(evidence.inputs), 1 / len(evidence.inputs))
 
     def scaled(self, table: InputScores, evidence: Evidence) -> InputScores:
-        """Standardise the inputs by mean and standard deviation on the development datasets, clipped at ±FURTHEST."""
+        """Standardise the inputs by mean and standard deviation on development datasets, clipped at ±MAX_DEVIATIONS."""
         if self.scale == "none":
             return table
         means, spreads = evidence.scale()
-        return np.asarray(np.clip((table - means[:, None]) / spreads[:, None], -FURTHEST, FURTHEST))
+        return np.asarray(np.clip((table - means[:, None]) / spreads[:, None], -MAX_DEVIATIONS, MAX_DEVIATIONS))
 
     def depends(self, models: Models) -> Mapping[str, str]:
         """Return the parts of each input's signature, prefixed by its name, and the digest of the evidence."""
-        signatures = signed(self, models)
+        signatures = input_signatures(self, models)
         parts = {f"{name}: {part}": value for name, of_input in signatures.items() for part, value in of_input.items()}
-        if by_quality := [part.name for part in self.made_of() if part.by_quality or "code" in signatures[part.name]]:
-            parts["by quality"] = "+".join(by_quality)  # earlier, only the plain columns of these inputs were mixed
+        if by_quality := [source.name for source in self.made_of()
+                          if source.by_quality or "code" in signatures[source.name]]:
+            parts["by quality"] = "+".join(by_quality)  # earlier scores mixed only the plain columns of these inputs
         if not self.learns:
             return parts
-        evidence = learned(self, models)
+        evidence = learned_evidence(self, models)
         changed = evidences.changed_inputs(evidence, signatures)
         remark = f", learned on other scores of {', '.join(changed)}" if changed else ""
         return {**parts, f"weights {self.card.name}": f"{evidence.identity}{remark}"}
@@ -131,11 +133,11 @@ class Composite:
     def score(self, items: Sequence[Item], models: Models) -> Columns:
         """Return a score per item, higher is better; NaN where an input of non-zero weight has none."""
         inputs = self.made_of()
-        keys = {name: line(of_input) for name, of_input in signed(self, models).items()}  # of equal metrics, score one
-        metrics = {keys[part.name]: part.chosen.metric for part in inputs}
+        keys = {name: line(of_input) for name, of_input in input_signatures(self, models).items()}  # same for equal
+        metrics = {keys[source.name]: source.chosen.metric for source in inputs}
         columns = {key: metric.score(items, models) for key, metric in metrics.items()}
-        table = np.array([part.of(columns[keys[part.name]]) for part in inputs]).reshape(len(inputs), len(items))
-        return compose(self, table, learned(self, models), ())
+        table = np.array([source.of(columns[keys[source.name]]) for source in inputs]).reshape(len(inputs), len(items))
+        return compose(self, table, learned_evidence(self, models), ())
 
 
 def compose(metric: Composite, table: InputScores, evidence: Evidence, dimensions: Sequence[str],
@@ -172,19 +174,19 @@ def mix(scaled: InputScores, weights: Vector) -> Column:
     return total
 
 
-def signed(metric: Composite, models: Models) -> dict[str, Signature]:
-    return {part.name: models.once(("signature", part.chosen.metric),
-                                   functools.partial(signature, part.chosen.metric, models))
-            for part in metric.made_of()}
+def input_signatures(metric: Composite, models: Models) -> dict[str, Signature]:
+    return {source.name: models.once(("signature", source.chosen.metric),
+                                     functools.partial(signature, source.chosen.metric, models))
+            for source in metric.made_of()}
 
 
-def learned(metric: Composite, models: Models) -> Evidence:
+def learned_evidence(metric: Composite, models: Models) -> Evidence:
     """Return the evidence for a composite, empty if it needs none."""
-    signatures = signed(metric, models)
+    signatures = input_signatures(metric, models)
     return evidences.find(metric.card.name, signatures, models.home) if metric.learns else Evidence(tuple(signatures))
 
 
-def weights_shown(metric: Composite, evidence: Evidence) -> Iterator[tuple[str, Sequence[tuple[str, float]]]]:
+def ranked_weights(metric: Composite, evidence: Evidence) -> Iterator[tuple[str, Sequence[tuple[str, float]]]]:
     """Yield each quality with its inputs and their weights, largest first."""
     for dimension in evidence.dimensions:
         weights = zip(evidence.inputs, metric.weights(evidence, dimension).tolist(), strict=True)
@@ -217,7 +219,7 @@ def terms(text: str) -> list[str]:
 
 
 def _in_file(name: str) -> bool:
-    """Return True for an input in a file, which may change."""
+    """Return True if the metric is in a file, which may change, so that the input must not be cached."""
     head = name.partition("[")[0]
     return ":" in head or ".py" in head or registry.is_path(head)
 
@@ -236,7 +238,7 @@ def _input(name: str, **defaults: Any) -> Input:
 
 
 def _split(name: str) -> tuple[str, str]:
-    """Split a name into metric and column, empty for the metric's first."""
+    """Split a name into metric and column; the column is empty for the metric's first."""
     metric, slash, column = name.rpartition("/")
     in_folder = registry.is_path(metric) and Path(metric, "pyproject.toml").expanduser().is_file()
     if metric.endswith("]") or (in_folder and not Path(name).expanduser().exists()):
@@ -245,10 +247,10 @@ def _split(name: str) -> tuple[str, str]:
         return name, ""
     if slash and registry.is_known(metric):
         return metric, column
-    for holder in registry.names():
+    for candidate in registry.names():
         try:
-            if name in registry.card(holder).columns:
-                return holder, name
+            if name in registry.card(candidate).columns:
+                return candidate, name
         except BrokenPlugin:  # `harness list metrics` shows what is wrong with it
             continue
     return name, ""

@@ -27,9 +27,9 @@ from metrics.models.checkpoint import SHIPPED
 
 Vector: TypeAlias = npt.NDArray[np.float64]
 FILE = "evidence.json"
-SHOWN = 4
+MAX_NAMED_INPUTS = 4
 """Maximum number of inputs named in a message."""
-KIN = (
+RELATED_QUALITIES = (
     frozenset({"relevance", "maintains context", "semantic appropriateness", "correctness", "appropriateness",
                "content", "coherence", "making sense", "consistency", "listening", "understanding", "error recovery"}),
     frozenset({"grammar", "fluency", "language usage", "understandability", "naturalness", "humanness"}),
@@ -39,9 +39,9 @@ KIN = (
 """Related qualities (coherence, language, interest), used where no development dataset has the quality itself."""
 
 
-def kin(dimension: str) -> frozenset[str]:
+def related_qualities(dimension: str) -> frozenset[str]:
     """Return the related qualities, including the quality itself; empty if there are none."""
-    return next((group for group in KIN if dimension in group), frozenset())
+    return next((group for group in RELATED_QUALITIES if dimension in group), frozenset())
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +116,7 @@ class Evidence:
 
     def having(self, dimension: str) -> list[QualityEvidence]:
         """Return the evidence for a quality, else for related qualities, else for all."""
-        for dimensions in ({dimension}, kin(dimension)):
+        for dimensions in ({dimension}, related_qualities(dimension)):
             if qualities := [quality for quality in self.qualities if quality.dimension in dimensions]:
                 return qualities
         return self.qualities
@@ -128,7 +128,7 @@ class Evidence:
         `strength` more observations: 0 keeps the quality's own mean if there is one, infinity gives the mean over all.
         """
         value, _ = mean(self.dimensions)
-        for dimensions in (kin(dimension), {dimension}):
+        for dimensions in (related_qualities(dimension), {dimension}):
             narrower, count = mean(dimensions)
             if count and math.isfinite(strength):
                 value = np.asarray((narrower * count + value * strength) / (count + strength))
@@ -147,17 +147,17 @@ class Evidence:
 def find(name: str, inputs: Mapping[str, Signature], home: Path) -> Evidence:
     """Return the evidence for inputs (name to signature); raise MissingResource if no file has them all.
 
-    Files with fewer changed inputs are preferred, then the user's files to shipped ones, then files named after the
-    composite, then newer ones.
+    In order of preference: files with fewer changed inputs, the user's files, files named after the composite, newer
+    files.
     """
     user = sorted((home / "calibrations").glob("*.json"), key=lambda path: (
         not path.name.startswith(f"{name}-"), -path.stat().st_mtime, path))
     shipped = sorted(SHIPPED.rglob(FILE), key=lambda path: (path.relative_to(SHIPPED).parts[0] != name, path))
     complete = [evidence for path in (*user, *shipped) if set(inputs) <= set((evidence := read(path)).inputs)]
     if not complete:
-        more = f" and {len(inputs) - SHOWN} more" if len(inputs) > SHOWN else ""
-        raise MissingResource(f"no weights for a composite of {', '.join([*inputs][:SHOWN])}{more}; learn them with "
-                              f"`harness calibrate {name}` and the same inputs")
+        others = f" and {len(inputs) - MAX_NAMED_INPUTS} more" if len(inputs) > MAX_NAMED_INPUTS else ""
+        raise MissingResource(f"no weights for a composite of {', '.join([*inputs][:MAX_NAMED_INPUTS])}{others}; "
+                              f"learn them with `harness calibrate {name}` and the same inputs")
     return min(complete, key=lambda evidence: len(changed_inputs(evidence, inputs))).of(tuple(inputs))
 
 
@@ -198,8 +198,8 @@ def _evidence(content: bytes) -> Evidence:
 
 def _part(row: Mapping[str, Any]) -> DatasetEvidence:
     alike = np.eye(len(row["alike"]))
-    for number, values in enumerate(row["alike"]):
-        alike[number, :number] = alike[:number, number] = _vector(values)
+    for index, values in enumerate(row["alike"]):
+        alike[index, :index] = alike[:index, index] = _vector(values)
     qualities = tuple(QualityEvidence(**{**quality, "spearman": _vector(quality["spearman"]),
                                          "ranked": _vector(quality["ranked"])}) for quality in row["qualities"])
     return DatasetEvidence(**{**row, "means": _vector(row["means"]), "spreads": _vector(row["spreads"]),
@@ -213,14 +213,14 @@ def _vector(values: Sequence[float | None]) -> Vector:
 def text(name: str, evidence: Evidence) -> bytes:
     head = {"name": name, "card": evidence.card, "inputs": evidence.inputs, "signatures": evidence.signatures}
     lines = json.dumps(head, indent=1, ensure_ascii=False)[:-2]
-    rows = ",\n".join(json.dumps(part, ensure_ascii=False, default=_plain) for part in evidence.parts)
+    rows = ",\n".join(json.dumps(part, ensure_ascii=False, default=_json_value) for part in evidence.parts)
     return f'{lines},\n "datasets": [\n{rows}\n]}}\n'.encode()
 
 
-def _plain(value: Any) -> Any:
+def _json_value(value: Any) -> Any:
     """Convert to JSON: six significant digits, null for NaN, a symmetric matrix as its strict lower triangle."""
     if dataclasses.is_dataclass(value):
         return {entry.name: getattr(value, entry.name) for entry in dataclasses.fields(value)}
     if value.ndim == 2:
-        return [row[:number] for number, row in enumerate(value)]
+        return [row[:index] for index, row in enumerate(value)]
     return [float(f"{number:.6g}") if np.isfinite(number) else None for number in value.tolist()]

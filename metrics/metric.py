@@ -114,7 +114,7 @@ class Narrowing(Protocol):
 class Trained:
     """Base class of metrics with trained weights; the options select the checkpoint.
 
-    A field `encoder` names the encoder that feeds the weights, empty for the run's; without this field there is none.
+    A field `encoder` names the encoder that feeds the weights, empty for the run's; without the field, none does.
     """
 
     __slots__ = ()
@@ -172,10 +172,10 @@ def _check_card(card: MetricCard) -> None:
             raise MetricError(f"{card.name!r}: {field.name} is a string; write ({value!r},)")
     if not card.columns:
         raise MetricError(f"{card.name!r}: the card lists no columns")
-    if taken := [name for name in card.columns if split_quality(name, card.columns)[1]
+    if clashing := [name for name in card.columns if split_quality(name, card.columns)[1]
                  or split_aggregate(name, card.columns)[0] != name]:
-        raise MetricError(f"{card.name!r}: the column {taken[0]!r} is named like one for a quality (COLUMN@QUALITY) or "
-                          "an aggregation (COLUMN:sum) of another; rename it")
+        raise MetricError(f"{card.name!r}: the column {clashing[0]!r} is named like one for a quality (COLUMN@QUALITY) "
+                          "or an aggregation (COLUMN:sum) of another; rename it")
     if unknown := sorted(set(card.needs) - set(NEEDS)):
         raise MetricError(f"{card.name!r}: unknown need {unknown[0]!r} in the card; known: {', '.join(NEEDS)}")
     if not card.levels or set(card.levels) - set(get_args(Level)):
@@ -258,7 +258,7 @@ def signature(metric: Metric, models: Models) -> Signature:
     parts |= {f"weights {name}": models.checkpoint(name, encoder).identity for name in checkpoints(metric)}
     if isinstance(metric, Dependent):
         parts |= metric.depends(models)
-    return parts | _code(type(metric))
+    return parts | _code_digest(type(metric))
 
 
 def line(signature: Signature) -> str:
@@ -275,9 +275,9 @@ def made_from(kind: type, digest: str) -> None:
 
 
 @functools.cache
-def _code(kind: type) -> dict[str, str]:
+def _code_digest(kind: type) -> dict[str, str]:
     """Return the digest of a plug-in's code, since authors edit it without raising the revision."""
-    if kind in _digests:  # the file may have changed since
+    if kind in _digests:  # the file may have changed since the import
         return {"code": _digests[kind][:12]}
     if kind.__module__.partition(".")[0] == __package__:
         return {}

@@ -18,7 +18,7 @@ from benchmarks import registry
 from benchmarks.dataset import SYSTEM, USER, Dataset, DatasetCard, Item, Quality, Rating, Reference, Source, Utterance
 from harness.cli import main
 from metrics import registry as metrics
-from metrics.models.device import on_one_core
+from metrics.models.device import single_threaded
 from tests import suite_run as suite
 from tests import tiny
 from tests.guard import sitecustomize
@@ -111,7 +111,7 @@ def real_data() -> Path:
 def one_thread() -> Iterator[None]:
     """Use one core: tiny models are no faster on two, and slower on a busy machine."""
     pytest.importorskip("torch")
-    with on_one_core():
+    with single_threaded():
         yield
 
 

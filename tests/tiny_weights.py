@@ -14,7 +14,7 @@ from benchmarks.storage import resources
 from harness.cli import main
 from metrics import registry
 from metrics.models import checkpoint
-from metrics.models.device import on_one_core
+from metrics.models.device import single_threaded
 from metrics.models.service import Choice, Models
 from metrics.trained.fined_eval import judges
 from metrics.trained.fined_eval import metric as fined_eval
@@ -89,7 +89,7 @@ def train(requested: str, models: Models, **changes: Any) -> list[Fitted]:
         learner = trainables.choose(requested, part)
         trainable: Any = learner.trainable
         recipe = dataclasses.replace(trainable.training.of_part(part), **changes)
-        with on_one_core():
+        with single_threaded():
             with randomness(0, models.machine):
                 objective = trainable.objective(
                     TrainingData({"toy": corpus()}, models, seed=0, recipe=recipe, part=part))

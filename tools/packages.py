@@ -154,9 +154,9 @@ def clear_caches(models: Models) -> None:
 
     for cached in (Tokenizer13a.__call__, TokenizerRegexp.__call__, stem, bleu.geometric_means):
         cached.cache_clear()
-    if meteor.remembered.cache_info().currsize:
+    if meteor.cached_wordnet.cache_info().currsize:
         wordnet = models.resource("wordnet")
-        meteor.remembered(wordnet.path, wordnet.digest).synonyms.cache_clear()
+        meteor.cached_wordnet(wordnet.path, wordnet.digest).synonyms.cache_clear()
 
 
 def fresh_models() -> Models:  # with empty caches, and the bundled encoder warmed up

@@ -23,7 +23,7 @@ from harness.run.settings import Settings, command_line, settings
 from harness.scoring.scorer import Scorer
 from harness.scoring.store import ScoreStore
 from metrics import evidence, registry
-from metrics.composition import Composite, weights_shown
+from metrics.composition import Composite, ranked_weights
 from metrics.models.service import Models
 
 MAX_WEIGHTS = 4  # weights printed per quality
@@ -56,7 +56,7 @@ def run(args: argparse.Namespace) -> int:
     print(f"{metric.card.name}: weights from {plural(len(learned.parts), 'dataset')}: {', '.join(learned.datasets)}")
     for name, reason in left_out:
         print(f"left out: {name}: {reason}")
-    for dimension, weights in weights_shown(metric, learned):
+    for dimension, weights in ranked_weights(metric, learned):
         shown = ", ".join(f"{name} {weight:.2f}" for name, weight in weights[:MAX_WEIGHTS])
         print(f"  {dimension:<26} {shown}{', ...' if len(weights) > MAX_WEIGHTS else ''}")
     print(path)

@@ -111,7 +111,7 @@ def _scores(points: ItemScores, name: str, row: int) -> str:
 def _exchanges(judge: Judge | LocalJudge, item: Item, home: Path) -> Iterator[tuple[Question, Any]]:
     """Yield the questions about an item with their stored answers; None for a local judge, which stores none."""
     for question in prompt.questions(judge.prompt, item) if judge.takes(item) else ():
-        yield question, tuple(judge.stored(question, Models(home))) if isinstance(judge, Judge) else None
+        yield question, tuple(judge.stored_answers(question, Models(home))) if isinstance(judge, Judge) else None
 
 
 def _audit(args: argparse.Namespace) -> int:
@@ -152,7 +152,7 @@ def _try(args: argparse.Namespace) -> int:
 def _print_answers(metric: Judge, questions: Sequence[Question], models: Models) -> int:
     """Print the scores of each answer; return 1 if an answer could not be read."""
     try:
-        readings = metric.read(questions, models)
+        readings = metric.sample_scores(questions, models)
     except Unreadable as error:
         print(error)
         return 1

@@ -67,7 +67,7 @@ def _models(home: Path) -> Iterator[str]:
     available = {model.name: model.origin for model in weights.installed(home)}
     yield f"{'name':<22} {'kind':<8} parameters   to fetch  {'licence':<18} location, or how to get it"
     for name, card in catalogue.cards().items():
-        origin = available.pop(name, "") or ("home" if catalogue.folder(card, home).is_dir() else card.how)
+        origin = available.pop(name, "") or ("home" if catalogue.folder(card, home).is_dir() else card.fetch_command)
         yield (f"{name:<22} {'lm, chat' if card.chat else card.kind:<8} {card.parameters / 1e6:>8,.0f} M "
                f"{card.size / 1e6:>7,.0f} MB  {card.licence:<18} {origin}")
     try:

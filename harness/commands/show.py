@@ -15,7 +15,7 @@ from harness.errors import BadConfig
 from harness.run import entries
 from harness.scoring.score import needs
 from metrics import registry
-from metrics.composition import Composite, learned, weights_shown
+from metrics.composition import Composite, learned_evidence, ranked_weights
 from metrics.errors import MissingResource
 from metrics.metric import Metric, checkpoints, line, options, signature
 from metrics.models import catalogue, checkpoint
@@ -74,12 +74,12 @@ def _model(name: str, home: Path) -> list[Line]:
         location = str(catalogue.folder(card, home) if card.kind == "vectors" else pretrained.find(name, home).folder)
     except MissingResource as error:
         location = str(error)
-    source = "the publisher's digest" if card.published else f"as distributed in {card.carried_by}"
+    source = "the publisher's digest" if card.published else f"as distributed in {card.packages}"
     return [("name", card.name), ("title", card.title or card.name), ("kind", card.kind),
             ("parameters", f"{card.parameters:,}"), ("licence", f"{card.licence} {card.terms}".strip()),
             ("pretrained on", card.pretrained_on), ("location", location),
             ("fetched from", f"hub, {card.hub}" if card.hub else ""),
-            ("fetched from", f"package index, {card.carried_by}, {card.size / 1e6:.0f} MB"),
+            ("fetched from", f"package index, {card.packages}, {card.size / 1e6:.0f} MB"),
             *(("sha256", f"{digest}  {file} ({source})") for file, digest in card.files.items())]
 
 
@@ -130,11 +130,11 @@ def _composite(metric: Metric, models: Models) -> list[Line]:
         return []
     lines = [("input", entry.name) for entry in metric.made_of()]
     try:
-        evidence = learned(metric, models)
+        evidence = learned_evidence(metric, models)
     except MissingResource as error:
         return [*lines, ("weights", str(error))]
     if metric.learns:
         lines += [("fitted on", f"{', '.join(evidence.datasets)} ({evidence.identity})"),
                   ("fitted by", str(evidence.card.get("command", "unknown")))]
     return [*lines, *(("weights", f"{dimension}: " + ", ".join(f"{name} {weight:.2f}" for name, weight in weights))
-                      for dimension, weights in weights_shown(metric, evidence))]
+                      for dimension, weights in ranked_weights(metric, evidence))]

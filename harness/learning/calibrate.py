@@ -25,7 +25,7 @@ from harness.scoring.scorer import Scorer
 from harness.statistics.coefficients import pearson, spearman
 from harness.statistics.panel import codes, panel
 from harness.statistics.ranks import ranks
-from metrics.composition import Composite, InputScores, signed, tables
+from metrics.composition import Composite, InputScores, input_signatures, tables
 from metrics.errors import CannotScore
 from metrics.evidence import DatasetEvidence, Evidence, QualityEvidence, Vector
 from metrics.models.service import Models
@@ -51,7 +51,8 @@ def calibrate(metric: Composite, scorers: Iterable[Scorer], models: Models, samp
         raise BadConfig(f"cannot learn weights of {metric.card.name} from these datasets: {reasons}")
     card = {"command": command, "drawn": sample_size or "all", "seed": seed, "version": harness.__version__,
             "left_out": [f"{name}: {reason}" for name, reason in left_out]}
-    return Evidence(tuple(part.name for part in metric.made_of()), tuple(parts), signed(metric, models), card=card)
+    inputs = tuple(part.name for part in metric.made_of())
+    return Evidence(inputs, tuple(parts), input_signatures(metric, models), card=card)
 
 
 def _of_dataset(metric: Composite, scorer: Scorer, sample_size: int, seed: int,

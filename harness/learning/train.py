@@ -36,7 +36,7 @@ from metrics.metric import Dependent
 from metrics.models import checkpoint, networks
 from metrics.models.batches import out_of_memory
 from metrics.models.checkpoint import Checkpoint
-from metrics.models.device import on_one_core
+from metrics.models.device import single_threaded
 from metrics.models.service import Choice, Models
 from metrics.training import trainables
 from metrics.training.recipe import Objective, Recipe, TrainingData
@@ -241,7 +241,7 @@ def _fitted(plan: Training, data: TrainingData, log: Callable[[str], None], star
             f"validation loss {evaluation.held_out:.4f}")
 
     until = math.inf if minutes is None else time.monotonic() + 60 * minutes
-    threads = on_one_core() if data.frozen else contextlib.nullcontext()
+    threads = single_threaded() if data.frozen else contextlib.nullcontext()
     with repeated(lambda: log(progress.line()), LINE_SECONDS), threads:
         fitted = fit(objective, recipe, machine, plan.seed, plan.state, report, progress.record_step, until)
     return objective, fitted, preparation_seconds

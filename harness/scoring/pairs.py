@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from benchmarks import registry
 from benchmarks.dataset import Dataset, DatasetCard
 from harness.scoring import score
-from metrics.composition import Composite, learned
+from metrics.composition import Composite, learned_evidence
 from metrics.errors import MissingResource
 from metrics.metric import Metric, checkpoints, line, options, signature
 from metrics.models.service import Models
@@ -118,7 +118,7 @@ def learned_on(metric: Metric, models: Models) -> tuple[str, ...]:
 def datasets_of_weights(metric: Composite, models: Models) -> tuple[str, ...]:
     """Return the datasets on which the weights of a composite were learned; none if the weights are missing."""
     try:
-        return learned(metric, models).datasets
+        return learned_evidence(metric, models).datasets
     except MissingResource:
         return ()
 

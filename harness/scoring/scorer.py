@@ -20,7 +20,7 @@ from harness.scoring.progress import RunProgress
 from harness.scoring.score import AGGREGATIONS, Scores, check_qualities, score, today, unmet
 from harness.scoring.store import ScoreStore
 from metrics.column import Column, Columns, checked, of_quality, split_quality
-from metrics.composition import Composite, Input, compose, learned, tables
+from metrics.composition import Composite, Input, compose, learned_evidence, tables
 from metrics.errors import CannotScore, MissingResource
 from metrics.evidence import Evidence
 from metrics.metric import Metric
@@ -138,7 +138,7 @@ class Scorer:
 
 def weights_evidence(metric: Composite, dataset: Dataset, models: Models) -> Evidence:
     """Return the evidence from which a composite learns its weights for a dataset."""
-    evidence = learned(metric, models)
+    evidence = learned_evidence(metric, models)
     if not metric.in_sample:
         evidence = evidence.without(*same_dialogues(dataset.card))
     return evidence.at(dataset.card.level) if metric.separate_levels else evidence

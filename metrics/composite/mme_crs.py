@@ -10,7 +10,7 @@ A dataset on which no sub-metric agrees with a quality is left out of the mean.
 The groups are fluency (mme-fm), relevance (mme-rm), topic coherence (mme-tcm), engagement (mme-em) and specificity (the
 three of sm). Submissions 1 to 3 are `power=1`, `2` (the winner and the default) and `3`; 4 is `power=auto`, 5 the same
 with a BERT as `encoder`. `recipe=paper` uses sub-metrics trained as in the paper. The test phase took one score per
-item. The paper does not say how; here it is the mean over the dataset's qualities, `mme-crs-single`.
+item, and the paper does not say which; here it is the mean over the dataset's qualities, `mme-crs-single`.
 
 Departures: the paper sums raw scores, although one is a perplexity and others are probabilities. Here each sub-metric
 is first standardised over the development datasets, since the perplexity would dominate; `scale=none` sums raw scores.
@@ -40,10 +40,10 @@ GROUPS: dict[str, tuple[str, ...]] = {
 Without: TypeAlias = Literal["none", "fm", "rm", "tcm", "em", "sm", "rm+tcm"]
 """Ablations of the paper's Table 5."""
 Power: TypeAlias = Literal["1", "2", "3", "auto"]
-LOW, HIGH = 1 / 3, 1 / 2
-"""Bounds of the largest weight for the best power."""
-HIGHEST = 20
-"""Largest power tried."""
+MIN_LARGEST, MAX_LARGEST = 1 / 3, 1 / 2
+"""Range in which the largest weight should lie with `power=auto`."""
+MAX_POWER = 20
+"""Largest power tried with `power=auto`."""
 
 
 class SubMetrics(Composite):
@@ -112,7 +112,7 @@ class MmeCrs(SubMetrics):
 
 
 def crs_weights(evidence: Evidence, dimension: str, power: Power, strength: float = 0.0) -> Vector:
-    """Return the mean weights over the datasets that have a quality; equal weights if no input agrees on any."""
+    """Return a quality's weights, averaged over the datasets that have it; equal weights if no input correlates."""
     count = len(evidence.inputs)
 
     def mean(dimensions: Collection[str]) -> tuple[Vector, int]:
@@ -124,20 +124,22 @@ def crs_weights(evidence: Evidence, dimension: str, power: Power, strength: floa
 
 
 def rescaled(correlations: Vector, power: Power) -> Vector | None:
-    """Return a quality's weights on one dataset, summing to 1; None if no sub-metric agrees."""
-    useful = np.maximum(np.nan_to_num(correlations), 0)
-    return _powered(useful, best_power(useful) if power == "auto" else int(power)) if useful.any() else None
+    """Return a quality's weights on one dataset, summing to 1; None if no sub-metric correlates positively with it."""
+    nonnegative = np.maximum(np.nan_to_num(correlations), 0)
+    if not nonnegative.any():
+        return None
+    return _powered(nonnegative, best_power(nonnegative) if power == "auto" else int(power))
 
 
-def best_power(useful: Vector) -> int:
+def best_power(nonnegative: Vector) -> int:
     """Return the smallest power whose largest weight is nearest to the range 1/3 to 1/2."""
     def distance(power: int) -> float:
-        largest = float(_powered(useful, power).max())
-        return max(LOW - largest, largest - HIGH, 0.0)
+        largest = float(_powered(nonnegative, power).max())
+        return max(MIN_LARGEST - largest, largest - MAX_LARGEST, 0.0)
 
-    return min(range(1, HIGHEST + 1), key=distance)
+    return min(range(1, MAX_POWER + 1), key=distance)
 
 
-def _powered(useful: Vector, power: int) -> Vector:
-    raised = (useful / useful.max()) ** power
+def _powered(nonnegative: Vector, power: int) -> Vector:
+    raised = (nonnegative / nonnegative.max()) ** power
     return np.asarray(raised / raised.sum())

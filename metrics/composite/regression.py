@@ -2,8 +2,8 @@
 
     w = (A + λ I)^-1 r
 
-A holds the correlations of the inputs with each other, r those with the ranks of the ratings, both averaged over
-datasets. Few datasets share a quality, so A and r are shrunk towards those of related and of all qualities
+A holds the inputs' correlations with each other, r their correlations with the ranks of the ratings, averaged over
+datasets. Few datasets share a quality, so A and r are shrunk towards their means over related and over all qualities
 (`Evidence.shrunk`). Weights are learned on the development datasets; a development dataset uses weights learned on the
 others.
 """
@@ -54,8 +54,8 @@ def ridge_weights(evidence: Evidence, dimension: str, ridge: float, strength: fl
             ranked = [np.nan_to_num(quality.ranked) for quality in part.qualities if quality.dimension in dimensions]
             if ranked:
                 tables.append(np.column_stack([np.nan_to_num(part.alike), np.mean(ranked, axis=0)]))
-        empty = np.eye(len(evidence.inputs), len(evidence.inputs) + 1)
-        return np.asarray(np.mean(tables, axis=0)) if tables else empty, len(tables)
+        uncorrelated = np.eye(len(evidence.inputs), len(evidence.inputs) + 1)
+        return np.asarray(np.mean(tables, axis=0)) if tables else uncorrelated, len(tables)
 
     table = evidence.shrunk(dimension, strength, mean)
     return np.asarray(np.linalg.solve(table[:, :-1] + ridge * np.eye(len(table)), table[:, -1]), dtype=np.float64)

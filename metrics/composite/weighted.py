@@ -49,15 +49,15 @@ class Weighted(Composite):
     def made_of(self) -> tuple[Input, ...]:
         if self.learns:
             return default_or_more(self)
-        return named("+".join(name for name, _ in _fixed(self.inputs)))
+        return named("+".join(name for name, _ in _fixed_weights(self.inputs)))
 
     def weights(self, evidence: Evidence, dimension: str) -> Vector:
         if self.learns:
             return crs_weights(evidence, dimension, self.power, self.strength)
-        return np.array([weight for _, weight in _fixed(self.inputs)])
+        return np.array([weight for _, weight in _fixed_weights(self.inputs)])
 
 
-def _fixed(text: str) -> list[tuple[str, float]]:
+def _fixed_weights(text: str) -> list[tuple[str, float]]:
     """Return the inputs of `0.7*A+0.3*B` with their weights."""
     try:
         return [(name.strip(), float(weight)) for weight, _, name in (part.partition("*") for part in terms(text))]

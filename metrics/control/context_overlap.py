@@ -29,8 +29,8 @@ class ContextOverlap:
 
 
 def _overlap(item: Item) -> float:
-    known = {word for turn in item.context for word in words(turn.text, item.language)}
+    context_words = {word for turn in item.context for word in words(turn.text, item.language)}
     response = words(item.response.text, item.language) if item.response else ()
-    if not known or not response:
+    if not context_words or not response:
         return np.nan
-    return sum(word in known for word in response) / len(response)
+    return sum(word in context_words for word in response) / len(response)

@@ -1,6 +1,6 @@
 """Repetition: the share of the system's bigrams that it has used before, negated so that higher is better.
 
-A response is compared with itself and the system's earlier turns; in a whole dialogue, so is every turn of the system.
+A response is compared with itself and the system's earlier turns; in a whole dialogue, every turn of the system is.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ class Repetition:
 
     def score(self, items: Sequence[Item], models: Models) -> Columns:
         """Return a negated share, -1 to 0; NaN where no judged turn has two words."""
-        return {"repetition": np.array([_repeated(item) for item in items], dtype=np.float64)}
+        return {"repetition": np.array([_negated_share(item) for item in items], dtype=np.float64)}
 
 
-def _repeated(item: Item) -> float:
+def _negated_share(item: Item) -> float:
     has_system = any(turn.speaker == SYSTEM for turn in item.utterances)
-    # turns, each with whether it is judged
+    # each turn, and whether it is judged
     turns = [(turn, item.response is None) for turn in item.context if turn.speaker == SYSTEM or not has_system]
     if item.response is not None:
         turns.append((item.response, True))

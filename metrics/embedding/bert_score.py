@@ -2,10 +2,11 @@
 
 Special tokens can be matched but are not counted. A text without other tokens scores 0. `standard` takes the largest
 precision, recall and F-measure over the references separately, so that F need not follow from the other two. RoBERTa
-and GPT-2 tokenizers get each text after a space, as in the paper's experiments.
+and GPT-2 tokenizers get each text preceded by a space, as in the paper's experiments.
 
-Departures from the package: a token whose best cosine is negative counts as 0, also in the longest texts of a batch;
-texts are truncated at the encoder's limit; with `idf`, a text whose tokens all have weight 0 scores 0 instead of NaN.
+Departures from the package: a token whose best cosine is negative counts as 0 (in the package, not in the longest texts
+of a batch); texts are truncated at the encoder's limit; with `idf`, a text whose tokens all have weight 0 scores 0, not
+NaN.
 """
 
 from __future__ import annotations
@@ -26,14 +27,14 @@ from metrics.metric import NO_FILE, Column, Columns, File, MetricCard
 from metrics.models.encoder import Encoder, blocks
 from metrics.models.memory import Vectors
 from metrics.models.service import Models
-from metrics.text.similarity import Weighted, soft_match, unit
+from metrics.text.similarity import WeightedVectors, soft_match, unit
 from metrics.text.words import Aggregation, sharing, unscored
 
-SHARING = 1_024
+MAX_RESPONSES = 1_024
 """Maximum number of responses with the same references encoded at a time."""
 DECIMALS = 6
 """Decimals of a score before rescaling; beyond them, float32 rounding would separate replies equal to a reference."""
-Shared = tuple[tuple[Reference, ...], list[tuple[int, str]]]
+SharedReferences = tuple[tuple[Reference, ...], list[tuple[int, str]]]
 """References, and the positions and texts of the responses that share them."""
 LAYERS = {
     "albert-base-v2": 9, "albert-large-v2": 14, "albert-xlarge-v2": 13, "albert-xxlarge-v2": 8, "bert-base-chinese": 8,
@@ -62,7 +63,8 @@ class BertScore:
         name="bert-score", title="BERTScore", columns=("bert-score-p", "bert-score-r", "bert-score-f"),
         family="embedding", needs=("references",), models=("encoder",), scope="dataset",
         paper="https://openreview.net/forum?id=SkeHuCVFDr",
-        notes="Equals the bert-score package. An item's score depends on the other items only with idf=true.",
+        notes="Gives the scores of the bert-score package, except for negative cosines and truncated texts. An item's "
+              "score depends on the other items only with idf=true.",
         system="as published", revision=2,
     )
     encoder: str = ""
@@ -80,76 +82,77 @@ class BertScore:
         encoder = models.encoder(self.encoder)
         if layer := self.layer or LAYERS.get(encoder.name.rpartition("/")[-1].casefold(), 0):
             encoder = models.encoder(self.encoder, layer)
-        base = np.zeros(3)
+        baseline = np.zeros(3)
         if self.baseline:
-            base = _baseline(self.baseline, encoder.layer or int(encoder.networks[0].config.num_hidden_layers))
-        groups = [(shared, replies[start : start + SHARING]) for shared, replies in sharing(items, self.references)
-                  for start in range(0, len(replies), SHARING)]
-        reader = _Reader(encoder, groups if self.idf else None)
+            baseline = _baseline(self.baseline, encoder.layer or int(encoder.networks[0].config.num_hidden_layers))
+        groups = [(shared, replies[start : start + MAX_RESPONSES])
+                  for shared, replies in sharing(items, self.references)
+                  for start in range(0, len(replies), MAX_RESPONSES)]
+        weighting = _TokenWeighting(encoder, groups if self.idf else None)
         table = unscored(3, len(items))
         for block in blocks(groups, lambda group: sum(map(len, _texts(group)))):
-            texts = reader.read(block)
+            texts = weighting.encode(block)
             for shared, replies in block:
                 references = [texts[reference.text] for reference in shared]
                 for row, text in replies:
                     response, weights = texts[text]
-                    pairs = [soft_match(np.maximum(response @ vectors.T, 0), weights, others)
-                             for vectors, others in references]
-                    table[:, row] = self._joined(*np.array(pairs).T)
-        table = ((table.round(DECIMALS).T - base) / (1 - base)).T
+                    pairs = [soft_match(np.maximum(response @ reference.T, 0), weights, reference_weights)
+                             for reference, reference_weights in references]
+                    table[:, row] = self._over_references(*np.array(pairs).T)
+        table = ((table.round(DECIMALS).T - baseline) / (1 - baseline)).T
         return dict(zip(self.card.columns, table, strict=True))
 
-    def _joined(self, precisions: Column, recalls: Column) -> Column:
+    def _over_references(self, precisions: Column, recalls: Column) -> Column:
         sums = precisions + recalls
         scores = np.stack([precisions, recalls, 2 * precisions * recalls / np.where(sums == 0, 1, sums)])
-        joined: Column = scores.mean(axis=1) if self.references == "mean" else scores.max(axis=1)
-        return joined
+        aggregated: Column = scores.mean(axis=1) if self.references == "mean" else scores.max(axis=1)
+        return aggregated
 
 
-class _Reader:
+class _TokenWeighting:
     """Encodes texts and weights their tokens equally, or with idf by inverse document frequency in the references."""
 
-    def __init__(self, encoder: Encoder, idf_of: Sequence[Shared] | None) -> None:
+    def __init__(self, encoder: Encoder, idf_groups: Sequence[SharedReferences] | None) -> None:
         from transformers import GPT2Tokenizer, RobertaTokenizer
 
         self._encoder = encoder
         wrapped = encoder.tokenizer.wrapped
-        self._before = " " if isinstance(wrapped, (GPT2Tokenizer, RobertaTokenizer)) else ""
+        self._prefix = " " if isinstance(wrapped, (GPT2Tokenizer, RobertaTokenizer)) else ""
         self._weights: dict[int | None, float] = {wrapped.cls_token_id: 0.0, wrapped.sep_token_id: 0.0}
-        self._other = 1.0
-        if idf_of is not None:
-            self._weigh(idf_of)
+        self._default_weight = 1.0
+        if idf_groups is not None:
+            self._weigh(idf_groups)
 
-    def read(self, block: Sequence[Shared]) -> dict[str, Weighted]:
+    def encode(self, block: Sequence[SharedReferences]) -> dict[str, WeightedVectors]:
         texts = list(dict.fromkeys(text for group in block for text in _texts(group)))
         prepared = [self._prepared(text) for text in texts]
         rows = self._encoder.tokenizer.texts(prepared)
-        return {text: self._text(states, row.ids)
+        return {text: self._weighted(states, row.ids)
                 for text, states, row in zip(texts, self._encoder.states(prepared), rows, strict=True)}
 
-    def _text(self, states: Vectors, ids: list[int]) -> Weighted:
+    def _weighted(self, states: Vectors, ids: list[int]) -> WeightedVectors:
         if not ids:  # a model without special tokens
             return np.zeros((1, self._encoder.width), np.float32), np.zeros(1)
-        weights = np.array([self._weights.get(number, self._other) for number in ids])
+        weights = np.array([self._weights.get(token_id, self._default_weight) for token_id in ids])
         return unit(states), weights / (weights.sum() or 1)
 
     def _prepared(self, text: str) -> str:
         text = text.strip()
-        return self._before + text if text else ""
+        return self._prefix + text if text else ""
 
-    def _weigh(self, groups: Sequence[Shared]) -> None:
-        """Weight tokens by log((n + 1) / (n with the token + 1)), with n the references of all items."""
-        times: Counter[str] = Counter()
+    def _weigh(self, groups: Sequence[SharedReferences]) -> None:
+        """Weight tokens by log((n + 1) / (n_t + 1)), for n references of all items, n_t of which contain the token."""
+        uses: Counter[str] = Counter()
         for shared, replies in groups:
             for reference in shared:
-                times[reference.text] += len(replies)
-        holding: Counter[int] = Counter()
-        rows = self._encoder.tokenizer.texts([self._prepared(text) for text in times])
-        for text, row in zip(times, rows, strict=True):
-            holding.update(dict.fromkeys(row.ids, times[text]))
-        total = times.total() + 1
-        self._weights = {number: math.log(total / (count + 1)) for number, count in holding.items()}
-        self._other = math.log(total)
+                uses[reference.text] += len(replies)
+        reference_counts: Counter[int] = Counter()
+        rows = self._encoder.tokenizer.texts([self._prepared(text) for text in uses])
+        for text, row in zip(uses, rows, strict=True):
+            reference_counts.update(dict.fromkeys(row.ids, uses[text]))
+        total = uses.total() + 1
+        self._weights = {token_id: math.log(total / (count + 1)) for token_id, count in reference_counts.items()}
+        self._default_weight = math.log(total)
 
 
 def _baseline(file: File, layer: int) -> Column:
@@ -163,6 +166,6 @@ def _baseline(file: File, layer: int) -> Column:
     raise BadOption(f"bert-score: {file} has no line LAYER,P,R,F for layer {layer}")
 
 
-def _texts(group: Shared) -> list[str]:
+def _texts(group: SharedReferences) -> list[str]:
     shared, replies = group
     return [*(reference.text for reference in shared), *(text for _, text in replies)]

@@ -13,7 +13,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from benchmarks.dataset import Item
-from metrics.embedding.cosine import between
+from metrics.embedding.cosine import pair_cosines
 from metrics.metric import Columns, MetricCard
 from metrics.models.service import Models
 
@@ -34,6 +34,7 @@ class CoSim:
     def score(self, items: Sequence[Item], models: Models) -> Columns:
         """Return the mean cosine of adjacent utterances, −1 to 1; NaN if there is only one utterance."""
         adjacent = [list(pairwise(turn.text for turn in item.utterances)) for item in items]
-        cosines = between((pair for pairs in adjacent for pair in pairs), models.encoder(self.encoder), self.pooling)
+        pairs = (pair for pairs in adjacent for pair in pairs)
+        cosines = pair_cosines(pairs, models.encoder(self.encoder), self.pooling)
         means = [np.mean([cosines[pair] for pair in pairs]) if pairs else np.nan for pairs in adjacent]
         return {"cosim": np.array(means, dtype=np.float64)}

@@ -24,7 +24,7 @@ from metrics.text.words import Aggregation, over_references, reply, sharing, uns
 if TYPE_CHECKING:
     from metrics.models.encoder import Encoder, Pooling
 
-BLOCK = 4_096
+PAIRS_PER_BLOCK = 4_096
 """Number of pairs encoded at a time."""
 
 Pair = tuple[str, str]
@@ -59,7 +59,7 @@ class Cosine:
         """Return a cosine, −1 to 1; 0 for an empty response, NaN without a text to compare it with."""
         [column] = unscored(1, len(items))
         pairs = dict(self._pairs(items))
-        by_pair = between(itertools.chain(*pairs.values()), models.encoder(self.encoder), self.pooling)
+        by_pair = pair_cosines(itertools.chain(*pairs.values()), models.encoder(self.encoder), self.pooling)
         for row, compared in pairs.items():
             column[row] = over_references([by_pair[pair] for pair in compared], self.references)
         return {"cosine": column}
@@ -77,12 +77,12 @@ class Cosine:
                     yield row, [(reply(item), context)]
 
 
-def between(pairs: Iterable[Pair], encoder: Encoder, pooling: Pooling = "mean") -> dict[Pair, float]:
+def pair_cosines(pairs: Iterable[Pair], encoder: Encoder, pooling: Pooling = "mean") -> dict[Pair, float]:
     """Return the cosine of the sentence vectors of each pair, −1 to 1; 0 where a text has no tokens."""
     distinct = list(dict.fromkeys(pairs))
     by_pair: dict[Pair, float] = {}
-    for start in range(0, len(distinct), BLOCK):
-        block = distinct[start : start + BLOCK]
+    for start in range(0, len(distinct), PAIRS_PER_BLOCK):
+        block = distinct[start : start + PAIRS_PER_BLOCK]
         vectors = encoder.sentences([text for pair in block for text in pair], pooling)
         values = np.clip(cosines(vectors[::2], vectors[1::2]), -1, 1)
         by_pair |= zip(block, values.tolist(), strict=True)

@@ -43,18 +43,18 @@ class EmbeddingAverage:
 
     def score(self, items: Sequence[Item], models: Models) -> Columns:
         """Return the cosine of the mean word vectors, −1 to 1; NaN without a reference."""
-        return {"embedding-average": compared(items, self.references, models.vectors(self.vectors),
-                                              lambda known: np.asarray(known.mean(axis=0)))}
+        return {"embedding-average": pooled_cosines(items, self.references, models.vectors(self.vectors),
+                                                    lambda known_vectors: np.asarray(known_vectors.mean(axis=0)))}
 
 
-def compared(items: Sequence[Item], references: Aggregation, vectors: WordVectors,
-             pool: Callable[[Vectors], Vectors]) -> Column:
-    """Return the cosine of response and reference, pooled from the vectors of their words; NaN without a reference."""
-    def pooled(text: str, language: str) -> Vectors:
-        known = vectors.of(words(text, language))
-        return pool(known) if len(known) else np.zeros(vectors.width, dtype=np.float32)
+def pooled_cosines(items: Sequence[Item], references: Aggregation, vectors: WordVectors,
+                   pool: Callable[[Vectors], Vectors]) -> Column:
+    """Return the cosine of response and reference, each text pooled from its word vectors; NaN without a reference."""
+    def text_vector(text: str, language: str) -> Vectors:
+        known_vectors = vectors.of(words(text, language))
+        return pool(known_vectors) if len(known_vectors) else np.zeros(vectors.width, dtype=np.float32)
 
     def cosine(response: Vectors, reference: Vectors) -> float:
         return float(cosines(response, reference))
 
-    return np.asarray(np.clip(against_references(items, references, pooled, cosine), -1, 1))
+    return np.asarray(np.clip(against_references(items, references, text_vector, cosine), -1, 1))

@@ -14,7 +14,7 @@ from typing import ClassVar
 import numpy as np
 
 from benchmarks.dataset import Item
-from metrics.embedding.embedding_average import DEPARTURES, compared
+from metrics.embedding.embedding_average import DEPARTURES, pooled_cosines
 from metrics.metric import Columns, MetricCard
 from metrics.models.memory import Vectors
 from metrics.models.service import Models
@@ -36,8 +36,8 @@ class VectorExtrema:
 
     def score(self, items: Sequence[Item], models: Models) -> Columns:
         """Return the cosine of the extreme values of the word vectors, −1 to 1; NaN without a reference."""
-        def extrema(known: Vectors) -> Vectors:
-            high, low = known.max(axis=0), known.min(axis=0)
+        def extrema(known_vectors: Vectors) -> Vectors:
+            high, low = known_vectors.max(axis=0), known_vectors.min(axis=0)
             return np.asarray(np.where(high >= -low, high, low))
 
-        return {"vector-extrema": compared(items, self.references, models.vectors(self.vectors), extrema)}
+        return {"vector-extrema": pooled_cosines(items, self.references, models.vectors(self.vectors), extrema)}

@@ -1,8 +1,9 @@
 """`evaluate:PATH-or-ID[:FIELD]`: a module of Hugging Face evaluate as a metric, item by item.
 
-The library loads a script, its folder, or an id of the hub, but ids only from its cache, since a module is code: fetch
-it once with `evaluate.load`. It runs a copy of the script and of the files that it imports; the digest is that of the
-copy. The module gets one response and its references, as its features describe them; its arguments are options.
+A module is a script, its folder, or an id on the hub. Since a module is code, ids are loaded only from the library's
+cache: download the module once with `evaluate.load`. The library runs a copy of the script and of the files that it
+imports, and the digest is that of the copy. The module gets one response and its references, in the format that its
+features describe; its arguments are options.
 
 If a module raises an error, the item has no score if the response is blank or the error is a ValueError or an
 ArithmeticError. Any other error, or an error for every item, fails the metric.
@@ -33,12 +34,12 @@ from metrics.models.service import Models
 from metrics.paths import label
 from metrics.text.words import Aggregation, over_references, reply, sharing, unscored
 
-EXCUSED = (ValueError, ArithmeticError)
+ITEM_ERRORS = (ValueError, ArithmeticError)
 """Errors of a module that leave an item without a score."""
 RESPONSES = ("predictions", "data")
 """Names of the scored text; measurements call it data."""
 TRIAL = "Green tea, please.", ("Green tea, please.",)
-PLAIN = (bool, int, float, str, type(None))
+PLAIN_TYPES = (bool, int, float, str, type(None))
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,23 +51,23 @@ class EvaluateModule:
 
     card: ClassVar[MetricCard]
     module: ClassVar[Any]
-    """Returns the module; the first call loads its downloads."""
+    """Return the module; the first call downloads and prepares the data that it needs."""
     digest: ClassVar[str]
-    response: ClassVar[str]
+    response_field: ClassVar[str]
     takes_lists: ClassVar[bool | None]
-    """Whether it takes references as lists; None if it takes no references."""
+    """Whether the module takes references as lists; None if it takes no references."""
     arguments: ClassVar[Mapping[str, Any]]
-    """Its own arguments and their defaults."""
+    """The module's own arguments and their defaults."""
     field: ClassVar[str]
     names: ClassVar[tuple[str, ...]]
-    """Names of the module; if no field is requested, a number with such a name is used."""
+    """Names of the module; if no field is requested, the number with one of these names is used."""
     references: Aggregation = "standard"
     negated: bool = False
 
     def score(self, items: Sequence[Item], models: Models) -> Columns:
         """Return the module's number per item; NaN if it needs references and the item has only blank ones."""
         column = unscored(1, len(items))[0]
-        refused: list[MetricError] = []
+        failures: list[MetricError] = []
         for row, response, references in self._texts(items):
             try:
                 column[row] = self._number(response, references)
@@ -75,11 +76,11 @@ class EvaluateModule:
             except Exception as error:
                 failure = MetricError(f"{self.card.name}: item {items[row].id}: {in_one_line(error, 1000)}")
                 if response.strip():
-                    refused.append(failure)
-                    if not isinstance(error, EXCUSED):
+                    failures.append(failure)
+                    if not isinstance(error, ITEM_ERRORS):
                         raise failure from error
-        if refused and not np.isfinite(column).any():
-            raise refused[0]
+        if failures and not np.isfinite(column).any():
+            raise failures[0]
         return {self.card.name: column}
 
     def check_field(self) -> None:
@@ -88,7 +89,7 @@ class EvaluateModule:
             self._compute(*TRIAL)
         except BadOption:
             raise
-        except Exception:  # the module may need other texts; a run reports the items
+        except Exception:  # the trial text may not suit the module; a run reports the items on which it fails
             return
 
     def depends(self, models: Models) -> Mapping[str, str]:
@@ -110,7 +111,7 @@ class EvaluateModule:
 
     def _compute(self, response: str, references: Iterable[str]) -> float:
         response, *references = (text.encode("utf-8", "replace").decode() for text in (response, *references))
-        inputs: dict[str, Any] = {self.response: [response]}  # without lone surrogates, which Arrow rejects
+        inputs: dict[str, Any] = {self.response_field: [response]}  # without lone surrogates, which Arrow rejects
         if self.takes_lists is not None:
             inputs["references"] = [references if self.takes_lists else references[0]]
         options = {name: value for name, default in self.arguments.items()
@@ -145,11 +146,11 @@ def metric_class(name: str) -> type[Metric]:
     arguments = {
         name: default for name, parameter in inspect.signature(module._compute).parameters.items()
         if parameter.kind in {parameter.KEYWORD_ONLY, parameter.POSITIONAL_OR_KEYWORD} and name not in fixed
-        and isinstance(default := None if parameter.default is parameter.empty else parameter.default, PLAIN)}
+        and isinstance(default := None if parameter.default is parameter.empty else parameter.default, PLAIN_TYPES)}
     return variant(
         EvaluateModule,
         [(name, Any if default is None else type(default), default) for name, default in arguments.items()],
-        card=card, module=staticmethod(functools.cache(lambda: _ready(module))), response=response, field=field,
+        card=card, module=staticmethod(functools.cache(lambda: _ready(module))), response_field=response, field=field,
         digest=digest_of(folder, folder.rglob("*.py")), takes_lists=takes_lists, arguments=arguments,
         names=(stem, str(module.name)))
 
@@ -169,7 +170,7 @@ def _as_number(value: Any) -> float | None:
 
 
 def _split(name: str) -> tuple[str, str]:
-    """Split `PATH`, `ID`, `PATH:FIELD` or `ID:FIELD` into module and field; a path may hold colons."""
+    """Split `PATH`, `ID`, `PATH:FIELD` or `ID:FIELD` into module and field; a path may contain colons."""
     head, _, last = name.rpartition(":")
     return (head, last) if head and last and not set(last) & set("/\\") and not _exists(name) else (name, "")
 
@@ -182,7 +183,7 @@ def _exists(name: str) -> bool:
 
 
 def _instance(requested: str) -> Any:
-    """Load a module, seeded so that it returns the same in every process."""
+    """Load a module, seeded so that it returns the same scores in every process."""
     if importlib.util.find_spec("evaluate") is None:
         raise MissingResource("evaluate is not installed: pip install 'dialogue-harness[all]'")
     is_file = _exists(requested)
@@ -194,15 +195,15 @@ def _instance(requested: str) -> Any:
             kind = loading.import_main_class(module_file.module_path)
             module = kind(hash=module_file.hash, keep_in_memory=True) if kind else None
     except (Exception, SystemExit) as error:
-        raise _refusal(requested, is_file, error) from error
+        raise _load_error(requested, is_file, error) from error
     if module is None:
         raise BrokenPlugin(f"evaluate:{requested:.80}: has no subclass of evaluate.Metric")
     module.seed = 0
     return module
 
 
-def _refusal(requested: str, is_file: bool, error: BaseException) -> MetricError:
-    """Return the error for a module that could not be loaded; third-party code can raise anything."""
+def _load_error(requested: str, is_file: bool, error: BaseException) -> MetricError:
+    """Return the error for a module that could not be loaded; third-party code can raise any exception."""
     message = in_one_line(error, 300)
     if isinstance(error, ImportError):
         return MissingResource(f"evaluate:{requested:.80}: {message}")
@@ -214,7 +215,7 @@ def _refusal(requested: str, is_file: bool, error: BaseException) -> MetricError
 
 @contextlib.contextmanager
 def _offline() -> Iterator[None]:
-    """Keep the library from asking the hub, and from warning about it."""
+    """Keep the library from contacting the hub, and from warning that it did not."""
     from unittest import mock  # imports asyncio
 
     with warnings.catch_warnings(action="ignore"):
@@ -232,11 +233,11 @@ def _offline() -> Iterator[None]:
 
 def _inputs(requested: str, features: Any) -> tuple[str, bool | None]:
     """Return the name of the response, and whether references are passed as lists; None if there are none."""
-    offered = features if isinstance(features, list) else [features]
-    formats = list(filter(None, map(_inputs_of, offered)))
+    alternatives = features if isinstance(features, list) else [features]
+    formats = list(filter(None, map(_inputs_of, alternatives)))
     if not formats:
-        wanted = "; or ".join(" ".join(str(described).split()) for described in offered)
-        raise BrokenPlugin(f"evaluate:{requested:.80}: takes {wanted:.300}; expected a response and references, as "
+        taken = "; or ".join(" ".join(str(inputs).split()) for inputs in alternatives)
+        raise BrokenPlugin(f"evaluate:{requested:.80}: takes {taken:.300}; expected a response and references, as "
                            "strings")
     return max(formats, key=lambda inputs: inputs[1] is True)
 
@@ -248,10 +249,10 @@ def _inputs_of(features: Any) -> tuple[str, bool | None] | None:
         return None
     if "references" not in features:
         return response, None
-    wanted = features["references"]
-    if _is_text(wanted):
+    references = features["references"]
+    if _is_text(references):
         return response, False
-    inner = wanted[0] if isinstance(wanted, list) and wanted else getattr(wanted, "feature", None)
+    inner = references[0] if isinstance(references, list) and references else getattr(references, "feature", None)
     return (response, True) if _is_text(inner) else None
 
 

@@ -35,8 +35,8 @@ from metrics.models.resources import digest_of
 
 PACKAGES = ("benchmarks", "metrics", "harness", "leaderboard")
 """This project's packages, which no plug-in may replace."""
-SKIPPED = frozenset({"__pycache__", "build", "dist", "node_modules", "tests", "results", "report", "scores", "site",
-                     "statistics"})
+SKIPPED_FOLDERS = frozenset({"__pycache__", "build", "dist", "node_modules", "tests", "results", "report",
+                             "scores", "site", "statistics"})
 """Folders that do not affect scores, besides hidden ones and *.egg-info."""
 
 _IMPORTED: dict[tuple[Path, str], type[Metric]] = {}
@@ -54,21 +54,21 @@ def metric_class(name: str) -> type[Metric]:
     raise BrokenPlugin(f"{name}: no such file or folder; a file must end in .py")
 
 
-def _in_file(shown: str, path: Path) -> type[Metric]:
+def _in_file(requested: str, path: Path) -> type[Metric]:
     try:
         content = path.read_bytes()
     except OSError as error:
-        raise BrokenPlugin(f"{shown}: {error.strerror or error}") from error
+        raise BrokenPlugin(f"{requested}: {error.strerror or error}") from error
     digest = hashlib.sha256(content).hexdigest()
     if (path, digest) not in _IMPORTED:
         module = ModuleType(f"_metric_of_{hashlib.sha256(str(path).encode() + content).hexdigest()[:16]}")
         module.__file__ = str(path)
         sys.modules[module.__name__] = module  # for the annotations of dataclasses
         try:
-            with _guarded(shown, path):
+            with _guarded(requested, path):
                 code = compile(content, path, "exec", dont_inherit=True)
                 exec(code, module.__dict__)  # noqa: S102  (code that the user chose)
-            _IMPORTED[path, digest] = _only(shown, module, content)
+            _IMPORTED[path, digest] = _only_metric(requested, module, content)
         except BrokenPlugin:
             del sys.modules[module.__name__]
             raise
@@ -76,39 +76,39 @@ def _in_file(shown: str, path: Path) -> type[Metric]:
     return _IMPORTED[path, digest]
 
 
-def _only(shown: str, module: ModuleType, content: bytes) -> type[Metric]:
+def _only_metric(requested: str, module: ModuleType, content: bytes) -> type[Metric]:
     defined = [kind for kind in dict.fromkeys(filter(inspect.isclass, vars(module).values()))
                if kind.__module__ == module.__name__]
     kinds = [kind for kind in defined if isinstance(vars(kind).get("card"), MetricCard)]
-    kinds = kinds or [kind for kind in defined if hasattr(kind, "score")][:1]  # refused below
+    kinds = kinds or [kind for kind in defined if hasattr(kind, "score")][:1]  # _checked reports its errors
     lines = {node.name: node.lineno for node in ast.walk(ast.parse(content)) if isinstance(node, ast.ClassDef)}
     if not kinds:
-        raise BrokenPlugin(f"{shown}: has no metric: none of its classes has a card")
+        raise BrokenPlugin(f"{requested}: has no metric: none of its classes has a card")
     if len(kinds) > 1:
         names = " and ".join(f"{kind.__name__} in line {lines.get(kind.__name__, 0)}" for kind in kinds)
-        raise BrokenPlugin(f"{shown}: has {len(kinds)} metrics, {names}; keep only one")
-    return _checked(f"{shown}, line {lines.get(kinds[0].__name__, 0)}", kinds[0])
+        raise BrokenPlugin(f"{requested}: has {len(kinds)} metrics, {names}; keep only one")
+    return _checked(f"{requested}, line {lines.get(kinds[0].__name__, 0)}", kinds[0])
 
 
-def _in_folder(shown: str, folder: Path) -> type[Metric]:
+def _in_folder(requested: str, folder: Path) -> type[Metric]:
     settings = read_settings(folder)
     if settings.isolated:
         name, target = _entry_point(folder) if settings.python else (folder.name, "")
         code = digest_of(folder, _files_below(folder))[:12]
-        return _checked(shown, isolation.metric_class(folder, settings, name, target, code))
+        return _checked(requested, isolation.metric_class(folder, settings, name, target, code))
     if not (folder / "pyproject.toml").is_file():
-        raise BrokenPlugin(f"{shown}: has no pyproject.toml; `harness new metric NAME` creates a folder with one")
+        raise BrokenPlugin(f"{requested}: has no pyproject.toml; `harness new metric NAME` creates a folder with one")
     name, target = _entry_point(folder)
     module_name, _, attribute = target.partition(":")
     top, root = module_name.partition(".")[0], folder / "src" if (folder / "src").is_dir() else folder
     paths = {*_files(root, top), *(path for path in _files_below(root)
-                                   if root != folder or path.suffix == ".py")}  # a project may contain results
+                                   if root != folder or path.suffix == ".py")}  # a project may also contain results
     digest = _digest(root, paths)
     if (folder, digest) not in _IMPORTED:
-        _forget(shown, top, folder)
+        _forget(requested, top, folder)
         before = set(sys.modules)
         try:
-            with _guarded(shown, root), tempfile.TemporaryDirectory() as empty, mock.patch.multiple(
+            with _guarded(requested, root), tempfile.TemporaryDirectory() as empty, mock.patch.multiple(
                     sys, path=[str(root), *sys.path], dont_write_bytecode=True, pycache_prefix=empty):
                 importlib.invalidate_caches()
                 module = importlib.import_module(module_name)
@@ -117,10 +117,10 @@ def _in_folder(shown: str, folder: Path) -> type[Metric]:
                                 and Path(getattr(sys.modules[name], "__file__", None) or "/") in paths}
         kind = getattr(module, attribute, None)
         if kind is None:
-            raise BrokenPlugin(f"{shown}: {module_name} has no {attribute!r}, the entry point in pyproject.toml")
-        metric = _checked(f"{shown}: {module_name}", kind)
+            raise BrokenPlugin(f"{requested}: {module_name} has no {attribute!r}, the entry point in pyproject.toml")
+        metric = _checked(f"{requested}: {module_name}", kind)
         if metric.card.name != name:
-            raise BrokenPlugin(f"{shown}: named {name!r} in pyproject.toml, but {metric.card.name!r} in its card")
+            raise BrokenPlugin(f"{requested}: named {name!r} in pyproject.toml, but {metric.card.name!r} in its card")
         made_from(metric, digest)
         _IMPORTED[folder, digest] = metric
     return _IMPORTED[folder, digest]
@@ -139,7 +139,7 @@ def read_settings(folder: Path) -> isolation.Settings:
     python = folder / Path(settings.python).expanduser()
     if not python.is_file():
         raise BrokenPlugin(f"{where} python: {python} does not exist; create it as described in docs/protocol.md")
-    return dataclasses.replace(settings, python=str(python))  # unresolved: an environment is found by its symlink
+    return dataclasses.replace(settings, python=str(python))  # unresolved: Python finds its environment by the symlink
 
 
 def _entry_point(folder: Path) -> tuple[str, str]:
@@ -161,7 +161,7 @@ def _project(folder: Path) -> dict[str, Any]:
 
 
 def sign(kind: type[Metric], module: str) -> None:
-    """Sign an installed package's metric with the digest of its module or package, without modules beside it."""
+    """Sign an installed metric with the digest of its module or package, ignoring other modules beside it."""
     top = module.partition(".")[0]
     path = Path(getattr(sys.modules.get(top), "__file__", None) or "")
     if path.suffix == ".py" and top not in PACKAGES:
@@ -173,16 +173,16 @@ def _files(root: Path, top: str) -> list[Path]:
     return list(_files_below(root / top, {"__pycache__"})) or [root / f"{top}.py"]
 
 
-def _files_below(folder: Path, skipped: Collection[str] = SKIPPED) -> Iterator[Path]:
-    """Yield the files below a folder, also through links, except hidden and `skipped` folders and environments."""
-    read = set[str]()
+def _files_below(folder: Path, skipped: Collection[str] = SKIPPED_FOLDERS) -> Iterator[Path]:
+    """Yield the files below a folder, also through links, except in hidden and `skipped` folders and environments."""
+    visited = set[str]()
     for root, folders, names in os.walk(folder, followlinks=True):
         environment = "pyvenv.cfg" in names or "conda-meta" in folders
-        new = (real := os.path.realpath(root)) not in read and not environment  # a link may lead back
-        read.add(real)
-        folders[:] = sorted(name for name in folders if new and not (
+        is_new = (real := os.path.realpath(root)) not in visited and not environment  # a link may lead back
+        visited.add(real)
+        folders[:] = sorted(name for name in folders if is_new and not (
             name in skipped or name.startswith(".") or name.endswith(".egg-info")))
-        yield from (Path(root, name) for name in names if new)
+        yield from (Path(root, name) for name in names if is_new)
 
 
 def _digest(root: Path, paths: Iterable[Path]) -> str:
@@ -194,12 +194,12 @@ def _digest(root: Path, paths: Iterable[Path]) -> str:
     return digest.hexdigest()
 
 
-def _forget(shown: str, top: str, folder: Path) -> None:
+def _forget(requested: str, top: str, folder: Path) -> None:
     """Remove earlier imports of a metric's modules; raise BrokenPlugin if another module has the name."""
     module = sys.modules.get(top)
     file = Path(getattr(module, "__file__", None) or "/").resolve()
     if top in PACKAGES or top in sys.stdlib_module_names or (module is not None and not file.is_relative_to(folder)):
-        raise BrokenPlugin(f"{shown}: its module {top!r} has the name of another module; rename it")
+        raise BrokenPlugin(f"{requested}: its module {top!r} has the name of another module; rename it")
     for name in {name for name in sys.modules if name.partition(".")[0] == top} | _MODULES.pop(folder, set()):
         sys.modules.pop(name, None)
 
@@ -214,7 +214,7 @@ def _checked(where: str, kind: Any) -> type[Metric]:
 
 
 @contextlib.contextmanager
-def _guarded(shown: str, root: Path) -> Iterator[None]:
+def _guarded(requested: str, root: Path) -> Iterator[None]:
     """Convert exceptions during an import to BrokenPlugin, with the line in the plug-in."""
     try:
         with contextlib.redirect_stdout(sys.stderr), contextlib.chdir("."):
@@ -225,7 +225,7 @@ def _guarded(shown: str, root: Path) -> Iterator[None]:
         message = error.msg if isinstance(error, SyntaxError) else str(error)
         if unknown := re.fullmatch(r"MetricCard.*unexpected keyword argument '(\w+)'.*", message):
             message += f"; {nearest(unknown[1], (field.name for field in dataclasses.fields(MetricCard)))}"
-        raise BrokenPlugin(f"{shown}{_line(error, root)}: {type(error).__name__}: {message}") from error
+        raise BrokenPlugin(f"{requested}{_line(error, root)}: {type(error).__name__}: {message}") from error
 
 
 def _line(error: BaseException, root: Path) -> str:

@@ -1,9 +1,9 @@
 """`judge:PROMPT[model=NAME]`: a language model behind an OpenAI-compatible endpoint, asked with a prompt;
 `judge:PROMPT[lm=NAME]`: a language model on this machine.
 
-PROMPT is shipped (`llm-eval`, `g-eval`, `quality`, `relevance`) or a file (`./my_judge.toml`, see
-metrics/judges/prompt.py). Each quality of the prompt is a column on its own scale; the plain column is their mean, with
-each scale mapped to 0..1.
+PROMPT is the name of a shipped prompt (`llm-eval`, `g-eval`, `quality`, `relevance`) or the path of a file
+(`./my_judge.toml`, see metrics/judges/prompt.py). Each quality of the prompt is a column on its own scale; the plain
+column is their mean, with each scale mapped to 0..1.
 
 An endpoint's score is the mean over the samples; items with the same texts are asked about once. The prompt, the model,
 its sampling and the server (as a digest of its address) are in the signature; options that do not affect scores, such
@@ -46,7 +46,7 @@ from metrics.models.causal import LanguageModel
 from metrics.models.service import Models
 from metrics.paths import label
 
-ALTERNATIVES = 20
+TOP_LOGPROBS = 20
 """Alternatives requested per token; the maximum that endpoints allow."""
 BOUNDS = {"samples": (1, 1000), "tries": (1, 100), "concurrency": (1, 256), "max_tokens": (0, 1e6), "seed": (0, 1e12),
           "temperature": (0, 10), "timeout": (0.01, 3600)}
@@ -55,17 +55,18 @@ YES, NO = ("Yes", " Yes", "yes", " yes"), ("No", " No", "no", " no")
 
 def metric_class(name: str) -> type[Metric]:
     """Return the metric of a prompt, with the prompt's defaults for its options."""
-    chosen = prompt.find(name)
+    judge_prompt = prompt.find(name)
     card = MetricCard(
-        name=label("judge", name), title=f"{chosen.title}, a language model as judge", columns=chosen.columns,
-        family="judge", levels=chosen.levels, needs=chosen.needs, revision=2, paper=chosen.paper,
+        name=label("judge", name), title=f"{judge_prompt.title}, a language model as judge",
+        columns=judge_prompt.columns, family="judge", levels=judge_prompt.levels, needs=judge_prompt.needs, revision=2,
+        paper=judge_prompt.paper,
         notes="Asks over the network: the dialogues are sent to the given endpoint.",
         unsigned=("lm", "url", "key_from", "concurrency", "timeout"))
     defaults = (("samples", int), ("temperature", float), ("max_tokens", int), ("logprobs", bool))
-    options = [(name, type_, getattr(chosen, name)) for name, type_ in defaults]
-    if chosen.answer == "json":
+    options = [(name, type_, getattr(judge_prompt, name)) for name, type_ in defaults]
+    if judge_prompt.answer == "json":
         options.append(("structured", bool, True))
-    return variant(Judge, options, card=card, prompt=chosen)
+    return variant(Judge, options, card=card, prompt=judge_prompt)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,15 +108,15 @@ class Judge(Prompted):
         return variant(LocalJudge, card=card, prompt=cls.prompt)
 
     def score(self, items: Sequence[Item], models: Models) -> Columns:
-        """Return a score per quality, on its scale, and their mean; NaN where the judge gave none."""
+        """Return a score per quality, on its scale, and their mean; NaN where no answer contained a score."""
         questions = self.questions(items)
-        distinct = _distinct(questions)
-        readings = dict(zip(distinct, self.read(distinct, models), strict=True))
+        distinct = _distinct_questions(questions)
+        samples = dict(zip(distinct, self.sample_scores(distinct, models), strict=True))
         table = np.full((len(self.prompt.qualities), len(items)), np.nan)
-        for row, asked in questions.items():
-            for question in asked:
+        for row, item_questions in questions.items():
+            for question in item_questions:
                 for quality in question.qualities:
-                    table[self.prompt.qualities.index(quality), row] = _mean(quality, readings[question])
+                    table[self.prompt.qualities.index(quality), row] = _mean(quality, samples[question])
         return prompt.columns(self.prompt, table)
 
     def questions(self, items: Sequence[Item]) -> dict[int, tuple[Question, ...]]:
@@ -123,12 +124,12 @@ class Judge(Prompted):
         return {row: prompt.questions(self.prompt, item) for row, item in enumerate(items) if self.takes(item)}
 
     def estimate(self, items: Sequence[Item], models: Models) -> Estimate:
-        return self._sampler(models).estimate(_distinct(self.questions(items)))
+        return self._sampler(models).estimate(_distinct_questions(self.questions(items)))
 
-    def stored(self, question: Question, models: Models) -> list[Answer]:
-        return self._sampler(models).stored(question)
+    def stored_answers(self, question: Question, models: Models) -> list[Answer]:
+        return self._sampler(models).stored_answers(question)
 
-    def read(self, questions: Sequence[Question], models: Models) -> list[list[SampleScores]]:
+    def sample_scores(self, questions: Sequence[Question], models: Models) -> list[list[SampleScores]]:
         """Return the scores of every sample of every question, and print the usage."""
         sampler = self._sampler(models)
         try:
@@ -160,7 +161,7 @@ class Judge(Prompted):
         if self.max_tokens:
             body["max_tokens"] = self.max_tokens
         if self.logprobs:
-            body |= {"logprobs": True, "top_logprobs": ALTERNATIVES}
+            body |= {"logprobs": True, "top_logprobs": TOP_LOGPROBS}
         return body
 
     def _schema(self) -> dict[str, Any]:
@@ -170,7 +171,7 @@ class Judge(Prompted):
         return {"type": "json_schema", "json_schema": {"name": self.prompt.name, "strict": True, "schema": schema}}
 
 
-def _distinct(questions: Mapping[int, tuple[Question, ...]]) -> list[Question]:
+def _distinct_questions(questions: Mapping[int, tuple[Question, ...]]) -> list[Question]:
     return list(dict.fromkeys(itertools.chain.from_iterable(questions.values())))
 
 
@@ -192,26 +193,26 @@ class LocalJudge(Prompted):
         if self.prompt.answer == "yes":
             answers = [*model.tokens_among(YES), *model.tokens_among(NO)]
         else:
-            answers = sorted({str(value) for quality in self.prompt.qualities for value in _digits(quality)})
+            answers = sorted({str(value) for quality in self.prompt.qualities for value in _scale_values(quality)})
         questions = {row: texts for row, item in enumerate(items)
                      if self.takes(item) and (texts := self._questions(item, model))}
         if not questions and any(map(self.takes, items)):
             raise CannotScore(f"the questions about all items are too long for {model.name}, even without context")
         table = np.full((len(self.prompt.qualities), len(items)), np.nan)
         for row, logits in zip(questions, model.answers([*questions.values()], answers), strict=True):
-            for number, quality in enumerate(self.prompt.qualities):
-                table[number, row] = self._value(quality, logits[number].astype(np.float64), answers)
+            for index, quality in enumerate(self.prompt.qualities):
+                table[index, row] = self._value(quality, logits[index].astype(np.float64), answers)
         return prompt.columns(self.prompt, table)
 
     def depends(self, models: Models) -> Mapping[str, str]:
         return {"prompt": f"{self.prompt.name}@{self.prompt.digest}"}
 
     def _questions(self, item: Item, model: LanguageModel) -> tuple[str, ...]:
-        """Return a prompt per quality, without the oldest turns if necessary; none if even the last is too long."""
+        """Return a prompt per quality, without the oldest turns if necessary; empty if none is short enough."""
         for start in range(len(item.utterances)):
             questions = prompt.questions(self.prompt, dataclasses.replace(item, context=item.context[start:]))
             texts = tuple(model.conversation(question.messages) + answer
-                          for question in questions for answer in _beginnings(question))
+                          for question in questions for answer in _answer_prefixes(question))
             if all(map(model.fits, texts)):
                 return texts
         return ()
@@ -226,12 +227,12 @@ class LocalJudge(Prompted):
         return float((values[on_scale] * weights).sum() / weights.sum())
 
 
-def _beginnings(question: Question) -> list[str]:
-    """Return the beginnings of an answer up to each score."""
-    return [f'{{"{quality.name}": ' for quality in question.qualities] if question.form == "json" else [""]
+def _answer_prefixes(question: Question) -> list[str]:
+    """Return the text that precedes each score in an answer."""
+    return [f'{{"{quality.name}": ' for quality in question.qualities] if question.answer_format == "json" else [""]
 
 
-def _digits(quality: JudgedQuality) -> range:
+def _scale_values(quality: JudgedQuality) -> range:
     """Return the integers on a scale; raise BadOption if one of them has several digits or a sign."""
     if quality.low < 0 or quality.high > 9:
         raise BadOption(f"the scale of {quality.name} is {quality.low:g} to {quality.high:g}, but with `lm=` it must "

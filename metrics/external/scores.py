@@ -27,7 +27,7 @@ from metrics.metric import Columns, Metric, MetricCard, variant
 from metrics.models.service import Models
 from metrics.paths import label
 
-ROWS = 2_000_000
+MAX_ROWS = 2_000_000
 """Maximum rows of a file; scores for every quality of every item of all registered datasets take 250,000."""
 
 
@@ -41,7 +41,7 @@ class ScoresOfFile:
     qualities: ClassVar[Sequence[Quality]] = ()
 
     def about(self, qualities: Sequence[Quality]) -> Metric:
-        """Return the metric for those of `qualities` that have scores in the file."""
+        """Return the metric for the `qualities` that have scores in the file."""
         scored = {name.rpartition(scorefile.SEPARATOR)[2] for name in self.scores if scorefile.SEPARATOR in name}
         chosen = tuple(quality for quality in qualities if quality.name in scored)
         return variant(self.__class__, qualities=chosen)() if scored else self
@@ -58,8 +58,8 @@ class ScoresOfFile:
         return columns
 
     def depends(self, models: Models) -> Mapping[str, str]:
-        known = {"qualities": "+".join(quality.dimension for quality in self.qualities)} if self.qualities else {}
-        return {"asked": self.card.name, "sha256": self.digest[:12], **known}
+        qualities = {"qualities": "+".join(quality.dimension for quality in self.qualities)} if self.qualities else {}
+        return {"asked": self.card.name, "sha256": self.digest[:12], **qualities}
 
 
 def metric_class(name: str) -> type[Metric]:
@@ -68,11 +68,11 @@ def metric_class(name: str) -> type[Metric]:
     path = published.get(name) or Path(name).expanduser()
     try:
         suffix, content = scorefile.read_content(path)
-        rows = scorefile.rows(content, suffix, ROWS)
+        rows = scorefile.rows(content, suffix, MAX_ROWS)
     except scorefile.Unreadable as error:
         line = f"line {error.line}: " if error.line else ""
-        known = f"; published: {', '.join(published)}" if published and not path.exists() else ""
-        raise MetricError(f"{metric}: {line}{error.text}{known}") from error
+        hint = f"; published: {', '.join(published)}" if published and not path.exists() else ""
+        raise MetricError(f"{metric}: {line}{error.text}{hint}") from error
     _check(metric, rows)
     scores = {item: value for item, value in zip(rows.ids, rows.numbers, strict=True) if not math.isnan(value)}
     card = MetricCard(name=metric, title=f"Scores of the file {path.name}", columns=(metric,), family="scores",
@@ -84,8 +84,8 @@ def _check(metric: str, rows: scorefile.ScoreRows) -> None:
     if problem := next((problem for problem in rows.problems if problem.fatal), None):
         name = f"{problem.id}: " if problem.id else ""
         raise MetricError(f"{metric}: line {problem.line}: {name}{problem.text}; `harness validate` lists all errors")
-    first: dict[str, int] = {}
+    first_lines: dict[str, int] = {}
     for item, line in zip(rows.ids, rows.lines, strict=True):
-        if first.setdefault(item, line) != line:
+        if first_lines.setdefault(item, line) != line:
             raise MetricError(f"{metric}: line {line}: {scorefile.printable(item)} is already on line "
-                              f"{first[item]}; `harness validate` lists all errors")
+                              f"{first_lines[item]}; `harness validate` lists all errors")

@@ -1,7 +1,7 @@
 """TCM, the topic coherence of MME-CRS (Zhang et al. 2022): GRADE's topic graph, without its utterance branch.
 
-Departures are those of GRADE (grade/metric.py). If there are no keywords at all, v_g = 0, so all such items have the
-same score.
+It departs from the paper as GRADE does (grade/metric.py). If there are no keywords at all, v_g = 0, so all such items
+have the same score.
 """
 
 from __future__ import annotations

@@ -29,20 +29,20 @@ from metrics.judges.prompt import JudgedQuality, Question
 
 Token: TypeAlias = tuple[int, str, tuple[tuple[str, float], ...]]
 """A token's offset in the text, the token, and the log-probabilities of its alternatives."""
-Written: TypeAlias = tuple[JudgedQuality, str, int]
+WrittenNumber: TypeAlias = tuple[JudgedQuality, str, int]
 """A quality, its number as written, and the number's offset in the text."""
 
 MAX_CHARACTERS = 65_536
 MAX_TOKENS = 10**9
 """Largest plausible token count."""
-LEAST = -100.0
+MIN_LOGPROB = -100.0
 """Lowest log-probability of Yes or No; OpenAI reports -9999 for very unlikely tokens."""
 PRECISION = 1e-6
 """Rounding error of a sum of probabilities."""
 
 _THOUGHT = re.compile(r"\A.*</think>|<think>.*", re.DOTALL)  # many chat templates open the block in the prompt
 _NUMBER = r"(?<![\w.,-])(-?\d+(?:\.\d+)?)"
-_OF = r"(?:\s*(?:/|out of|of)\s*{high}(?!\d|\.\d))?"
+_OUT_OF = r"(?:\s*(?:/|out of|of)\s*{high}(?!\d|\.\d))?"
 _END = r"(?![\w%]|[.,]\d|\s%|\s*/\s*\d)"
 
 
@@ -143,34 +143,35 @@ class ReadScore:
 def scores(question: Question, answer: Answer) -> dict[str, ReadScore]:
     """Return the readable scores of an answer by quality."""
     text = _THOUGHT.sub(lambda thought: " " * len(thought[0]), answer.text)  # keeps later offsets
-    if question.form == "yes":
+    if question.answer_format == "yes":
         odds = _log_odds(text, answer)
         return {} if odds is None else {question.qualities[0].name: ReadScore(odds, weighted=True)}
-    reading: dict[str, ReadScore] = {}
-    if question.form == "json":
-        numbers = list(_of_object(question, text))
+    by_quality: dict[str, ReadScore] = {}
+    if question.answer_format == "json":
+        numbers = list(_numbers_in_object(question, text))
     else:
         (quality,) = question.qualities
         number = _number(text, quality)
         numbers = [(quality, number[1], number.start(1))] if number else []
     for quality, written, start in numbers:
         if quality.takes(float(written)):
-            mean = _weighted(quality, written, start, answer)
-            reading[quality.name] = ReadScore(float(written) if mean is None else mean, weighted=mean is not None)
-    return reading
+            mean = _weighted_mean(quality, written, start, answer)
+            by_quality[quality.name] = ReadScore(float(written) if mean is None else mean, weighted=mean is not None)
+    return by_quality
 
 
 def _log_odds(text: str, answer: Answer) -> float | None:
     """Return log(p(Yes) / p(No)) at the text's first Yes or No.
 
-    An unlisted one is at most as likely as each listed token, and as all unlisted tokens together.
+    A word that is not listed gets an upper bound: the smallest listed probability or, if lower, the probability left
+    for all unlisted tokens together.
     """
     for start, token, alternatives in answer.tokens:
         if _word(text[start : start + len(token)]) in {"yes", "no"} and alternatives:
-            listed = [(_word(other), math.exp(max(logprob, LEAST))) for other, logprob in alternatives]
+            listed = [(_word(other), math.exp(max(logprob, MIN_LOGPROB))) for other, logprob in alternatives]
             probabilities = [probability for _, probability in listed]
-            least = min(*probabilities, max(1 - sum(probabilities), PRECISION))
-            yes, no = (sum(probability for other, probability in listed if other == word) or least
+            upper_bound = min(*probabilities, max(1 - sum(probabilities), PRECISION))
+            yes, no = (sum(probability for other, probability in listed if other == word) or upper_bound
                        for word in ("yes", "no"))
             return math.log(yes) - math.log(no)
     return None
@@ -181,15 +182,15 @@ def _word(token: str) -> str:
 
 
 def _number(text: str, quality: JudgedQuality) -> re.Match[str] | None:
-    """Return the number of a text that has only one; `4/5` and `4 out of 5` are a 4 on a scale up to 5."""
+    """Return the number in a text if it is the only one; `4/5` and `4 out of 5` are a 4 on a scale up to 5."""
     def count(text: str) -> int:
         return len(re.findall(r"\d+", re.sub(r"\d+\.\d+", "0", text)))
 
-    matches = list(re.finditer(_NUMBER + _OF.format(high=re.escape(f"{quality.high:g}")) + _END, text))
+    matches = list(re.finditer(_NUMBER + _OUT_OF.format(high=re.escape(f"{quality.high:g}")) + _END, text))
     return matches[0] if len(matches) == 1 and count(text) == count(matches[0][0]) else None
 
 
-def _of_object(question: Question, text: str) -> Iterator[Written]:
+def _numbers_in_object(question: Question, text: str) -> Iterator[WrittenNumber]:
     """Yield the numbers of the last JSON object that names a quality, ignoring the text around it."""
     decoder, start = json.JSONDecoder(object_pairs_hook=_entries), text.find("{")
     values: dict[str, Any] = {}
@@ -226,8 +227,8 @@ def _value(value: Any, quality: JudgedQuality) -> str | None:
     return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
 
 
-def _weighted(quality: JudgedQuality, written: str, start: int, answer: Answer) -> float | None:
-    """Return Σ p·score / Σ p over the alternatives of the number's token; None if these are unknown or ambiguous."""
+def _weighted_mean(quality: JudgedQuality, written: str, start: int, answer: Answer) -> float | None:
+    """Return Σ p·score / Σ p over the alternatives of the number's token; None if they are unknown or ambiguous."""
     alternatives = next((alternatives for offset, token, alternatives in answer.tokens
                          if token.strip() == written and offset <= start < offset + len(token)), ())
     weights: dict[int, float] = {}

@@ -35,16 +35,16 @@ from metrics.errors import BadOption, MissingResource, NoAnswer
 from metrics.judges.answer import Answer, parse_answer
 
 OPENAI = "https://api.openai.com/v1"
-LARGEST = 4 << 20
+MAX_ANSWER_BYTES = 4 << 20
 """Maximum bytes of an answer."""
-HIDDEN = 8
+MIN_KEY_LENGTH = 8
 """Minimum length of a key that is removed from messages; anything shorter is a word rather than a secret."""
 
-TRANSIENT = {408, 409, 425, 429, 500, 502, 503, 504, 520, 521, 522, 523, 524, 529}
-REFUSALS = {400, 413, 422}
-LOCAL = {"localhost", "127.0.0.1", "::1"}
+TRANSIENT_STATUSES = {408, 409, 425, 429, 500, 502, 503, 504, 520, 521, 522, 523, 524, 529}
+REFUSAL_STATUSES = {400, 413, 422}
+LOCAL_HOSTS = {"localhost", "127.0.0.1", "::1"}
 PRINTABLE = re.compile(r"[!-~]*")
-OPTIONAL = ("response_format", "top_logprobs", "logprobs", "seed")
+OPTIONAL_FIELDS = ("response_format", "top_logprobs", "logprobs", "seed")
 """Fields that are omitted once the server refuses them by name."""
 
 
@@ -81,8 +81,8 @@ def address(url: str) -> SplitResult:
 
 def url_of(url: str) -> str:
     """Return the option's address, else the environment's, else OpenAI's if its key is in the environment."""
-    named = url or os.environ.get("OPENAI_BASE_URL") or os.environ.get("AZURE_OPENAI_ENDPOINT")
-    return (named or (OPENAI if os.environ.get("OPENAI_API_KEY") else "")).rstrip("/")
+    configured = url or os.environ.get("OPENAI_BASE_URL") or os.environ.get("AZURE_OPENAI_ENDPOINT")
+    return (configured or (OPENAI if os.environ.get("OPENAI_API_KEY") else "")).rstrip("/")
 
 
 def find(url: str, key_from: str, timeout: float) -> Endpoint:
@@ -92,35 +92,36 @@ def find(url: str, key_from: str, timeout: float) -> Endpoint:
     if not url:
         raise MissingResource("no endpoint: use judge:PROMPT[model=...,url=http://localhost:8000/v1], or set "
                               "OPENAI_BASE_URL or OPENAI_API_KEY")
-    where, variable = address(url), key_from or ("AZURE_OPENAI_API_KEY" if azure else "OPENAI_API_KEY")
+    address_parts, variable = address(url), key_from or ("AZURE_OPENAI_API_KEY" if azure else "OPENAI_API_KEY")
     key = os.environ.get(variable, "").strip()
     if key_from and not key:
         raise MissingResource(f"the environment variable {variable} is not set, or empty")
-    if not PRINTABLE.fullmatch(key):  # refused here, since an error of the client would repeat the key
+    if not PRINTABLE.fullmatch(key):  # checked here, since an error of the client would repeat the key
         raise MissingResource(f"the key in {variable} has characters that are not allowed in a header")
-    if not (key_from or where.scheme == "https" or where.hostname in LOCAL):
-        key, azure = "", False  # never send it unencrypted, perhaps to a host that should not have it
-    return Endpoint(where, key, timeout, variable, azure=azure)
+    if not (key_from or address_parts.scheme == "https" or address_parts.hostname in LOCAL_HOSTS):
+        key, azure = "", False  # never send the default key unencrypted, perhaps to a host that must not have it
+    return Endpoint(address_parts, key, timeout, variable, azure=azure)
 
 
 class Endpoint:
     """A server; `ask` may be called from several threads."""
 
-    def __init__(self, where: SplitResult, key: str, timeout: float, variable: str, *, azure: bool = False) -> None:
+    def __init__(self, address_parts: SplitResult, key: str, timeout: float, variable: str, *,
+                 azure: bool = False) -> None:
         try:
             import openai
         except ImportError:
             raise MissingResource("the package openai is not installed: pip install 'dialogue-harness[judges]'"
                                   ) from None
-        self.name, self.timeout, self.variable, self.key = where.netloc, timeout, variable, key
-        self._package, self._http = openai, _Client(timeout, near=where.hostname in LOCAL)
+        self.name, self.timeout, self.variable, self.key = address_parts.netloc, timeout, variable, key
+        self._package, self._http = openai, _Client(timeout, is_local=address_parts.hostname in LOCAL_HOSTS)
         self.abort = self._http.abort
         self._unsent = {} if key or azure else {"Authorization": openai.omit}
         self._renamed: dict[str, str | None] = {}
         self._lock = threading.Lock()
         settings = {"timeout": timeout, "max_retries": 0, "http_client": self._http,
-                    "default_query": dict(parse_qsl(where.query))}
-        url = where._replace(query="").geturl()
+                    "default_query": dict(parse_qsl(address_parts.query))}
+        url = address_parts._replace(query="").geturl()
         try:
             self._client = openai.AzureOpenAI(azure_endpoint=url, api_key=key or None, **settings) if azure else \
                 openai.OpenAI(base_url=url, api_key=key or "none", **settings)
@@ -136,12 +137,12 @@ class Endpoint:
         except self._package.APITimeoutError:
             raise RetryableError(f"{self.name}: no complete answer within {self.timeout:g} s") from None
         except self._package.APIStatusError as error:
-            if error.status_code in {*REFUSALS, 500} and self._leave_out(sent, error.response.text):
+            if error.status_code in {*REFUSAL_STATUSES, 500} and self._omit_refused(sent, error.response.text):
                 raise FieldRefused from None
             raise self._failure(error) from None
         except (self._package.APIConnectionError, OSError, ValueError) as error:
-            if untrusted := _untrusted(error):
-                raise NoAnswer(f"{self.name}: its certificate is not trusted ({untrusted})") from None
+            if reason := _untrusted(error):
+                raise NoAnswer(f"{self.name}: its certificate is not trusted ({reason})") from None
             reason = " ".join(str(error.__cause__ or error).split())[:120] or type(error).__name__
             raise RetryableError(f"{self.name}: {reason}") from None
         try:
@@ -153,20 +154,20 @@ class Endpoint:
         status, response = error.status_code, error.response
         detail = _detail(error.message.partition(" - ")[2] or response.text)
         message = f"HTTP {status} from {self.name}"
-        if status in TRANSIENT:
+        if status in TRANSIENT_STATUSES:
             return RetryableError(message, _seconds(response.headers.get("Retry-After")), status)
-        if status in REFUSALS:
+        if status in REFUSAL_STATUSES:
             return Refused(message + detail)
         if 300 <= status < 400:
             return NoAnswer(f"{message}: redirects are not followed; give the final address as url")
-        if status in {401, 403}:  # the server's message can hold parts of the key
+        if status in {401, 403}:  # not quoted: the server's message can contain parts of the key
             sent = f"the key in {self.variable}" if self.key else f"no key was sent; it would be in {self.variable}"
             return NoAnswer(f"{message}: not allowed ({sent})")
         return NoAnswer(f"{message}{detail}; check the name of the model and the url, which usually ends in /v1")
 
-    def _leave_out(self, sent: Mapping[str, Any], message: str) -> bool:
+    def _omit_refused(self, sent: Mapping[str, Any], message: str) -> bool:
         """From now on, omit the optional fields that a refusal names; return False if it names none that were sent."""
-        fields: dict[str, str | None] = {name: None for name in OPTIONAL if name in sent and name in message}
+        fields: dict[str, str | None] = {name: None for name in OPTIONAL_FIELDS if name in sent and name in message}
         if "max_tokens" in sent and "max_completion_tokens" in message:  # OpenAI's reasoning models
             fields["max_tokens"] = "max_completion_tokens"
         with self._lock:
@@ -181,9 +182,9 @@ class Endpoint:
 class _Client(httpx2.Client):
     """A client that limits duration and size of an answer, and removes the key from it."""
 
-    def __init__(self, timeout: float, *, near: bool) -> None:
-        super().__init__(timeout=timeout, trust_env=not near,  # no proxy, but certificates as SSL_CERT_FILE says
-                         verify=ssl.create_default_context() if near else True,
+    def __init__(self, timeout: float, *, is_local: bool) -> None:
+        super().__init__(timeout=timeout, trust_env=not is_local,  # no local proxy, but certificates from SSL_CERT_FILE
+                         verify=ssl.create_default_context() if is_local else True,
                          limits=httpx2.Limits(max_keepalive_connections=0))
         self._seconds, self._ended = timeout, False
         self._sockets: WeakSet[socket.socket] = WeakSet()
@@ -193,17 +194,17 @@ class _Client(httpx2.Client):
         content, end = bytearray(), time.monotonic() + self._seconds
         response = super().send(request, **options | {"stream": True})
         with contextlib.closing(response):
-            for piece in response.iter_bytes():
-                content += piece
-                if len(content) > LARGEST:
-                    raise httpx2.ReadError(f"an answer of more than {LARGEST >> 20} MiB")
+            for chunk in response.iter_bytes():
+                content += chunk
+                if len(content) > MAX_ANSWER_BYTES:
+                    raise httpx2.ReadError(f"an answer of more than {MAX_ANSWER_BYTES >> 20} MiB")
                 if time.monotonic() > end:  # a slow trickle of bytes outlasts the client's timeout
                     raise httpx2.ReadTimeout("no complete answer")
         text = content.decode(errors="replace")
         with contextlib.suppress(ValueError, RecursionError):  # undo escapes, which can hide the key or lone surrogates
             text = json.dumps(json.loads(text), ensure_ascii=False).encode(errors="replace").decode()
         key = request.headers.get("api-key") or request.headers.get("Authorization", "").removeprefix("Bearer ")
-        if len(key) >= HIDDEN:
+        if len(key) >= MIN_KEY_LENGTH:
             text = text.replace(key, "[key]")
         after = {name: value for name, value in response.headers.items() if name.casefold() == "retry-after"}
         return httpx2.Response(response.status_code, headers=after, text=text, request=request)
@@ -212,7 +213,7 @@ class _Client(httpx2.Client):
         """Close every connection; threads waiting on one get an error."""
         self._ended = True
         for connection in list(self._sockets):
-            with contextlib.suppress(OSError):  # closed already
+            with contextlib.suppress(OSError):  # already closed
                 connection.shutdown(socket.SHUT_RDWR)
 
     def _trace(self, event: str, info: Mapping[str, Any]) -> None:

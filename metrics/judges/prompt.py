@@ -15,7 +15,8 @@ score for qualities that no question rates.
 
 A template can use {context}, {response}, {dialogue}, {references} and {facts} of the item, and {qualities} and {form}
 for all qualities, or {quality}, {description}, {steps}, {low} and {high} for one. Fields are replaced in one pass, so
-braces in a dialogue stay as they are. A paragraph with a context, references or facts that the item lacks is dropped.
+braces in a dialogue stay as they are. A paragraph with {context}, {references} or {facts} is dropped if the item has
+none.
 """
 
 from __future__ import annotations
@@ -43,8 +44,9 @@ from metrics.metric import NEEDS, Columns, Metric, is_name, options, variant
 SHIPPED = Path(__file__).parent / "prompts"
 ITEM_FIELDS = ("context", "response", "dialogue", "references", "facts")
 ALL_FIELDS, ONE_FIELDS = ("qualities", "form"), ("quality", "description", "steps", "low", "high")
-"""Fields of templates: of the item, and of all qualities or of one."""
-RESERVED = {"system", "user", "model", "messages", "temperature", "max_tokens", "seed", "logprobs", "top_logprobs", "n"}
+"""Fields of templates about the item, about all qualities, and about one quality."""
+RESERVED_FIELDS = {"system", "user", "model", "messages", "temperature", "max_tokens", "seed", "logprobs",
+                   "top_logprobs", "n"}
 """Fields of a request that a prompt cannot set."""
 
 Name = Annotated[str, records.Rule("lower-case letters, digits and hyphens", is_name)]
@@ -70,8 +72,8 @@ class JudgedQuality:
 class Prompt:
     """A prompt file; `name` is derived from the file's name, `file_digest` from its content.
 
-    The `digest` of a prompt that `about` returns depends only on what is asked, so that another question in the file
-    leaves it as it is.
+    The `digest` of a prompt that `restricted_to` returns depends only on the questions asked, so that adding a question
+    to the file does not change it.
     """
 
     name: str
@@ -105,14 +107,14 @@ class Prompt:
     def rates(self) -> tuple[str, ...]:
         return tuple(dimension for quality in self.qualities for dimension in quality.rates)
 
-    def about(self, dimensions: Iterable[str]) -> Prompt:
-        """Return the prompt with only its first question and those about these qualities."""
-        wanted = set(dimensions)
-        first, *others = (replace(quality, rates=tuple(rated for rated in quality.rates if rated in wanted))
+    def restricted_to(self, dimensions: Iterable[str]) -> Prompt:
+        """Return the prompt with only its first question and the questions about these qualities."""
+        requested = set(dimensions)
+        first, *others = (replace(quality, rates=tuple(rated for rated in quality.rates if rated in requested))
                           for quality in self.qualities)
-        chosen = (first, *(quality for quality in others if quality.rates))
-        asked = replace(self, qualities=chosen, digest="", file_digest="", title="", paper="")
-        return replace(self, qualities=chosen, digest=hashlib.sha256(repr(asked).encode()).hexdigest()[:12])
+        qualities = (first, *(quality for quality in others if quality.rates))
+        digested = replace(self, qualities=qualities, digest="", file_digest="", title="", paper="")
+        return replace(self, qualities=qualities, digest=hashlib.sha256(repr(digested).encode()).hexdigest()[:12])
 
 
 class Prompted:
@@ -129,12 +131,12 @@ class Prompted:
         judge: Any = self
         if not self.prompt.rates:
             return judge
-        prompt = self.prompt.about(quality.dimension for quality in qualities)
-        return _narrowed(judge.__class__, prompt)(**options(judge))
+        prompt = self.prompt.restricted_to(quality.dimension for quality in qualities)
+        return _class_with_prompt(judge.__class__, prompt)(**options(judge))
 
 
 @functools.cache
-def _narrowed(kind: Any, prompt: Prompt) -> type[Metric]:
+def _class_with_prompt(kind: Any, prompt: Prompt) -> type[Metric]:
     return variant(kind, prompt=prompt)
 
 
@@ -145,7 +147,7 @@ class Question:
     system: str
     user: str
     qualities: tuple[JudgedQuality, ...]
-    form: str
+    answer_format: str
 
     @property
     def messages(self) -> list[dict[str, str]]:
@@ -183,11 +185,12 @@ def read(name: str, content: bytes, where: str) -> Prompt:
         table = records.toml(where, content)
         request = records.mapping(f"{where}, request", table.pop("request", {}))
         digest = hashlib.sha256(content).hexdigest()[:12]
-        set_here = {"name": name, "digest": digest, "file_digest": digest,
+        derived = {"name": name, "digest": digest, "file_digest": digest,
                     "request": json.dumps(request, sort_keys=True, default=str)}
-        if foreign := [*(f"request.{field}" for field in RESERVED & request.keys()), *(set_here.keys() & table.keys())]:
-            raise BadOption(f"{where}: a prompt cannot set {foreign[0]}")
-        prompt: Prompt = records.value_of(Prompt, table | set_here, where)
+        if forbidden := [*(f"request.{field}" for field in RESERVED_FIELDS & request.keys()),
+                         *(derived.keys() & table.keys())]:
+            raise BadOption(f"{where}: a prompt cannot set {forbidden[0]}")
+        prompt: Prompt = records.value_of(Prompt, table | derived, where)
     _check(prompt, where)
     return prompt
 
@@ -215,19 +218,19 @@ def questions(prompt: Prompt, item: Item) -> tuple[Question, ...]:
     if item.response is None and not prompt.dialogue:
         raise CannotScore(f"item {item.id} is a whole dialogue; {prompt.name} asks about a response")
     template = prompt.dialogue if item.response is None or not prompt.turn else prompt.turn
-    about = {
+    item_values = {
         "context": _lines(item.context), "dialogue": _lines(item.utterances),
         "response": _one_line(item.response.text) or "(empty)" if item.response else "",
         "references": "\n".join(f"- {text}" for reference in item.references if (text := _one_line(reference.text))),
         "facts": "\n".join(f"- {text}" for fact in item.facts if (text := _one_line(fact))),
     }
     calls = [prompt.qualities] if prompt.answer == "json" else [(quality,) for quality in prompt.qualities]
-    values = [(qualities, about | _values(prompt, qualities)) for qualities in calls]
+    values = [(qualities, item_values | _quality_values(prompt, qualities)) for qualities in calls]
     return tuple(Question(_fill(prompt.system, fields), _fill(template, fields), qualities, prompt.answer)
                  for qualities, fields in values)
 
 
-def _values(prompt: Prompt, qualities: tuple[JudgedQuality, ...]) -> dict[str, str]:
+def _quality_values(prompt: Prompt, qualities: tuple[JudgedQuality, ...]) -> dict[str, str]:
     if prompt.answer == "json":
         listed = (f"- {quality.name} ({quality.low:g} to {quality.high:g}): {quality.description}"
                   for quality in qualities)
@@ -250,7 +253,7 @@ def _lines(utterances: Iterable[Utterance]) -> str:
 
 
 def _one_line(text: str) -> str:
-    """Join a text into one line, so that it cannot pose as another speaker; lone surrogates are replaced."""
+    """Join a text into one line, so that it cannot imitate another speaker's turn; replace lone surrogates."""
     return " ".join(text.encode(errors="replace").decode().split())
 
 

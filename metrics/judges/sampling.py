@@ -33,10 +33,10 @@ SampleScores = dict[str, ReadScore]
 """Scores of one sample by quality."""
 
 FIRST_WAIT, LONGEST_WAIT = 1.0, 60.0
-"""Seconds before the second attempt, and the maximum before any."""
+"""Seconds before the second attempt, and the maximum before any attempt."""
 MAX_UNUSABLE = 24
 """Give up after this many unreadable answers in a row, or this many refused requests if no answer was readable."""
-REPORT = 30.0
+REPORT_SECONDS = 30.0
 """Seconds between progress messages."""
 CONTINUE = "answers so far are stored; run the same command to continue"
 
@@ -105,7 +105,7 @@ class Sampler:
         return sum((estimate(body) for body, sample in bodies if not self.archive.has(answer_key(body, sample, 0))),
                    Estimate())
 
-    def stored(self, question: Question) -> list[Answer]:
+    def stored_answers(self, question: Question) -> list[Answer]:
         keys = (answer_key(self._body(question, sample, attempt), sample, attempt)
                 for sample in range(self.samples) for attempt in range(self.tries))
         return [answer for key in keys if (answer := self.archive.get(key)) is not None]
@@ -123,7 +123,7 @@ class Sampler:
         """Wait for all threads, printing progress; raise the first exception."""
         waiting = set(futures)
         while waiting:
-            done, waiting = wait(waiting, REPORT, FIRST_EXCEPTION)
+            done, waiting = wait(waiting, REPORT_SECONDS, FIRST_EXCEPTION)
             for future in done:
                 future.result()
             if waiting:
@@ -202,9 +202,10 @@ class Sampler:
             tokens, spent = 0, reserved  # a server may charge for an answer that never arrives
             try:
                 answer = self._endpoint.ask(body)
-                guess = estimate(body)
+                estimated = estimate(body)
                 tokens = answer.prompt + answer.completion
-                spent = cost(self.spending.choice, answer.prompt or guess.prompt, answer.completion or guess.completion)
+                spent = cost(self.spending.choice, answer.prompt or estimated.prompt,
+                             answer.completion or estimated.completion)
             except RetryableError as error:
                 spent *= not error.status
                 failures.append(error)

@@ -14,7 +14,7 @@ from typing import Any
 from metrics.errors import BadOption, NoAnswer
 from metrics.models.service import Choice, Models
 
-ENVELOPE = 10
+TEMPLATE_TOKENS = 10
 """Tokens that a chat template adds to a request."""
 
 
@@ -40,13 +40,13 @@ class Estimate:
                 "answer tokens")
         if any(choice.price):
             text += f", {low:,.4g} to {high:,.4g} at {choice.price[0]:g} and {choice.price[1]:g} per million tokens"
-        exceeded = [flag for flag, most, value in (("--max-requests", choice.max_requests, self.requests),
-                                                   ("--max-cost", choice.max_cost, high)) if 0 < most < value]
+        exceeded = [flag for flag, limit, value in (("--max-requests", choice.max_requests, self.requests),
+                                                    ("--max-cost", choice.max_cost, high)) if 0 < limit < value]
         return text + f"; may exceed {' and '.join(exceeded)}" * bool(exceeded)
 
 
 def estimate(body: Mapping[str, Any]) -> Estimate:
-    return Estimate(1, round(_bytes(body) / 4) + ENVELOPE, body.get("max_tokens", 0))
+    return Estimate(1, round(_bytes(body) / 4) + TEMPLATE_TOKENS, body.get("max_tokens", 0))
 
 
 def _bytes(body: Mapping[str, Any]) -> int:
@@ -72,19 +72,19 @@ class Spending:
         choice = self.choice
         if choice.max_cost and not body.get("max_tokens"):
             raise BadOption("--max-cost requires answers of limited length: set the judge's option max_tokens")
-        most = cost(choice, _bytes(body) / 2 + ENVELOPE, body.get("max_tokens", 0))
+        max_cost = cost(choice, _bytes(body) / 2 + TEMPLATE_TOKENS, body.get("max_tokens", 0))
         with self._settled:
-            self._settled.wait_for(lambda: not self._reserved or not self._exceeded(most + self._reserved))
-            if flag := self._exceeded(most):
+            self._settled.wait_for(lambda: not self._reserved or not self._exceeded(max_cost + self._reserved))
+            if flag := self._exceeded(max_cost):
                 raise LimitReached(f"{flag} would be exceeded after {self.requests} requests"
                                    f"{f' and {self.cost:.4g}' * any(choice.price)}; answers so far are stored; run the "
                                    "same command with a higher limit to continue")
             self.requests += 1
-            self._reserved += most
-        return most
+            self._reserved += max_cost
+        return max_cost
 
     def _exceeded(self, amount: float) -> str:
-        """Return the limit that another request would exceed if it and those in flight cost `amount`; else ""."""
+        """Return the limit that another request would exceed if it and the requests in flight cost `amount`, or ""."""
         if 0 < self.choice.max_requests <= self.requests:
             return f"--max-requests {self.choice.max_requests}"
         return f"--max-cost {self.choice.max_cost:g}" if 0 < self.choice.max_cost < self.cost + amount else ""
@@ -103,8 +103,8 @@ class Spending:
         """Replace a reservation with the actual cost."""
         with self._settled:
             self.tokens += tokens
-            left = self._reserved - reserved
-            self._reserved = left if left > 1e-9 * reserved else 0.0  # no rounding error stays reserved
+            remaining = self._reserved - reserved
+            self._reserved = remaining if remaining > 1e-9 * reserved else 0.0  # no rounding error stays reserved
             self.cost += spent
             self._settled.notify_all()
 

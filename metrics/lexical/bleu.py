@@ -45,8 +45,8 @@ class Bleu:
         table = unscored(len(ORDERS), len(items))
         for references, replies in sharing(items, self.references):
             language = items[replies[0][0]].language
-            split = [tokens(reference.text, self.lowercase, language, self.tokenize) for reference in references]
-            pools = [SideBySide(pool) for pool in ([split] if self.references == "standard" else zip(split))]
+            tokenised = [tokens(reference.text, self.lowercase, language, self.tokenize) for reference in references]
+            pools = [SideBySide(pool) for pool in ([tokenised] if self.references == "standard" else zip(tokenised))]
             for row, text in replies:
                 response = tokens(text, self.lowercase, language, self.tokenize)
                 scores = [geometric_means(_matches(response, pool), len(response), closest(len(response), pool.lengths),
@@ -65,11 +65,11 @@ def geometric_means(matches: tuple[float, ...], length: int, closest: int, smoot
     mean, doubled, matched = 0.0, 1.0, False
     for order, match in enumerate(matches, 1):
         matched = matched or match > 0
-        more = smoothing == "add-k" and order > 1
-        total = max(0, length - order + 1) + more
+        added = smoothing == "add-k" and order > 1
+        total = max(0, length - order + 1) + added
         if total > 0:
             doubled *= 2 if match == 0 else 1
-            logs.append(_log_precision(match + more, total, doubled, smoothing))
+            logs.append(_log_precision(match + added, total, doubled, smoothing))
             mean = brevity * math.exp(sum(logs) / order)
         scores.append(mean if matched else 0.0)
     return tuple(scores)

@@ -20,7 +20,7 @@ from metrics.text.words import Aggregation, Ngram, against_references, ngrams
 
 _PUNCTUATION = frozenset(string.punctuation)
 
-Counted: TypeAlias = tuple[Counter[str | Ngram], int]
+NgramCounts: TypeAlias = tuple[Counter[str | Ngram], int]
 """The counts of the n-grams of one order, and their total."""
 
 
@@ -49,8 +49,8 @@ class Chrf:
         """Return chrF, 0 to 100; NaN without a reference."""
         return {"chrf": against_references(items, self.references, self._profile, self._f)}
 
-    def _profile(self, text: str, _language: str) -> list[Counted]:
-        """Return the n-grams of each order, of characters, then of words."""
+    def _profile(self, text: str, _language: str) -> list[NgramCounts]:
+        """Return the n-gram counts of each order, first of characters, then of words."""
         text = text.lower() if self.lowercase else text
         characters = "".join(text.split())
         words = list(_words(text)) if self.word_order else []
@@ -60,14 +60,14 @@ class Chrf:
         counts += [Counter(ngrams(words, order)) for order in range(1, self.word_order + 1)]
         return [(count, count.total()) for count in counts]
 
-    def _f(self, response: Sequence[Counted], reference: Sequence[Counted]) -> float:
+    def _f(self, response: Sequence[NgramCounts], reference: Sequence[NgramCounts]) -> float:
         precision = recall = 0.0
         effective = 0
-        for (counts, total), (other, other_total) in zip(response, reference, strict=True):
-            if counts and other:
-                matches = (counts & other).total()
+        for (counts, total), (reference_counts, reference_total) in zip(response, reference, strict=True):
+            if counts and reference_counts:
+                matches = (counts & reference_counts).total()
                 precision += matches / total  # not sum(), whose rounding depends on the version of Python
-                recall += matches / other_total
+                recall += matches / reference_total
                 effective += 1
         if precision + recall == 0:
             return 0.0

@@ -1,6 +1,6 @@
 """ΔBLEU (Galley et al., 2015): BLEU with references rated by people, from 1 (apt) to −1 (inept).
 
-N-grams of good references count more than those found only in poor ones, and those found only in references rated below
+N-grams of good references count more than n-grams found only in poor ones; n-grams found only in references rated below
 zero count against the response. `Reference.weight` is the rating.
 
 The paper scores corpora. For single responses, BLEU's smoothing is applied to matches divided by the largest weight, so
@@ -39,23 +39,25 @@ class DeltaBleu:
         table = unscored(1, len(items))
         for references, replies in sharing(items, "standard"):
             weights = [reference.weight for reference in references]
-            best = max(weights)
-            if best <= 0:
+            largest_weight = max(weights)
+            if largest_weight <= 0:
                 continue
             language = items[replies[0][0]].language
             pool = SideBySide([tokens(reference.text, self.lowercase, language) for reference in references])
             for row, text in replies:
                 response = tokens(text, self.lowercase, language)
-                matches = tuple(max(0.0, total / best) for total in _weighted_matches(response, pool, weights))
-                nearest = closest(len(response), pool.lengths)
-                table[0, row] = geometric_means(matches, len(response), nearest, self.smoothing)[-1]
+                totals = _weighted_matches(response, pool, weights)
+                matches = tuple(max(0.0, total / largest_weight) for total in totals)
+                closest_length = closest(len(response), pool.lengths)
+                table[0, row] = geometric_means(matches, len(response), closest_length, self.smoothing)[-1]
         return {"delta-bleu": table[0]}
 
 
 def _weighted_matches(response: Sequence[str], pool: SideBySide, weights: Sequence[float]) -> list[float]:
     """Return for each order the sum over the response's n-grams of the best weighted match with a reference."""
-    def best(count: int, counts: Sequence[int]) -> float:
-        return max(weight * min(count, held) for weight, held in zip(weights, counts, strict=True) if held)
+    def best_match(count: int, counts: Sequence[int]) -> float:
+        return max(weight * min(count, in_reference)
+                   for weight, in_reference in zip(weights, counts, strict=True) if in_reference)
 
-    return [sum(best(count, pool.counts(bits)) for bits, count in Counter(matched).items())
+    return [sum(best_match(count, pool.counts(bits)) for bits, count in Counter(matched).items())
             for matched in pool.matches(response, len(ORDERS))]

@@ -3,7 +3,7 @@
 Words of response and reference are aligned in three passes: identical words, identical Porter stems, and stems that are
 WordNet synonyms. Each pass goes through the response from its end and takes the last free position in the reference;
 like NLTK, the third pass looks up stems, not words. The best of several references counts, so `standard` and `max` are
-the same. Outside English only identical words match.
+the same. In languages other than English, only identical words match.
 
 WordNet is read from its database files, in a folder or in a zip like NLTK's; `metrics/text/wordnet.zip` has only the
 fields used here. A word is looked up as it is and in its base forms: those in the exception lists, else those that its
@@ -62,7 +62,7 @@ class Meteor:
     def score(self, items: Sequence[Item], models: Models) -> Columns:
         """Return METEOR, 0 to 1; NaN without a reference."""
         resource = models.resource("wordnet")
-        synonyms = remembered(resource.path, resource.digest).synonyms
+        synonyms = cached_wordnet(resource.path, resource.digest).synonyms
         return {"meteor": against_references(items, self.references, partial(_Text.of, synonyms), self._f)}
 
     def _f(self, response: _Text, reference: _Text) -> float:
@@ -95,13 +95,13 @@ def _aligned(response: _Text, reference: _Text) -> list[tuple[int, int]]:
     """Return aligned positions in response and reference, in order."""
     free = list(reversed(range(len(reference.words))))
     pairs: dict[int, int] = {}
-    for accepted, offered in (([{word} for word in response.words], reference.words),
-                              ([{word} for word in response.stems], reference.stems),
-                              (response.synonyms, reference.stems)):
-        distinct = set(offered)
+    for accepted, reference_forms in (([{word} for word in response.words], reference.words),
+                                      ([{word} for word in response.stems], reference.stems),
+                                      (response.synonyms, reference.stems)):
+        distinct = set(reference_forms)
         for position in reversed(range(len(accepted))):
             if position not in pairs and not accepted[position].isdisjoint(distinct):
-                match = next((other for other in free if offered[other] in accepted[position]), None)
+                match = next((other for other in free if reference_forms[other] in accepted[position]), None)
                 if match is not None:
                     pairs[position] = match
                     free.remove(match)
@@ -109,7 +109,7 @@ def _aligned(response: _Text, reference: _Text) -> list[tuple[int, int]]:
 
 
 @functools.lru_cache(maxsize=1)
-def remembered(path: Path, _digest: str) -> WordNet:
+def cached_wordnet(path: Path, _digest: str) -> WordNet:
     return WordNet(path)
 
 
@@ -117,7 +117,7 @@ class WordNet:
     """WordNet in memory, about 60 MB."""
 
     def __init__(self, path: Path) -> None:
-        self._parts = []  # by part of speech: offsets of synsets by word, synsets, irregular forms, regular endings
+        self._by_part_of_speech = []  # offsets of synsets by word, synsets, irregular forms, regular endings
         try:
             files = path if path.is_dir() else zipfile.Path(path, "wordnet/")
             for name, endings in ENDINGS.items():
@@ -125,9 +125,9 @@ class WordNet:
                 lines = (files / f"{name}.exc").read_text(encoding="utf-8").splitlines()
                 irregular = {first: rest for first, *rest in map(str.split, lines)}
                 regular = [ending.split(":") for ending in endings.split()]
-                self._parts.append((offsets, (files / f"data.{name}").read_bytes(), irregular, regular))
+                self._by_part_of_speech.append((offsets, (files / f"data.{name}").read_bytes(), irregular, regular))
         except (zipfile.BadZipFile, OSError) as error:
-            raise MissingResource(f"{path} is not WordNet ({error}): `harness fetch wordnet`") from error
+            raise MissingResource(f"{path} is not WordNet ({error}); run `harness fetch wordnet`") from error
         self.synonyms = functools.lru_cache(maxsize=1 << 14)(self._synonyms)
 
     def _synonyms(self, word: str) -> frozenset[str]:
@@ -135,7 +135,7 @@ class WordNet:
         return frozenset(name for name in self._lemmas(word.lower()) if "_" not in name)
 
     def _lemmas(self, word: str) -> Iterator[str]:
-        for offsets, synsets, irregular, regular in self._parts:
+        for offsets, synsets, irregular, regular in self._by_part_of_speech:
             forms = irregular.get(word) or [word.removesuffix(old) + new for old, new in regular if word.endswith(old)]
             for form in {word, *forms}:
                 for offset in map(int, offsets.get(form.encode(errors="surrogatepass"), b"").split()):

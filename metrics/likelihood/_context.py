@@ -1,7 +1,7 @@
 """Mean log-likelihoods of responses with or without their contexts, and their scaling within a dataset.
 
 `separator` puts the model's end-of-text token (`end`, as DialoGPT was trained) or a space (as scripts for GPT-2 do)
-between turns. `turns` uses `all` of the context, or only its `last` utterance.
+between turns. `turns` is `all` for the whole context, or `last` for its last utterance.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ LONGEST = 1024
 """Default limit on context tokens; contexts in the challenge's public datasets are shorter."""
 
 
-def spaced(turns: Iterable[Utterance], between: str) -> tuple[str, ...]:
+def with_separators(turns: Iterable[Utterance], separator_text: str) -> tuple[str, ...]:
     """Return the texts of the turns, all but the last followed by the separator; empty if all are blank."""
     texts = [turn.text.strip() for turn in turns]
-    return (*(text + between for text in texts[:-1]), texts[-1]) if any(texts) else ()
+    return (*(text + separator_text for text in texts[:-1]), texts[-1]) if any(texts) else ()
 
 
 def prefixes(item: Item) -> dict[str, str]:
@@ -43,18 +43,20 @@ def unconditional(items: Sequence[Item], model: LanguageModel) -> Column:
 def conditional(items: Sequence[Item], model: LanguageModel, turns: Turns, separator: Separator,
                 longest: int = LONGEST) -> Column:
     """Return the mean log p per token of each response after its context; −∞ without a token, NaN without a context."""
-    between = model.end if separator == "end" else " "
-    contexts = [spaced(item.context[-1:] if turns == "last" else item.context, between) for item in items]
+    separator_text = model.end if separator == "end" else " "
+    contexts = [with_separators(item.context[-1:] if turns == "last" else item.context, separator_text)
+                for item in items]
     rows = [row for row, texts in enumerate(contexts) if texts]
     column = np.full(len(items), np.nan)
-    column[rows] = _means(model, [_pair(contexts[row], between, reply(items[row]).strip()) for row in rows], longest)
+    pairs = [_pair(contexts[row], separator_text, reply(items[row]).strip()) for row in rows]
+    column[rows] = _means(model, pairs, longest)
     return column
 
 
 def scaled(means: Column) -> Column:
     """Return 1 − max(low, m) / low, with `low` the 5th percentile of the finite means: 0 to 1.
 
-    −∞ becomes 0 and NaN stays. Where `low` is 0 every finite mean is 1.
+    −∞ becomes 0 and NaN stays. If `low` is 0, every finite mean becomes 1.
     """
     finite = means[np.isfinite(means)]
     low = np.percentile(finite, 5) if finite.size else np.nan
@@ -68,8 +70,8 @@ def _means(model: LanguageModel, pairs: Sequence[tuple[Before, str]], longest: i
     return np.array([row.mean(dtype=np.float64) if row.size else -np.inf for row in by_token], dtype=np.float64)
 
 
-def _pair(context: tuple[str, ...], between: str, response: str) -> tuple[Before, str]:
+def _pair(context: tuple[str, ...], separator_text: str, response: str) -> tuple[Before, str]:
     """Put a separating space at the start of the response, as tokenizers do, but an end token after the context."""
-    if between == " ":
-        return context, response and between + response
-    return (*context[:-1], context[-1] + between), response
+    if separator_text == " ":
+        return context, response and separator_text + response
+    return (*context[:-1], context[-1] + separator_text), response

@@ -4,7 +4,7 @@ Adequacy (AM) is the cosine of the response and the last utterance before it. Fl
 al. (2020): the response's mean log-likelihood after that utterance, scaled to 0..1 by the dataset's 5th percentile.
 
 Departures besides those in the card: the baseline replaces an empty response by "no response"; here AM and FM are 0.
-Its scaled AM is unbounded where the percentile is near 0; here a negative cosine stays negative in the column `am`.
+It also scales AM, which is unbounded where the 5th percentile is near 0; here the column `am` has the plain cosines.
 """
 
 from __future__ import annotations
@@ -50,11 +50,11 @@ class DeepAmFm:
         """Return AM from −1 to 1, FM and their mean from 0 to 1; NaN without a context."""
         fm = scaled(conditional(items, models.lm(self.lm), self.turns, self.separator))
         encoder = models.encoder(self.encoder)
-        last = ["".join(turn.text.strip() for turn in item.context[-1:]) for item in items]
-        similar = cosines(encoder.sentences([reply(item) for item in items]), encoder.sentences(last))
-        am = np.where([bool(text) for text in last], similar, np.nan)
+        last_turns = ["".join(turn.text.strip() for turn in item.context[-1:]) for item in items]
+        similarities = cosines(encoder.sentences([reply(item) for item in items]), encoder.sentences(last_turns))
+        am = np.where([bool(text) for text in last_turns], similarities, np.nan)
         return {"deep-am-fm": (np.maximum(am, 0) + fm) / 2, "am": am, "fm": fm}
 
     def depends(self, models: Models) -> Mapping[str, str]:
-        """Return how contexts of several turns are truncated, which differed in an earlier version."""
+        """Mark scores after contexts of several turns, which an earlier version truncated differently."""
         return {"cut": "turns"} if self.turns == "all" else {}

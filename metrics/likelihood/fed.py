@@ -1,8 +1,8 @@
-"""FED (Mehri and Eskenazi, 2020): the likelihood of follow-ups that praise, minus that of those that complain.
+"""FED (Mehri and Eskenazi, 2020): the likelihood of follow-ups with praise minus that of follow-ups with complaints.
 
 Each of a quality's follow-ups (followups.toml) is appended to the conversation, which ends with the judged response. A
-quality's score is the mean log-likelihood of the follow-ups for it minus that of those against it; without follow-ups
-for it, the score is the negative of the latter. The paper's model is DialoGPT. The model's end-of-text token precedes
+quality's score is the mean log-likelihood of the follow-ups that speak for it minus that of the follow-ups against it,
+or only minus the latter if none speak for it. The paper's model is DialoGPT. The model's end-of-text token precedes
 the conversation and follows each turn, without the spaces of the released code, which tokenizers dropped at the time.
 
 Departure: only the follow-up's tokens count, given the conversation. In the released code (`tokens=all`), the score of
@@ -44,8 +44,8 @@ UTTERANCES = tuple(dict.fromkeys(text for sides in QUALITIES.values()
 class Fed:
     """1/|P| · Σ_{f ∈ P} m(f) − 1/|N| · Σ_{f ∈ N} m(f),  m(f) = 1/|f| · Σ_t log p(f_t | dialogue, f_<t).
 
-    P are the follow-ups for the quality, N those against it. The column `fed` is the mean over the eight qualities of a
-    turn, or over the ten of a whole dialogue.
+    P are the follow-ups for the quality, N the follow-ups against it. The column `fed` is the mean over the eight
+    qualities of a turn, or over the ten of a whole dialogue.
     """
 
     card: ClassVar[MetricCard] = MetricCard(
@@ -72,7 +72,7 @@ class Fed:
         with_text = [row for row, texts in enumerate(turns) if any(texts)]
         likelihoods = np.full((len(items), len(UTTERANCES)), np.nan)
         likelihoods[with_text] = self._likelihoods([turns[row] for row in with_text], model)
-        columns = {f"fed-{quality}": _quality(quality, likelihoods) for quality in QUALITIES}
+        columns = {f"fed-{quality}": _quality_scores(quality, likelihoods) for quality in QUALITIES}
         turn, dialogue = (_mean([columns[f"fed-{quality}"] for quality in level]) for level in (TURN, DIALOGUE))
         is_dialogue = np.array([item.response is None for item in items], dtype=bool)
         return {"fed": np.where(is_dialogue, dialogue, turn), **columns}
@@ -84,20 +84,20 @@ class Fed:
         return [f"{by_speaker[turn.speaker]} {turn.text.strip()}" for turn in item.utterances if turn.text.strip()]
 
     def _likelihoods(self, turns: Sequence[Sequence[str]], model: LanguageModel) -> Likelihoods:
-        """Return the mean log p per token of every follow-up after every conversation, or of both together."""
+        """Return the mean log p per token of every follow-up after every conversation, or of both texts together."""
         conversations: list[Before] = [
             (*(model.end + text for text in texts[:-1]), model.end + texts[-1] + model.end) for texts in turns]
         means = model.after_each(conversations, UTTERANCES, self.longest).astype(np.float64)
         if self.tokens == "follow-up":
             return means
-        before = model.log_likelihoods([(model.end, model.end.join(texts) + model.end) for texts in turns])
-        sums = np.array([values.sum(dtype=np.float64) for values in before])[:, None]
-        counts = np.array([values.size for values in before])[:, None]
+        conversation = model.log_likelihoods([(model.end, model.end.join(texts) + model.end) for texts in turns])
+        sums = np.array([values.sum(dtype=np.float64) for values in conversation])[:, None]
+        counts = np.array([values.size for values in conversation])[:, None]
         sizes = model.sizes(UTTERANCES)
         return (sums + means * sizes) / (counts + sizes)
 
 
-def _quality(quality: str, likelihoods: Likelihoods) -> Column:
+def _quality_scores(quality: str, likelihoods: Likelihoods) -> Column:
     """Return the likelihood of praise for a quality minus that of complaints: (items,)."""
     praise, complaint = ([likelihoods[:, UTTERANCES.index(text)] for text in QUALITIES[quality][side]]
                          for side in ("speak_for", "against"))

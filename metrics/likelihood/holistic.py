@@ -41,7 +41,7 @@ class Holistic:
     longest: int = LONGEST
 
     def score(self, items: Sequence[Item], models: Models) -> Columns:
-        """Return both, from 0 to 1; coherence is NaN without a context."""
+        """Return coherence and fluency, 0 to 1; coherence is NaN without a context."""
         model = models.lm(self.lm)
         return {"holistic-coherence": scaled(conditional(items, model, self.turns, self.separator, self.longest)),
                 "holistic-fluency": scaled(unconditional(items, model))}

@@ -2,7 +2,7 @@
 
 `context=none` scores the response alone, `all` after the whole context and `last` after its last utterance. Without a
 context, the first token follows the model's beginning-of-text token; scripts that use a model's loss skip it. A long,
-ordinary response is less surprising per token than a short one; compare `length`.
+ordinary response is less surprising per token than a short one; compare the metric `length`.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from metrics.likelihood._context import LONGEST, Separator, conditional, uncondi
 from metrics.metric import Columns, MetricCard
 from metrics.models.service import Models
 
-_LARGEST = 700.0
-"""exp overflows above this."""
+_MAX_EXPONENT = 700.0
+"""Limit of the exponent; exp overflows above about 709."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +40,8 @@ class Perplexity:
         model = models.lm(self.lm)
         means = unconditional(items, model) if self.context == "none" else conditional(
             items, model, self.context, self.separator, self.longest)
-        return {"perplexity": np.where(np.isfinite(means), -np.exp(np.minimum(-means, _LARGEST)), np.nan)}
+        return {"perplexity": np.where(np.isfinite(means), -np.exp(np.minimum(-means, _MAX_EXPONENT)), np.nan)}
 
     def depends(self, models: Models) -> Mapping[str, str]:
-        """Return how contexts of several turns are truncated, which differed in an earlier version."""
+        """Mark scores after contexts of several turns, which an earlier version truncated differently."""
         return {"cut": "turns"} if self.context == "all" else {}

@@ -40,7 +40,7 @@ class Adapters(torch.nn.Module):
                 encoder.get_submodule(name).weight += up @ down
 
 
-class Adapted(Adapters):
+class AdaptersWithHead(Adapters):
     """The adapters, a learned offset to the mask token's embedding, and the head that predicts masked tokens."""
 
     def __init__(self, width: int, vocabulary: int, rank: int, linears: Sequence[tuple[str, int, int]]) -> None:
@@ -59,10 +59,10 @@ class Adapted(Adapters):
         return functional.linear(self.norm(functional.gelu(self.dense(states))), table, self.bias)
 
     @contextlib.contextmanager
-    def masking(self, encoder: Any, mask: int) -> Iterator[None]:
-        """Apply the adapters and the offset of token id `mask` to the encoder inside the `with` block."""
+    def masking(self, encoder: Any, mask_id: int) -> Iterator[None]:
+        """Apply the adapters and the mask token's offset to the encoder inside the `with` block."""
         def add_offset(_: Any, ids: Any, embedded: Any) -> Any:
-            return embedded + (ids[0] == mask)[..., None] * self.mask
+            return embedded + (ids[0] == mask_id)[..., None] * self.mask
 
         with contextlib.ExitStack() as stack:
             if self.names:
@@ -87,15 +87,15 @@ def linears(encoder: Any) -> list[tuple[str, int, int]]:
 class Merged(torch.nn.Module):
     """The encoder with its adapters merged, and the head."""
 
-    def __init__(self, adapted: Adapted, encoder: Any, mask: int) -> None:
+    def __init__(self, adapted: AdaptersWithHead, encoder: Any, mask_id: int) -> None:
         super().__init__()
         table = encoder.get_input_embeddings().weight.detach().clone()  # before the mask's embedding changes
         with torch.no_grad():
-            encoder.get_input_embeddings().weight[mask] += adapted.mask
+            encoder.get_input_embeddings().weight[mask_id] += adapted.mask
         adapted.merge(encoder)
         self.encoder, self.dense, self.norm = encoder, adapted.dense, adapted.norm
-        pieces, width = table.shape
-        self.decoder = torch.nn.Linear(width, pieces, dtype=table.dtype, device=table.device)
+        vocabulary, width = table.shape
+        self.decoder = torch.nn.Linear(width, vocabulary, dtype=table.dtype, device=table.device)
         self.decoder.weight, self.decoder.bias = torch.nn.Parameter(table), adapted.bias
 
     def forward(self, rows: Any, positions: Any, **inputs: Any) -> Any:

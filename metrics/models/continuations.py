@@ -23,10 +23,10 @@ from metrics.models.memory import Vectors
 from metrics.models.networks import log_likelihoods
 from metrics.models.readings import Tokenized
 
-NEAR, ROUNDINGS = 0.01, 16
+MAX_DIFFERENCE, MAX_EPSILONS = 0.01, 16
 """Largest rounding difference between likelihoods: absolute, and in epsilons of the network's type."""
 
-TREE, ROW = 512, 1536
+MAX_TREE_TOKENS, MAX_ROW_TOKENS = 512, 1536
 """Maximum number of tokens in a tree of several continuations, and in a row of several texts (attention is slow)."""
 
 
@@ -46,7 +46,7 @@ class Continuations:
         """The number of tokens to process."""
         return len(self.start) + len(self.tree.tokens)
 
-    def units(self, trees: bool, room: int = TREE) -> list[Continuations]:
+    def units(self, trees: bool, room: int = MAX_TREE_TOKENS) -> list[Continuations]:
         """Return the rows of a batch: one per continuation, or with `trees` one for several neighbouring continuations.
 
         The continuations of a row have up to `room` tokens, or up to twice as many as the first of them.
@@ -65,9 +65,9 @@ class Continuations:
 
 
 def rows(texts: Sequence[list[int]], trees: bool) -> list[Continuations]:
-    """Return rows that start with the common beginning of their sorted texts, whose last tokens are to be scored."""
+    """Group sorted texts into rows that start with their common beginning; the last token of each text is scored."""
     units = [unit for first, group in itertools.groupby(texts, key=operator.itemgetter(0))
-             for unit in Continuations([first], [text[1:] for text in group]).units(trees, ROW)]
+             for unit in Continuations([first], [text[1:] for text in group]).units(trees, MAX_ROW_TOKENS)]
     common = [min(shared(unit.afters), *(len(after) - 1 for after in unit.afters)) for unit in units]
     return [Continuations(unit.start + unit.afters[0][:end], [after[end:] for after in unit.afters])
             for unit, end in zip(units, common, strict=True)]
@@ -83,25 +83,25 @@ def shared(rows: Sequence[list[int]]) -> int:
 class Tree:
     """A prefix tree of continuations, without the last token of each, which need not be processed.
 
-    `seen` (tokens, tokens) is True where a token attends to another. For each token of each continuation, `branches`
-    holds the index of the token before it: 0 is the text's last token, 1 + n the n-th token of the tree.
+    `attends` (tokens, tokens) is True where a token attends to another. For each token of each continuation,
+    `predecessors` has the index of the token before it: 0 is the text's last token, 1 + n token n of the tree.
     """
 
     tokens: list[int]
     depths: list[int]
-    seen: npt.NDArray[np.bool_]
-    branches: list[list[int]]
+    attends: npt.NDArray[np.bool_]
+    predecessors: list[list[int]]
 
     @classmethod
     @functools.lru_cache(maxsize=64)
     def of(cls, afters: tuple[tuple[int, ...], ...]) -> Tree:
         beginnings = dict.fromkeys(after[:end] for after in afters for end in range(1, len(after)))
         rows = {beginning: row for row, beginning in enumerate(beginnings)}
-        seen = np.eye(len(rows), dtype=bool)
+        attends = np.eye(len(rows), dtype=bool)
         for beginning, row in rows.items():
             if len(beginning) > 1:
-                seen[row] |= seen[rows[beginning[:-1]]]
-        return cls([beginning[-1] for beginning in rows], [len(beginning) - 1 for beginning in rows], seen,
+                attends[row] |= attends[rows[beginning[:-1]]]
+        return cls([beginning[-1] for beginning in rows], [len(beginning) - 1 for beginning in rows], attends,
                    [[rows[after[:end]] + 1 if end else 0 for end in range(len(after))] for after in afters])
 
 
@@ -112,12 +112,12 @@ def reads_trees(network: Any, device: str, pad: int) -> bool:
     if getattr(network.config, "sliding_window", None):  # the mask of a tree would replace that of the window
         return False
     reader = Reader(network, device, pad)
-    near = max(NEAR, ROUNDINGS * torch.finfo(network.dtype).eps)
-    several, single = Continuations([1, 2, 3], [[1, 2, 1], [1, 3, 2], [2, 1]]), Continuations([3], [[2]])
+    tolerance = max(MAX_DIFFERENCE, MAX_EPSILONS * torch.finfo(network.dtype).eps)
+    branched, single = Continuations([1, 2, 3], [[1, 2, 1], [1, 3, 2], [2, 1]]), Continuations([3], [[2]])
     try:
-        in_tree, _ = reader.trees([several, single])
-        return all(np.allclose(values, reader.texts([unit])[0], atol=near)
-                   for values, unit in zip(in_tree, several.units(trees=False), strict=True))
+        in_tree, _ = reader.trees([branched, single])
+        return all(np.allclose(values, reader.texts([unit])[0], atol=tolerance)
+                   for values, unit in zip(in_tree, branched.units(trees=False), strict=True))
     except (RuntimeError, TypeError, ValueError, IndexError):
         return False
 
@@ -136,7 +136,10 @@ class Reader:
         return self.trees(units) if self.in_trees else [[values] for values in self.texts(units)]
 
     def last(self, units: Sequence[Continuations], token_ids: Sequence[int]) -> list[Vectors]:
-        """Score each token id as the last of each continuation: log p + constant, (continuations, token_ids)."""
+        """Return, for each unit, log p of each token id as a continuation's last: (continuations, token_ids).
+
+        A constant is added to all token ids of a continuation.
+        """
         import torch
 
         output = self.network.get_output_embeddings()
@@ -190,21 +193,21 @@ class Reader:
         longest = max(unit.size for unit in units)
         ids = np.full((len(units), longest), self.pad)
         positions = np.zeros_like(ids)
-        seen = np.tile(np.eye(longest, dtype=bool), (len(units), 1, 1))  # (rows, tokens, tokens)
-        before: list[int] = []
+        attends = np.tile(np.eye(longest, dtype=bool), (len(units), 1, 1))  # (rows, tokens, tokens)
+        indices: list[int] = []
         for row, unit in enumerate(units):
             start, tree = len(unit.start), unit.tree
             end = start + len(tree.tokens)
             ids[row, :end] = unit.start + tree.tokens
             positions[row, :end] = [*range(start), *(start + depth for depth in tree.depths)]
-            seen[row, :start, :start] = np.tri(start, dtype=bool)
-            seen[row, start:end, :start] = True
-            seen[row, start:end, start:end] = tree.seen
-            before += [row * longest + start - 1 + index for branch in tree.branches for index in branch]
-        hidden = ~torch.from_numpy(seen[:, None]).to(self.device)
-        mask = torch.zeros(hidden.shape, dtype=self.network.dtype, device=self.device)
+            attends[row, :start, :start] = np.tri(start, dtype=bool)
+            attends[row, start:end, :start] = True
+            attends[row, start:end, start:end] = tree.attends
+            indices += [row * longest + start - 1 + index for index in itertools.chain(*tree.predecessors)]
+        masked = ~torch.from_numpy(attends[:, None]).to(self.device)
+        mask = torch.zeros(masked.shape, dtype=self.network.dtype, device=self.device)
         states = self.network.base_model(
             input_ids=torch.from_numpy(ids).to(self.device), position_ids=torch.from_numpy(positions).to(self.device),
-            attention_mask=mask.masked_fill_(hidden, -torch.inf), use_cache=False).last_hidden_state.flatten(0, 1)
-        needed, rows = torch.unique(torch.tensor(before, dtype=torch.long, device=self.device), return_inverse=True)
+            attention_mask=mask.masked_fill_(masked, -torch.inf), use_cache=False).last_hidden_state.flatten(0, 1)
+        needed, rows = torch.unique(torch.tensor(indices, dtype=torch.long, device=self.device), return_inverse=True)
         return states[needed], rows

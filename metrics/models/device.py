@@ -21,7 +21,7 @@ from metrics.errors import MetricError
 PRECISIONS = ("auto", "fp32", "bf16", "fp16")
 DEVICE = re.compile(r"auto|mps|cpu(,cpu)*|cuda(:\d+)?(,cuda:\d+)*")
 TOKENS = {"cpu": 2_048, "mps": 8_192, "cuda": 65_536}
-"""Default maximum of tokens in a batch, including padding."""
+"""Default maximum number of tokens in a batch, including padding."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ def machine(device: str = "auto", precision: str = "auto", tokens: int | None = 
     if precision not in PRECISIONS:
         raise MetricError(f"precision must be one of {', '.join(PRECISIONS)}, not {precision!r}")
     if tokens is not None and tokens < 1:
-        raise MetricError(f"a batch must hold at least 1 token, not {tokens}")
+        raise MetricError(f"--batch-tokens must be at least 1, not {tokens}")
     devices = (_best(),) if device == "auto" else tuple(device.split(","))
     kind = devices[0].partition(":")[0]
     if kind == "cuda" and len(set(devices)) < len(devices):
@@ -65,16 +65,16 @@ def machine(device: str = "auto", precision: str = "auto", tokens: int | None = 
 
 
 @contextlib.contextmanager
-def on_one_core() -> Iterator[None]:
+def single_threaded() -> Iterator[None]:
     """Limit torch to one thread inside the `with` block; threads of a small network mostly wait for each other."""
     import torch
 
-    cores = torch.get_num_threads()
+    threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
         yield
     finally:
-        torch.set_num_threads(cores)
+        torch.set_num_threads(threads)
 
 
 def _check(device: str) -> None:
@@ -91,7 +91,7 @@ def _check(device: str) -> None:
 
 
 def _best() -> str:
-    """Return the device for `auto`, without importing torch on Linux if there is no accelerator's driver."""
+    """Return the device for `auto`; on Linux, import torch only if an accelerator's driver is installed."""
     drivers = ("/dev/nvidiactl", "/dev/dxg", "/dev/kfd")
     has_driver = platform.system() != "Linux" or any(Path(driver).exists() for driver in drivers)
     if not has_driver or importlib.util.find_spec("torch") is None:

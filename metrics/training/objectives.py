@@ -112,7 +112,7 @@ def retrieval(data: TrainingData, examples: Split, size: int = 0) -> Objective:
     def batch(rows: Sequence[Contrast], rng: np.random.Generator) -> Any:
         return built(data).inputs([row.right for row in rows], rng)
 
-    return objective(data, examples, batch, lambda network, batch: both_ways(network.matrix(*batch)),
+    return objective(data, examples, batch, lambda network, batch: symmetric_cross_entropy(network.matrix(*batch)),
                      lambda network, batch: {"responses found": on_diagonal(network.matrix(*batch))},
                      lambda row: [row.right], size)
 
@@ -148,7 +148,7 @@ def margin_ranking(right: Any, wrong: Any, margin: float) -> Any:
     return (torch.sigmoid(wrong) - torch.sigmoid(right) + margin).clamp_min(0).mean()
 
 
-def both_ways(logits: Any) -> Any:
+def symmetric_cross_entropy(logits: Any) -> Any:
     """Return the mean of the row-wise and column-wise cross entropy; the diagonal of (B, B or more) is correct."""
     diagonal = torch.arange(len(logits), device=logits.device)
     return (functional.cross_entropy(logits, diagonal)

@@ -19,7 +19,7 @@ from torch.nn import functional
 
 from metrics.errors import BadOption, MetricError
 from metrics.models import networks
-from metrics.models.adapters import Adapted, Adapters, linears
+from metrics.models.adapters import Adapters, AdaptersWithHead, linears
 from metrics.models.architectures.base import Architecture, TokenArchitecture
 from metrics.models.batches import COUNTERS
 from metrics.models.encoder import padded
@@ -107,7 +107,7 @@ class Tuned(nn.Module):
         self.body, self.head, self.tokens, self.masked_share = body.requires_grad_(not rank), head, tokens, masked_share
         self.tokenizer = tokenizer
         self.adapters = Adapters(rank, linears(body)) if rank else None
-        self.words = Adapted(body.config.hidden_size, body.config.vocab_size, 0, []) if masked_share else None
+        self.words = AdaptersWithHead(body.config.hidden_size, body.config.vocab_size, 0, []) if masked_share else None
         self._predicted: list[Any] = []
         for name, parameter in body.named_parameters():
             if name.startswith("pooler"):

@@ -15,7 +15,7 @@ from metrics import registry
 from metrics.composite.mme_crs import Power, best_power, rescaled
 from metrics.composite.mme_crs import crs_weights as weights
 from metrics.composite.regression import ridge_weights
-from metrics.composition import Composite, compose, named, signed
+from metrics.composition import Composite, compose, input_signatures, named
 from metrics.errors import BadOption, CannotScore, MissingResource, UnknownMetric
 from metrics.evidence import DatasetEvidence, Evidence, QualityEvidence
 from metrics.metric import signature
@@ -223,7 +223,7 @@ def test_the_signature_has_inputs_weights_and_changed_scores(tmp_path: Path) -> 
 def test_shipped_evidence_covers_every_composite(tmp_path: Path) -> None:
     """It comes from the embedded encoder and at least seven of the ten datasets, none with simulated raters."""
     for name, folder in (("regression", "regression"), ("weighted", "regression"), ("mme-crs", "mme-crs")):
-        evidence = evidences.find(name, signed(composite(name), Models(tmp_path)), tmp_path)
+        evidence = evidences.find(name, input_signatures(composite(name), Models(tmp_path)), tmp_path)
         assert evidence.identity == evidences.read(checkpoint.SHIPPED / folder / evidences.FILE).identity
         assert len(evidence.datasets) >= 7
         shares = composite(name).weights(evidence.without("fed-turn"), "relevance")

@@ -180,10 +180,10 @@ def _with_prompt(metric: Any, prompt: Prompt) -> Any:
 
 def _retested(metric: Judge) -> Any:
     """Return a judge that draws twice as many samples per question and scores by the second half alone."""
-    def read(judge: Judge, questions: Sequence[Question], models: Models) -> list[list[SampleScores]]:
-        return [samples[metric.samples:] for samples in type(metric).read(judge, questions, models)]
+    def sample_scores(judge: Judge, questions: Sequence[Question], models: Models) -> list[list[SampleScores]]:
+        return [samples[metric.samples:] for samples in type(metric).sample_scores(judge, questions, models)]
 
-    return variant(type(metric), read=read)(**options(metric) | {"samples": 2 * metric.samples})
+    return variant(type(metric), sample_scores=sample_scores)(**options(metric) | {"samples": 2 * metric.samples})
 
 
 def _with_texts(prompt: Prompt, change: Callable[[str], str]) -> Prompt:

@@ -23,10 +23,10 @@ from metrics.external.isolation.serving import PROTOCOL, Description, descriptio
 from metrics.metric import Columns, File, Metric, MetricCard, as_metric, options, variant
 from metrics.models.service import Models
 
-STARTING = 300.0
+START_SECONDS = 300.0
 """Seconds that a process may take to start and describe itself."""
-MISLEADING = {"PYTHONPATH", "PYTHONHOME", "PYTHONSTARTUP", "PYTHONSAFEPATH"}
-_made: dict[Path, tuple[str, type[Metric], Process]] = {}
+PYTHON_VARIABLES = {"PYTHONPATH", "PYTHONHOME", "PYTHONSTARTUP", "PYTHONSAFEPATH"}  # of the harness's own Python
+_cached: dict[Path, tuple[str, type[Metric], Process]] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ class Isolated:
 
 def metric_class(folder: Path, settings: Settings, name: str, target: str, code: str) -> type[Metric]:
     """Return the class of the metric in a folder, cached until `code`, the digest of its files, changes."""
-    if cached := _made.get(folder):
+    if cached := _cached.get(folder):
         if cached[0] == code:
             return cached[1]
         cached[2].close()
@@ -84,18 +84,18 @@ def metric_class(folder: Path, settings: Settings, name: str, target: str, code:
     except MetricError as error:
         process.close()
         raise BrokenPlugin(f"{folder.name}: {str(error).removeprefix(f'{folder.name}: ')}") from error
-    _made[folder] = code, kind, process
+    _cached[folder] = code, kind, process
     return kind
 
 
 def environment(variables: Mapping[str, str], passed: Sequence[str]) -> dict[str, str]:
-    """Drop variables that look like a key or a password, unless `passed` names them."""
+    """Drop PYTHON_VARIABLES and variables that look like a key or a password, unless `passed` names them."""
     return {name: value for name, value in variables.items()
-            if name in passed or not (name in MISLEADING or is_secret(name, value))}
+            if name in passed or not (name in PYTHON_VARIABLES or is_secret(name, value))}
 
 
 def _describe(process: Process) -> Description:
-    return process.ask({"ask": "describe", "protocol": PROTOCOL}, STARTING, description)
+    return process.ask({"ask": "describe", "protocol": PROTOCOL}, START_SECONDS, description)
 
 
 def _class(process: Process, settings: Settings, code: str) -> type[Metric]:

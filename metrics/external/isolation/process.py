@@ -24,11 +24,12 @@ from benchmarks.formats.records import Refused
 from metrics.errors import BadScores, BrokenPlugin, CannotScore, MissingResource, WorkerFailed
 from metrics.external.isolation.serving import MAX_MESSAGE_BYTES, decoded, encoded
 
-PATIENCE = 2.0
+EXIT_SECONDS = 2.0
 """Seconds that a process has to exit once its input is closed."""
-LAST_WORDS = 300
+MAX_QUOTED = 300
 """Characters of standard error quoted in a message."""
-PASSED = {"BadScores": BadScores, "CannotScore": CannotScore, "MissingResource": MissingResource}
+ERRORS = {"BadScores": BadScores, "CannotScore": CannotScore, "MissingResource": MissingResource}
+"""Errors of the metric that keep their class; any other becomes a WorkerFailed."""
 Answer = TypeVar("Answer")
 
 
@@ -45,8 +46,8 @@ class Process:
     def alive(self) -> bool:
         return self._child is not None and self._child.poll() is None
 
-    def ask(self, request: Mapping[str, Any], seconds: float, read: Callable[[dict[str, Any]], Answer]) -> Answer:
-        """Return the answer parsed by `read`; raise an error in it as its kind in PASSED, else WorkerFailed."""
+    def ask(self, request: Mapping[str, Any], seconds: float, parse: Callable[[dict[str, Any]], Answer]) -> Answer:
+        """Return the answer parsed by `parse`; raise the error that it reports, if any."""
         if not self.alive:
             self.kill()
             self._start()
@@ -54,22 +55,22 @@ class Process:
         try:
             answer = self._exchange(encoded({**request, "id": self._requests}), seconds)
             if not answer.get("error"):
-                return read(answer)
+                return parse(answer)
         except BaseException as error:  # including Ctrl-C
-            words = self._last_words()
+            last_output = self._last_output()
             self.kill()
             if not isinstance(error, Refused | EOFError):
                 raise
             invalid = "sent an invalid answer: " if isinstance(error, Refused) else ""
-            raise WorkerFailed(f"{self.name}: its process {invalid}{error}{words}") from error
+            raise WorkerFailed(f"{self.name}: its process {invalid}{error}{last_output}") from error
         kind, message = str(answer["error"]), " ".join(str(answer.get("message", "")).split())[:1000]
-        raise PASSED[kind](message) if kind in PASSED else WorkerFailed(f"{self.name}: {kind:.80}: {message}")
+        raise ERRORS[kind](message) if kind in ERRORS else WorkerFailed(f"{self.name}: {kind:.80}: {message}")
 
     def close(self) -> None:
         if self._child is not None and self.alive:
             with contextlib.suppress(OSError, subprocess.TimeoutExpired):
                 self._stdin.close()
-                self._child.wait(PATIENCE)
+                self._child.wait(EXIT_SECONDS)
         self.kill()
 
     def kill(self) -> None:
@@ -77,7 +78,7 @@ class Process:
         child, self._child = self._child, None
         if child is not None:
             with self._errors, contextlib.suppress(OSError), child:  # an unread request is still in the buffer
-                _kill_family(child.pid)
+                _kill_tree(child.pid)
 
     def _start(self) -> None:
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115
@@ -101,7 +102,7 @@ class Process:
         while reader.is_alive():
             reader.join(0.1)
             if child.poll() is not None or time.monotonic() >= end:
-                _kill_family(child.pid)  # closes the pipe to the reader
+                _kill_tree(child.pid)  # this closes the pipe, so that the reader ends
         [line] = lines
         if len(line) > MAX_MESSAGE_BYTES:
             raise Refused(f"a line of more than {MAX_MESSAGE_BYTES >> 30} GiB")
@@ -113,28 +114,28 @@ class Process:
         if time.monotonic() >= end:
             raise EOFError(f"gave no answer in {seconds:g} s")
         try:
-            status = child.wait(PATIENCE)
+            status = child.wait(EXIT_SECONDS)
         except subprocess.TimeoutExpired:
             raise EOFError("closed its pipes before it answered") from None
         raise EOFError(f"was killed by signal {-status} ({signal.strsignal(-status)})" if status < 0 else
                        f"ended with exit status {status} before it answered")
 
     def _write(self, request: bytes) -> None:
-        with contextlib.suppress(OSError, ValueError):  # it ended; its earlier output is still to be read
+        with contextlib.suppress(OSError, ValueError):  # the process ended; its earlier output is still read
             self._stdin.write(request)
             self._stdin.flush()
 
-    def _last_words(self) -> str:
+    def _last_output(self) -> str:
         """Quote the end of standard error, or the start of Python's crash report."""
         self._errors.seek(max(0, self._errors.seek(0, os.SEEK_END) - (1 << 16)))
         text = " ".join(self._errors.read().decode(errors="replace").split())
         text = "".join(character if character.isprintable() else "?" for character in text)
         crash = text.rfind("Fatal Python error")
-        words = text[crash:][:LAST_WORDS] if crash >= 0 else text[-LAST_WORDS:]
-        return f"; its last output: {words}" if words else ""
+        quoted = text[crash:][:MAX_QUOTED] if crash >= 0 else text[-MAX_QUOTED:]
+        return f"; its last output: {quoted}" if quoted else ""
 
 
-def _kill_family(leader: int) -> None:
+def _kill_tree(leader: int) -> None:
     import psutil  # not available in the environments of metrics
 
     with contextlib.suppress(psutil.NoSuchProcess):

@@ -84,12 +84,12 @@ def _option_of(entry: Mapping[str, Any]) -> tuple[str, Any, Any]:
 
 
 def serve_metric(target: str) -> None:
-    """Describe the metric at `module:Class` and score with it."""
+    """Serve requests to describe the metric at `module:Class` and to score with it."""
     @functools.cache
-    def kind() -> type[Metric]:  # called by the first request, which gets its errors
+    def kind() -> type[Metric]:  # loaded by the first request, so that its errors are sent as the answer
         metric = as_metric(EntryPoint("", target, GROUP).load())
         if hasattr(metric, "made_of"):
-            raise BrokenPlugin(f"{target} is a composite; set `python` in [tool.harness] for its inputs, not for it")
+            raise BrokenPlugin(f"{target} is a composite; set `python` in [tool.harness] for its inputs instead")
         return metric
 
     serve(lambda request: _described(kind()) if request["ask"] == "describe" else _scored(kind(), request))
@@ -98,7 +98,7 @@ def serve_metric(target: str) -> None:
 def serve(answer: Callable[[Mapping[str, Any]], dict[str, Any]]) -> None:
     """Answer requests until the input is closed; exceptions are sent back as answers.
 
-    Messages keep the original stdin and stdout; anything the metric prints, even from C code, goes to stderr.
+    Messages use the original stdin and stdout; anything that the metric prints, even from C code, goes to stderr.
     """
     source, sink = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)

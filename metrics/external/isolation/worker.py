@@ -24,8 +24,8 @@ class ProjectFinder:
         return PathFinder.find_spec(name, [ROOT]) if name in ("benchmarks", "metrics", "harness") else None
 
 
-def end_with(parent: int) -> None:
-    """Kill this process group once the harness has exited, even in the middle of a question."""
+def kill_when_orphaned(parent: int) -> None:
+    """Kill this process group once the harness has exited, even while a request is being served."""
     while os.getppid() == parent:
         time.sleep(1)
     os.killpg(0, signal.SIGKILL)
@@ -34,7 +34,7 @@ def end_with(parent: int) -> None:
 if __name__ == "__main__":
     folder, target = sys.argv[1:]
     faulthandler.enable()
-    threading.Thread(target=end_with, args=(os.getppid(),), daemon=True).start()
+    threading.Thread(target=kill_when_orphaned, args=(os.getppid(),), daemon=True).start()
     sys.meta_path.insert(0, ProjectFinder)
     sys.path[:0] = [path for path in (str(Path(folder, "src")), folder) if Path(path).is_dir()]
     from metrics.external.isolation.serving import serve_metric

@@ -39,11 +39,11 @@ from metrics.training.examples import shuffled
 from metrics.training.recipe import Objective, Trainable, TrainingData, check_parts, recipes_of
 
 Negatives: TypeAlias = Literal["ur", "ss"]
-SHORTEST, LONGEST = 4, 30
-"""Number of utterances in a training dialogue."""
+MIN_UTTERANCES, MAX_UTTERANCES = 4, 30
+"""Minimum and maximum number of utterances in a training dialogue."""
 PERTURBATIONS = 20
 """Number of perturbed copies of each dialogue in an epoch."""
-TRIES = 20
+MAX_TRIES = 20
 
 
 class Turns(NamedTuple):
@@ -144,7 +144,7 @@ def _edges(dialogue_ids: Rows, speaker_ids: Rows, window: int, speakers: int) ->
 def usable(dialogue: Dialogue, kind: Negatives) -> bool:
     """Return True if the dialogue has a suitable length and can be perturbed."""
     distinct = {(turn.speaker, turn.text) for turn in dialogue.utterances}
-    return SHORTEST <= len(dialogue.utterances) <= LONGEST and (
+    return MIN_UTTERANCES <= len(dialogue.utterances) <= MAX_UTTERANCES and (
         kind == "ur" or len(distinct) > len({speaker for speaker, _ in distinct}))
 
 
@@ -154,7 +154,7 @@ def perturb(dialogue: Sequence[Utterance], kind: Negatives, pool: Sequence[str],
     if kind == "ss":
         return speaker_shuffled(dialogue, rng)
     texts = {turn.text for turn in dialogue}
-    for _ in range(TRIES):  # the pool also contains the utterances of this dialogue
+    for _ in range(MAX_TRIES):  # the pool also contains the utterances of this dialogue
         changed = replaced(dialogue, pool, rng)
         if any(turn.text not in texts for turn in changed):
             break
@@ -189,25 +189,26 @@ def ranking(data: TrainingData, kind: Negatives, reading: Callable[[tuple[Uttera
 
     examples = data.split(lambda dialogues: list(enumerate(
         dialogue.utterances for dialogue in dialogues if usable(dialogue, kind))))
-    check_parts(f"dialogues of {SHORTEST} to {LONGEST} utterances", *examples)
+    check_parts(f"dialogues of {MIN_UTTERANCES} to {MAX_UTTERANCES} utterances", *examples)
     pool = [turn.text for _, utterances in examples[0] for turn in utterances]
-    kept = data.recipe.examples.get("kept", 0)
+    copies = data.recipe.examples.get("kept", 0)
 
     def generator(row: int, rng: np.random.Generator) -> np.random.Generator:
-        return np.random.default_rng((data.seed, row, int(rng.integers(kept)))) if kept else rng
+        return np.random.default_rng((data.seed, row, int(rng.integers(copies)))) if copies else rng
 
     def batch(rows: Sequence[tuple[int, tuple[Utterance, ...]]], rng: np.random.Generator) -> Any:
-        changed = [perturb(utterances, kind, pool, generator(row, rng)) for row, utterances in rows]
-        return built(data).inputs([reading(turns) for turns in (*(turns for _, turns in rows), *changed)], rng)
+        perturbed = [perturb(utterances, kind, pool, generator(row, rng)) for row, utterances in rows]
+        return built(data).inputs([reading(turns) for turns in (*(turns for _, turns in rows), *perturbed)], rng)
 
     def hits(network: Any, batch: Any) -> Any:
         better, worse = network(*batch).chunk(2)
         return {"held-out accuracy": better > worse}
 
     built(data, **network)
-    ranked = objective(data, examples, batch, lambda network, batch: margin_loss(network(*batch), data.recipe.margin),
-                       hits, lambda row: [reading(row[1])])
-    return dataclasses.replace(ranked, rows=2 * PERTURBATIONS * len(examples[0]))
+    ranking_objective = objective(
+        data, examples, batch, lambda network, batch: margin_loss(network(*batch), data.recipe.margin), hits,
+        lambda row: [reading(row[1])])
+    return dataclasses.replace(ranking_objective, rows=2 * PERTURBATIONS * len(examples[0]))
 
 
 def margin_loss(scores: Any, margin: float) -> Any:

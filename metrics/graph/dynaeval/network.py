@@ -23,7 +23,7 @@ from torch_geometric.utils import degree, softmax, to_dense_batch
 from benchmarks.dataset import Utterance
 from metrics.graph.dynaeval.metric import Turns, graphs
 from metrics.models.architectures.base import Architecture
-from metrics.models.architectures.heads import means, standard
+from metrics.models.architectures.heads import means, standardised
 from metrics.models.text_table import TextTable
 from metrics.text.words import tokens
 
@@ -105,7 +105,7 @@ class GraphConvolution(MessagePassing):  # type: ignore[misc]
 class DialogueGraph(DialogueNetwork, name="dialogue-graph"):
     """BiLSTM, similarity attention, two convolutions, [h ; e], pooling and a linear layer.
 
-    If `lift` is not 0, it is the published network, whose first linear layer has this width and takes unscaled vectors.
+    With `lift`, this is the published network: a first linear layer of this width takes the vectors unstandardised.
     """
 
     def __init__(self, width: int, hidden: int = 56, size: int = 56, speakers: int = 2, pooling: str = "unit",
@@ -125,13 +125,13 @@ class DialogueGraph(DialogueNetwork, name="dialogue-graph"):
         self.score = nn.Linear((states + size) * (2 if pooling == "both" else 1), 1)
 
     def texts(self, reading: Turns) -> Iterable[str]:
-        return self.read(reading).texts
+        return self.truncated(reading).texts
 
     def inputs(self, readings: Sequence[Turns], table: TextTable) -> tuple[Any, ...]:
-        return super().inputs([self.read(reading) for reading in readings], table)
+        return super().inputs([self.truncated(reading) for reading in readings], table)
 
-    def read(self, reading: Turns) -> Turns:
-        """Return the dialogue; for the published network, cut each utterance to WORDS words and append END."""
+    def truncated(self, reading: Turns) -> Turns:
+        """Return the dialogue; for the published network, truncate each utterance to WORDS words and append END."""
         if self.lift is None:
             return reading
         return reading._replace(utterances=tuple(
@@ -140,7 +140,7 @@ class DialogueGraph(DialogueNetwork, name="dialogue-graph"):
 
     def forward(self, graphs: Any) -> Any:
         x, ids, (source, target) = graphs.x, graphs.batch, graphs.edge_index  # (N, 2 · width), (N,), (E,) each
-        u = standard(x)[:, : self.width] if self.lift is None else self.lift(x[:, : self.width])
+        u = standardised(x)[:, : self.width] if self.lift is None else self.lift(x[:, : self.width])
         e = recurrent(self.lstm, self.dropout(u), ids)  # (N, 2 · hidden)
         attention = softmax((e[target] * self.alike(e)[source]).sum(-1), target, num_nodes=len(e))  # (E,)
         units = means(x) if self.likeness else torch.zeros_like(x)
@@ -150,7 +150,7 @@ class DialogueGraph(DialogueNetwork, name="dialogue-graph"):
         return self.score(self.pooled(torch.cat([h, e], dim=-1), ids, graphs.num_graphs)).squeeze(-1)  # (B,)
 
     def pooled(self, g: Any, dialogue_ids: Any, count: int) -> Any:
-        """Return a vector for each dialogue: (B, size), or (B, 2 · size) for `both`."""
+        """Pool the states g (N, width) of each dialogue's utterances: (B, width), or (B, 2 · width) for `both`."""
         if self.pooling == "unit":
             return functional.normalize(global_add_pool(g, dialogue_ids, count), dim=-1)
         pools = {"mean": [global_mean_pool], "max": [global_max_pool], "both": [global_mean_pool, global_max_pool]}
@@ -169,7 +169,7 @@ class DialogueSequence(DialogueNetwork, name="dialogue-sequence"):
         self.score = nn.Linear(2 * hidden, 1)
 
     def forward(self, graphs: Any) -> Any:
-        e = recurrent(self.lstm, torch.cat([self.dropout(standard(graphs.x)[:, : self.width]), self.cosines(
+        e = recurrent(self.lstm, torch.cat([self.dropout(standardised(graphs.x)[:, : self.width]), self.cosines(
             graphs.x, graphs.batch)], -1), graphs.batch)  # (N, 2 · hidden)
         weights = softmax(self.weigh(e).squeeze(-1), graphs.batch)  # (N,)
         summed = global_add_pool(weights.unsqueeze(-1) * e, graphs.batch, graphs.num_graphs)
@@ -199,7 +199,7 @@ class DialogueWords(DialogueNetwork, name="dialogue-words"):
         """Return a Batch: x (words, width), utterance (words,), batch (utterances,); zeros if no word is known."""
         vectors: Any = readings[0].words
         words = [vectors.of(tokens(text, lowercase=True)) for reading in readings for text in reading.texts]
-        words = [known if len(known) else np.zeros((1, vectors.width), np.float32) for known in words]
+        words = [found if len(found) else np.zeros((1, vectors.width), np.float32) for found in words]
         lengths = [len(reading.utterances) for reading in readings]
         batch = Batch(x=torch.from_numpy(np.concatenate(words).astype(np.float32)),
                       utterance=torch.arange(len(words)).repeat_interleave(torch.tensor(list(map(len, words)))),
@@ -208,11 +208,11 @@ class DialogueWords(DialogueNetwork, name="dialogue-words"):
         return (batch,)
 
     def forward(self, dialogues: Any) -> Any:
-        u = self.read(self.words, self.weigh_words, dialogues.x, dialogues.utterance, len(dialogues.batch))
-        d = self.read(self.utterances, self.weigh_utterances, u, dialogues.batch, dialogues.num_graphs)
+        u = self.attention_pool(self.words, self.weigh_words, dialogues.x, dialogues.utterance, len(dialogues.batch))
+        d = self.attention_pool(self.utterances, self.weigh_utterances, u, dialogues.batch, dialogues.num_graphs)
         return self.score(d).squeeze(-1)
 
-    def read(self, lstm: Any, weigh: Any, vectors: Any, sequence_ids: Any, count: int) -> Any:
+    def attention_pool(self, lstm: Any, weigh: Any, vectors: Any, sequence_ids: Any, count: int) -> Any:
         """Return a vector for each of `count` sequences; `sequence_ids` gives the sequence of each vector."""
         e = recurrent(lstm, vectors, sequence_ids)
         weights = softmax(weigh(e).squeeze(-1), sequence_ids, num_nodes=count)

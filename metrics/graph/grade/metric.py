@@ -104,9 +104,9 @@ class TopicMetric(Trainable):
     def contrasts(self, data: TrainingData, dialogues: Dialogues, source: topics.TopicSource | None,
                   most: int | None) -> list[Contrast]:
         """Return contrasts of true and false replies for up to `most` random exchanges."""
-        both = true_and_false(data, dialogues, self.negatives, most)
-        rows = self.with_topics([pair for side in zip(*both, strict=True) for pair in side], source)
-        return [Contrast(true, false) for true, false in zip(rows[:len(both)], rows[len(both):], strict=True)]
+        pairs = true_and_false(data, dialogues, self.negatives, most)
+        rows = self.with_topics([pair for side in zip(*pairs, strict=True) for pair in side], source)
+        return [Contrast(true, false) for true, false in zip(rows[:len(pairs)], rows[len(pairs):], strict=True)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,21 +145,21 @@ def true_and_false(data: TrainingData, dialogues: Dialogues, kind: Kind, limit: 
     exchange gets one of each.
     """
     settings, rng = data.recipe.examples, data.rng
-    chosen = [exchange for exchange in examples.exchanges(dialogues) if len(exchange[1]) >= settings["turns"]]
-    chosen = [chosen[row] for row in (range(len(chosen)) if limit is None else rng.permutation(len(chosen))[:limit])]
-    groups = np.array([number for number, *_ in chosen], dtype=np.int64)
+    pool = [exchange for exchange in examples.exchanges(dialogues) if len(exchange[1]) >= settings["turns"]]
+    pool = [pool[row] for row in (range(len(pool)) if limit is None else rng.permutation(len(pool))[:limit])]
+    groups = np.array([dialogue for dialogue, *_ in pool], dtype=np.int64)
     if len(np.unique(groups)) < 2:
         raise MetricError("fewer than two of the training or held-out dialogues have a reply to at least "
                           f"{settings['turns']} utterances; use larger corpora")
-    contexts, replies = [tuple(before[-MAX_CONTEXT:]) for _, before, _ in chosen], [text for *_, text in chosen]
+    contexts, replies = [tuple(context[-MAX_CONTEXT:]) for _, context, _ in pool], [text for *_, text in pool]
     kinds = ("lexical", "embedding") if kind == "both" else (kind,)
     rows = np.arange(len(replies))
-    parts = [rows] * len(kinds) if settings["each"] else np.array_split(rows, len(kinds))
+    subsets = [rows] * len(kinds) if settings["each"] else np.array_split(rows, len(kinds))
     ranks = {int(count): rank for count, rank in settings["ranks"].items()}
     sampling: dict[str, Callable[[Any], Any]] = {
-        "lexical": lambda part: examples.lexical_others(part, examples.Index(replies), groups, rng, ranks),
-        "embedding": lambda part: examples.nearest_others(part, data.means(replies), groups, rng),
-        "random": lambda part: examples.random_others(part, groups, rng)}
-    false_rows = np.concatenate([sampling[method](part) for method, part in zip(kinds, parts, strict=True)])
+        "lexical": lambda subset: examples.lexical_others(subset, examples.Index(replies), groups, rng, ranks),
+        "embedding": lambda subset: examples.nearest_others(subset, data.means(replies), groups, rng),
+        "random": lambda subset: examples.random_others(subset, groups, rng)}
+    false_rows = np.concatenate([sampling[method](subset) for method, subset in zip(kinds, subsets, strict=True)])
     return [(Pair(contexts[row], replies[row]), Pair(contexts[row], replies[other]))
-            for row, other in zip(np.concatenate(parts).tolist(), false_rows.tolist(), strict=True)]
+            for row, other in zip(np.concatenate(subsets).tolist(), false_rows.tolist(), strict=True)]

@@ -31,7 +31,7 @@ from torch_geometric.utils import scatter, softmax
 
 from metrics.models.architectures.base import Architecture, TokenArchitecture
 from metrics.models.architectures.heads import TURNS, Match, PairHead, cosines
-from metrics.training.objectives import both_ways
+from metrics.training.objectives import symmetric_cross_entropy
 
 SLOPE = 0.2
 """Negative slope of LeakyReLU in the paper's network."""
@@ -66,7 +66,7 @@ class TopicAttention(MessagePassing):  # type: ignore[misc]
 
 
 class TopicGraph(nn.Module):
-    """The graph branch; setting `out`, the width of v_g, selects the paper's, with layers as wide as the vectors."""
+    """The graph branch; `out`, the width of v_g, selects the paper's version, with layers as wide as the vectors."""
 
     def __init__(self, width: int, size: int = 48, heads: int = 4, layers: int = 3, hops: int = 2,
                  out: int = 0) -> None:
@@ -82,8 +82,8 @@ class TopicGraph(nn.Module):
         """Return v_g of the graphs in a batch, whose edges are stored in one direction only: (graphs, size)."""
         edges, weights = graphs.edge_index, graphs.edge_attr.to(graphs.x.dtype)
         if self.training:
-            kept = torch.rand(len(weights), device=weights.device) >= EDGE_DROPOUT
-            edges, weights = edges[:, kept], weights[kept]
+            keep = torch.rand(len(weights), device=weights.device) >= EDGE_DROPOUT
+            edges, weights = edges[:, keep], weights[keep]
         edges, weights = torch.cat([edges, edges.flip(0)], dim=1), torch.cat([weights, weights])
         adjacency = normalised(edges, weights, len(graphs.x))
         nodes = graphs.x[:, 0]
@@ -125,7 +125,7 @@ class GradeNetwork(PairHead, name="grade-head"):
                  hidden: int = 64, second: int = 32, hops: int = 2, dropout: float = 0.2) -> None:
         super().__init__()
         self.turns = turns
-        self._read: list[Any] = []
+        self._last_inputs: list[Any] = []
         self.match = Match(width, turns, size, dropout)
         self.graph = TopicGraph(nodes, topics, hops=hops) if nodes else None
         self.score = Coherence(2 * size + turns + 1 + (topics if nodes else 0), hidden, second, dropout)
@@ -137,11 +137,11 @@ class GradeNetwork(PairHead, name="grade-head"):
         return *super().inputs([reading.pair for reading in readings], table), *graphs_of(readings)
 
     def extra_loss(self) -> Any:
-        (right, _), self._read = self._read[-2:], []
-        return MATCH_WEIGHT * both_ways(self.match.matrix(*right))
+        (true_pairs, _), self._last_inputs = self._last_inputs[-2:], []
+        return MATCH_WEIGHT * symmetric_cross_entropy(self.match.matrix(*true_pairs))
 
     def forward(self, context: Any, reply: Any, graphs: Any = None) -> Any:
-        self._read = [*self._read[-1:], (context, reply)]
+        self._last_inputs = [*self._last_inputs[-1:], (context, reply)]
         left, right = self.match.heads(context, reply)
         cosine = cosines(context, reply)
         utterances = left * right, (left - right).abs(), cosine, self.match.combine(left, right, cosine)[:, None]
@@ -179,7 +179,7 @@ def graphs_of(readings: Sequence[Any]) -> tuple[Any, ...]:
 
 
 class TopicCoherence(Architecture, name="topic-graph"):
-    """TCM of MME-CRS: the graph branch and layers over it; setting `branch`, the width of v_g, selects the paper's."""
+    """TCM of MME-CRS: the graph branch and layers over it; `branch`, the width of v_g, selects the paper's version."""
 
     def __init__(self, nodes: int, topics: int = 48, hidden: int = 64, second: int = 32, dropout: float = 0.2,
                  heads: int = 4, layers: int = 3, branch: int = 0, width: int = 0) -> None:

@@ -31,15 +31,15 @@ from metrics.text.similarity import unit
 from metrics.text.topic_graph import DamagedGraph, Graph, Hops, Nodes, write
 
 Keywords: TypeAlias = tuple[str, ...]
-Read: TypeAlias = Callable[[Sequence[str]], Vectors]
-"""Returns unit vectors of terms."""
+TermVectors: TypeAlias = Callable[[Sequence[str]], Vectors]
+"""A function that returns the unit vectors of terms."""
 CONCEPTNET = resources.CONCEPTNET
 DEGREE = 10
 """Number of nearest words to which each word has an edge."""
-Parts: TypeAlias = tuple[Sequence[str], Nodes, Nodes, npt.NDArray[np.float32]]
+EdgeList: TypeAlias = tuple[Sequence[str], Nodes, Nodes, npt.NDArray[np.float32]]
 """Terms, and the indices of both ends of each edge with its weight."""
 _BLOCK = 512
-opened = functools.lru_cache(maxsize=4)(Graph)
+open_graph = functools.lru_cache(maxsize=4)(Graph)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class TopicSource:
     """
 
     graph: Graph
-    read: Read
+    read: TermVectors
     first: int = 10
     second: int = 10
     unconnected: int = 0
@@ -62,7 +62,7 @@ class TopicSource:
 
     def features(self, words: Sequence[str]) -> Vectors:
         """Return (3, width) for each word: its vector, and the means over its neighbours, zeros without neighbours."""
-        nodes = aligned(self.graph, words)
+        nodes = nodes_of(self.graph, words)
         hops = [np.full((len(words), count), -1) for count in (self.first, self.second)]
         hops[0][nodes >= 0], hops[1][nodes >= 0] = self.graph.neighbours(nodes[nodes >= 0], self.first, self.second)
         terms = np.unique(np.concatenate([near.ravel() for near in hops]))
@@ -71,24 +71,24 @@ class TopicSource:
         table = np.concatenate([vectors[len(words):], np.zeros((1, vectors.shape[1]), vectors.dtype)])
         features = [vectors[:len(words)]]
         for near in hops:
-            rows = np.where(near >= 0, np.searchsorted(terms, near), -1)  # without a neighbour, the last row: zeros
+            rows = np.where(near >= 0, np.searchsorted(terms, near), -1)  # -1, the row of zeros, without a neighbour
             total = sum((table[column] for column in rows.T), np.zeros((len(words), table.shape[1]), np.float32))
             features.append(total / np.maximum((rows >= 0).sum(axis=1), 1)[:, None].astype(np.float32))
         return np.asarray(np.stack(features, axis=1), dtype=np.float32)
 
     def hops(self, words: Sequence[str], left: Nodes, right: Nodes) -> Hops:
         """Return the hops between words, given by their indices; 0 for the same word, -1 if they are unconnected."""
-        nodes = aligned(self.graph, words)
-        codes, back = np.unique(left * len(words) + right, return_inverse=True)
+        nodes = nodes_of(self.graph, words)
+        codes, inverse = np.unique(left * len(words) + right, return_inverse=True)
         first, second = np.divmod(codes, max(len(words), 1))
         hops = self.graph.hops(nodes[first], nodes[second])
         hops[first == second] = 0
-        return hops[back]
+        return hops[inverse]
 
 
 @dataclass(frozen=True, slots=True)
 class Topics:
-    """The topic graphs of pairs: features of all words; words (the context's first) and edges of each pair."""
+    """The topic graphs of pairs: the features of all words, and each pair's words (the context's first) and edges."""
 
     features: Vectors
     nodes: Sequence[Nodes]
@@ -126,9 +126,9 @@ def topics(source: TopicSource, pairs: Sequence[tuple[Keywords, Keywords]], weig
         weights = np.where(hops >= 0, 1 / np.maximum(hops, 1), 0).astype(np.float32)
     else:
         weights = np.ones(len(left), dtype=np.float32)
-    split = np.split(weights, np.cumsum([ends.shape[1] for ends in edges]))[: len(edges)]
-    return Topics(source.features(words), nodes, [ends[:, part > 0] for ends, part in zip(edges, split, strict=True)],
-                  [part[part > 0] for part in split])
+    by_pair = np.split(weights, np.cumsum([ends.shape[1] for ends in edges]))[: len(edges)]
+    return Topics(source.features(words), nodes, [ends[:, pair > 0] for ends, pair in zip(edges, by_pair, strict=True)],
+                  [pair[pair > 0] for pair in by_pair])
 
 
 class TopicPair(NamedTuple):
@@ -151,26 +151,26 @@ def source(models: Models, encoder: str, graph: str, first: int, second: int, ve
 
 def depends(models: Models, graph: str, vectors: str = "") -> dict[str, str]:
     """Return additional parts of the signature: concept graph, word counts and word vectors."""
-    named = f"conceptnet@{models.resource(CONCEPTNET).digest[:12]}" if graph == CONCEPTNET else identity()
-    return {"topics": named, "counts": keywords.shipped().digest[:12],
+    graph_identity = f"conceptnet@{models.resource(CONCEPTNET).digest[:12]}" if graph == CONCEPTNET else identity()
+    return {"topics": graph_identity, "counts": keywords.shipped().digest[:12],
             **({"nodes": models.identity("vectors", vectors)} if vectors else {})}
 
 
-def encoder_vectors(models: Models, name: str) -> Read:
+def encoder_vectors(models: Models, name: str) -> TermVectors:
     """Return a function that computes the encoder's unit vectors of terms and caches them in the home."""
     encoder = models.encoder(name)
     vectors = models.once(("pooled", encoder.weights.identity), lambda: PooledVectors(models.home / "graphs", encoder))
     return lambda texts: unit(vectors(texts)[:, :vectors.encoder.width].astype(np.float32))
 
 
-def file_vectors(models: Models, name: str) -> Read:
-    """Return a lookup in a file such as Numberbatch's; multi-word terms by their _ form, else the mean of the words."""
+def file_vectors(models: Models, name: str) -> TermVectors:
+    """Return a lookup in a file such as Numberbatch's: a term joined by _ if it has several words, else their mean."""
     vectors = models.vectors(name)
 
     def look_up(term: str) -> Vectors:
         joined = term.replace(" ", "_")
-        known = vectors.of([joined] if joined in vectors else term.split())
-        return np.asarray(known.mean(axis=0)) if len(known) else np.zeros(vectors.width, np.float32)
+        found = vectors.of([joined] if joined in vectors else term.split())
+        return np.asarray(found.mean(axis=0)) if len(found) else np.zeros(vectors.width, np.float32)
 
     return lambda texts: unit(np.array([look_up(text) for text in texts], np.float32).reshape(-1, vectors.width))
 
@@ -186,7 +186,7 @@ def conceptnet(models: Models) -> Graph:
     """Return the graph of the assertions in the home; raise MissingResource if there are none."""
     resource = models.resource(CONCEPTNET)
 
-    def read() -> Parts:
+    def read() -> EdgeList:
         terms: dict[str, int] = {}
         left, right, weights = [], [], []
         for head, _, tail, weight in resources.read_edges(resource.path):
@@ -195,54 +195,55 @@ def conceptnet(models: Models) -> Graph:
             weights.append(weight)
         return list(terms), np.array(left, np.int64), np.array(right, np.int64), np.array(weights, np.float32)
 
-    return _opened_or_written(models.home / "graphs" / f"{CONCEPTNET}-{resource.digest[:16]}.graph", read)
+    return _open_or_write(models.home / "graphs" / f"{CONCEPTNET}-{resource.digest[:16]}.graph", read)
 
 
 def neighbours(models: Models, encoder: str) -> Graph:
-    """Return the graph of the nearest words by an encoder."""
-    def read() -> Parts:
+    """Return the graph that connects each possible keyword with the nearest others by an encoder."""
+    def read() -> EdgeList:
         words = keywords.vocabulary()
         return nearest(words, encoder_vectors(models, encoder)(words))
 
     weights = models.encoder(encoder).weights
     name = f"{identity()}-{weights.digest[:16]}-{weights.settings[:8]}-{models.machine.precision}.graph"
     shipped = SHIPPED / "grade" / name
-    return opened(shipped) if shipped.exists() else _opened_or_written(models.home / "graphs" / name, read)
+    return open_graph(shipped) if shipped.exists() else _open_or_write(models.home / "graphs" / name, read)
 
 
-def nearest(words: Sequence[str], vectors: Vectors, degree: int = DEGREE) -> Parts:
-    """Return words with edges to those with the nearest unit vectors; a word without a vector has no edges."""
-    known = np.flatnonzero(np.abs(vectors).sum(axis=1))
-    dense = vectors[known].astype(np.float32)
-    degree = min(degree, max(len(known) - 1, 0))
-    best, weights = np.zeros((len(known), degree), np.int64), np.zeros((len(known), degree), np.float32)
-    for start in range(0, len(known) if degree else 0, _BLOCK):
+def nearest(words: Sequence[str], vectors: Vectors, degree: int = DEGREE) -> EdgeList:
+    """Return words with edges to the words of the nearest unit vectors; a word without a vector has no edges."""
+    with_vector = np.flatnonzero(np.abs(vectors).sum(axis=1))
+    dense = vectors[with_vector].astype(np.float32)
+    degree = min(degree, max(len(with_vector) - 1, 0))
+    nearest_rows = np.zeros((len(with_vector), degree), np.int64)
+    weights = np.zeros((len(with_vector), degree), np.float32)
+    for start in range(0, len(with_vector) if degree else 0, _BLOCK):
         cosine = dense[start:start + _BLOCK] @ dense.T
         rows = np.arange(len(cosine))
         cosine[rows, start + rows] = -np.inf
         top = np.argpartition(-cosine, degree - 1, axis=1)[:, :degree]
-        best[start + rows], weights[start + rows] = top, np.take_along_axis(cosine, top, axis=1).round(4)
-    return words, np.repeat(known, degree), known[best].ravel(), weights.ravel()
+        nearest_rows[start + rows], weights[start + rows] = top, np.take_along_axis(cosine, top, axis=1).round(4)
+    return words, np.repeat(with_vector, degree), with_vector[nearest_rows].ravel(), weights.ravel()
 
 
-def _opened_or_written(path: Path, read: Callable[[], Parts]) -> Graph:
+def _open_or_write(path: Path, read: Callable[[], EdgeList]) -> Graph:
     try:
-        return opened(path)
+        return open_graph(path)
     except (OSError, DamagedGraph):
         write(path, *read())
-        return opened(path)
+        return open_graph(path)
 
 
-def aligned(graph: Graph, words: Sequence[str]) -> Nodes:
+def nodes_of(graph: Graph, words: Sequence[str]) -> Nodes:
     """Return the node of each word or, failing that, of a base form; -1 if there is none."""
     nodes = graph.find(words)
     for row in np.flatnonzero(nodes < 0).tolist():
-        candidates = graph.find(bases(words[row]))
+        candidates = graph.find(base_forms(words[row]))
         nodes[row] = next((node for node in candidates.tolist() if node >= 0), -1)
     return nodes
 
 
-def bases(word: str) -> Iterator[str]:
+def base_forms(word: str) -> Iterator[str]:
     """Yield possible base forms of a word: cities, city; watched, watch; making, make; stopping, stop."""
     for ending, replacements in (("ies", ("y",)), ("ied", ("y",)), ("s", ("",)), ("es", ("",)), ("ed", ("", "e")),
                                  ("ing", ("", "e")), ("er", ("", "e")), ("est", ("", "e"))):

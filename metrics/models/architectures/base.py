@@ -19,8 +19,8 @@ from metrics.models.memory import Vectors
 from metrics.models.readings import Pair, Reading
 from metrics.models.text_table import TextTable
 
-BLOCK = 256
-"""Readings per forward pass."""
+READINGS_PER_PASS = 256
+"""Number of readings in a forward pass."""
 DIALOGUE_LIMIT = 512
 """Maximum number of tokens of a dialogue to score; earlier ones are dropped."""
 DECIMALS = 6
@@ -32,7 +32,7 @@ class Architecture(nn.Module):
     """A network that turns readings into logits, registered under its `name`.
 
     `inputs` turns readings into tensors, `forward` turns these into logits. `depth` is the encoder layer to use, 0 for
-    the last. `settings` names the recipe's settings that it uses, besides those that apply to every network.
+    the last. `settings` names the recipe's settings that the network uses, besides those that apply to every network.
     """
 
     name: ClassVar[str]
@@ -85,13 +85,13 @@ class Architecture(nn.Module):
         column: Column = np.zeros((len(readings), self.outputs) if self.outputs > 1 else len(readings))
         with torch.inference_mode():
             for rows in self.blocks(readings):
-                column[rows] = self(*(part.to(device) for part in inputs(rows))).float().cpu().numpy()
+                column[rows] = self(*(tensor.to(device) for tensor in inputs(rows))).float().cpu().numpy()
         return column.round(DECIMALS)
 
     def blocks(self, readings: Sequence[Any]) -> Iterator[list[int]]:
         """Yield the rows of each batch."""
         rows = list(range(len(readings)))
-        yield from (rows[start : start + BLOCK] for start in range(0, len(rows), BLOCK))
+        yield from (rows[start : start + READINGS_PER_PASS] for start in range(0, len(rows), READINGS_PER_PASS))
 
 
 class TokenArchitecture(Architecture):

@@ -14,13 +14,13 @@ from torch import nn
 from torch.nn import functional
 
 from metrics.models.architectures.base import Architecture
-from metrics.models.architectures.heads import TURNS, means, standard
+from metrics.models.architectures.heads import TURNS, means, standardised
 from metrics.models.encoder import Encoder
 from metrics.models.memory import Vectors
 from metrics.models.readings import Dialogue, Pair
 from metrics.models.text_table import TextTable, padded
 
-PREVIOUS = 2
+PREVIOUS_TURNS = 2
 """Number of preceding utterances whose cosine with an utterance is an input."""
 CONTEXT, RESPONSE = 40, 30
 """Tokens that RUBER uses: the last ones of a context, the first ones of a response."""
@@ -48,11 +48,11 @@ class UtteranceHead(Architecture, name="utterance-head"):
         return (table.tensor(table.rows(readings)),)
 
     def forward(self, reply: Any) -> Any:
-        return self.layers(standard(reply)[..., self.part]).squeeze(-1)
+        return self.layers(standardised(reply)[..., self.part]).squeeze(-1)
 
 
 class Regression(Architecture, name="regression"):
-    """A logistic regression on three sub-scores, and one on the first two for when the third is missing."""
+    """A logistic regression on three sub-scores, and one on the first two, used if the third is missing."""
 
     def __init__(self, width: int) -> None:
         super().__init__()
@@ -77,18 +77,18 @@ class DialogueReader(nn.Module):
     def __init__(self, width: int, size: int, hidden: int, dropout: float) -> None:
         super().__init__()
         self.down = nn.Linear(2 * width, size)
-        self.first = nn.Linear(3 * (2 * size + PREVIOUS), hidden)
+        self.first = nn.Linear(3 * (2 * size + PREVIOUS_TURNS), hidden)
         self.second = nn.Linear(3 * hidden, hidden)
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, dialogues: Any) -> Any:
         """Encode dialogues padded with zeros: (B, T, 2 · width) to (B, hidden)."""
         present = (dialogues != 0).any(-1, keepdim=True)  # (B, T, 1)
-        reduced = torch.tanh(self.down(standard(dialogues))) * present  # (B, T, size)
-        product = reduced * earlier(reduced, 1) * reduced.shape[-1] ** 0.5
+        reduced = torch.tanh(self.down(standardised(dialogues))) * present  # (B, T, size)
+        product = reduced * shifted(reduced, 1) * reduced.shape[-1] ** 0.5
         units = means(dialogues)
-        cosines = torch.stack([(units * earlier(units, back)).sum(-1) for back in range(1, PREVIOUS + 1)], -1)
-        features = self.dropout(torch.cat([reduced, product, cosines], -1))  # (B, T, 2 · size + PREVIOUS)
+        cosines = torch.stack([(units * shifted(units, offset)).sum(-1) for offset in range(1, PREVIOUS_TURNS + 1)], -1)
+        features = self.dropout(torch.cat([reduced, product, cosines], -1))  # (B, T, 2 · size + PREVIOUS_TURNS)
         states = functional.gelu(self.first(neighbours(features))) * present  # (B, T, hidden)
         states = states + functional.gelu(self.second(neighbours(self.dropout(states)))) * present
         return states.sum(1) / present.sum(1).clamp_min(1)
@@ -115,15 +115,15 @@ class DialogueConvolution(Architecture, name="dialogue-convolution"):
         return logits.squeeze(-1) if self.outputs == 1 else logits
 
 
-def earlier(utterances: Any, back: int) -> Any:
-    """Shift the utterances to the right by `back` positions, with zeros at the beginning: (B, T, H)."""
-    return functional.pad(utterances, (0, 0, back, 0))[:, : utterances.shape[1]]
+def shifted(utterances: Any, offset: int) -> Any:
+    """Shift the utterances to the right by `offset` positions, with zeros at the beginning: (B, T, H)."""
+    return functional.pad(utterances, (0, 0, offset, 0))[:, : utterances.shape[1]]
 
 
 def neighbours(utterances: Any) -> Any:
     """Concatenate each utterance with the previous and the next one: (B, T, 3 · H)."""
     later = functional.pad(utterances, (0, 0, 0, 1))[:, 1:]
-    return torch.cat([earlier(utterances, 1), utterances, later], -1)
+    return torch.cat([shifted(utterances, 1), utterances, later], -1)
 
 
 class TokenTable:
@@ -135,8 +135,8 @@ class TokenTable:
         self.tokens: dict[str, list[int]] = {}
 
     def add(self, texts: Iterable[str]) -> None:
-        new = list(dict.fromkeys(text for text in texts if text not in self.tokens))
-        self.tokens |= zip(new, self._tokenizer.plain(new), strict=True)
+        missing = list(dict.fromkeys(text for text in texts if text not in self.tokens))
+        self.tokens |= zip(missing, self._tokenizer.plain(missing), strict=True)
 
     def tensors(self, rows: Sequence[Sequence[int]]) -> tuple[Any, Any]:
         """Return the vectors of rows of tokens (rows, longest, width), zero-padded, and their lengths, at least 1."""
@@ -182,7 +182,7 @@ class Recurrent(Architecture, name="recurrent"):
                    for pair in readings]
         return *table.tensors(queries), *table.tensors([table.tokens[pair.response][:RESPONSE] for pair in readings])
 
-    def read(self, grus: Any, words: Any, lengths: Any) -> Any:
+    def final_states(self, grus: Any, words: Any, lengths: Any) -> Any:
         """Return the final states of both directions: (B, 2 · hidden)."""
         reduced = torch.tanh(self.down(functional.layer_norm(words, words.shape[-1:])))  # (B, T, size)
         last = lengths.unsqueeze(1) - 1
@@ -194,7 +194,7 @@ class Recurrent(Architecture, name="recurrent"):
                                      for gru, sequence in zip(grus, (reduced, backwards), strict=True)], dim=-1))
 
     def forward(self, context: Any, context_lengths: Any, reply: Any, reply_lengths: Any) -> Any:
-        query = self.read(self.context, context, context_lengths)
-        answer = self.read(self.reply, reply, reply_lengths)
+        query = self.final_states(self.context, context, context_lengths)
+        answer = self.final_states(self.reply, reply, reply_lengths)
         bilinear = (self.bilinear(query) * answer).sum(-1, keepdim=True) / query.shape[-1] ** 0.5
         return self.layers(torch.cat([query, answer, bilinear], dim=-1)).squeeze(-1)

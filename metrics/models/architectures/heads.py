@@ -1,7 +1,7 @@
 """Heads for pairs of context and response, on the vectors of a frozen encoder that encodes each text separately.
 
 An utterance is (B, 2 · width), the mean and the maximum of its token states, concatenated. A context is
-(B, turns, 2 · width), the last utterance first. A missing utterance is all zeros, even after `standard`.
+(B, turns, 2 · width), the last utterance first. A missing utterance is all zeros, even after `standardised`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ TURNS = 3
 """Number of last utterances of a context that most heads use."""
 
 
-def standard(vectors: Any) -> Any:
+def standardised(vectors: Any) -> Any:
     """Standardise the mean and the maximum, so that all encoders have the same scale."""
     halves = vectors.unflatten(-1, (2, -1))
     return functional.layer_norm(halves, halves.shape[-1:]).flatten(-2)
@@ -50,15 +50,15 @@ class PairHead(Architecture):
     turns = TURNS
     whole = False
 
-    def before(self, pair: Pair) -> list[str]:
-        """Return the texts of the context that are used."""
+    def context_texts(self, pair: Pair) -> list[str]:
+        """Return the texts of the context that the head uses."""
         return [" ".join(pair.context)] if self.whole else last_turns(pair.context, self.turns)
 
     def texts(self, reading: Pair) -> Iterable[str]:
-        return [*self.before(reading), reading.response]
+        return [*self.context_texts(reading), reading.response]
 
     def inputs(self, readings: Sequence[Pair], table: TextTable) -> tuple[Any, ...]:
-        contexts = padded([table.rows(self.before(pair)) for pair in readings])
+        contexts = padded([table.rows(self.context_texts(pair)) for pair in readings])
         return table.tensor(contexts), table.tensor(table.rows(pair.response for pair in readings))
 
 
@@ -76,8 +76,8 @@ class Match(PairHead, name="match"):
 
     def heads(self, context: Any, reply: Any) -> tuple[Any, Any]:
         """Project context and reply into a common space: (B, size) each."""
-        return (self.context(self.dropout(standard(context)).flatten(-2)) / self.context.out_features ** 0.5,
-                self.reply(self.dropout(standard(reply))))
+        return (self.context(self.dropout(standardised(context)).flatten(-2)) / self.context.out_features ** 0.5,
+                self.reply(self.dropout(standardised(reply))))
 
     def forward(self, context: Any, reply: Any) -> Any:
         return self.combine(*self.heads(context, reply), cosines(context, reply))
@@ -110,7 +110,7 @@ class FactMatch(Match, name="fact-match"):
     def __init__(self, width: int, size: int = 48, dropout: float = 0.1) -> None:
         super().__init__(width, 1, size, dropout)
 
-    def before(self, pair: Pair) -> list[str]:
+    def context_texts(self, pair: Pair) -> list[str]:
         return list(pair.context)
 
     def forward(self, facts: Any, reply: Any) -> Any:
@@ -144,8 +144,9 @@ class NextResponse(PairHead, name="next-response"):
     def forward(self, context: Any, reply: Any) -> Any:
         left, right = self.match.heads(context, reply)  # (B, size) each
         similarity = cosines(context, reply)  # (B, turns)
-        matched = self.scale * self.match.combine(left, right, similarity)  # (B,)
-        return matched + self.layers(torch.cat([left * right, (left - right).abs(), similarity], dim=-1)).squeeze(-1)
+        match_logits = self.scale * self.match.combine(left, right, similarity)  # (B,)
+        features = torch.cat([left * right, (left - right).abs(), similarity], dim=-1)
+        return match_logits + self.layers(features).squeeze(-1)
 
     def matrix(self, context: Any, reply: Any) -> Any:
         return self.match.matrix(context, reply)
@@ -168,8 +169,8 @@ class Relatedness(PairHead, name="relatedness"):
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, context: Any, reply: Any) -> Any:
-        query = self.dropout(torch.einsum("btw,t->bw", standard(context), self.weights))
-        answer = self.dropout(standard(reply))
+        query = self.dropout(torch.einsum("btw,t->bw", standardised(context), self.weights))
+        answer = self.dropout(standardised(reply))
         bilinear = (self.left(query) * self.right(answer)).sum(-1, keepdim=True) / self.left.out_features ** 0.5
         return self.layers(torch.cat([query, answer, bilinear, cosines(context, reply)], dim=-1)).squeeze(-1)
 
@@ -206,18 +207,18 @@ class Layers(PairHead, name="layers"):
         super().__init__()
         self.whole = not bilinear
         self.bilinear = nn.Parameter(torch.randn(width, width) / width) if bilinear else None
-        sizes, between = (2 * width + bilinear, first, second, third), nn.ReLU if bilinear else nn.Tanh
+        sizes, activation = (2 * width + bilinear, first, second, third), nn.ReLU if bilinear else nn.Tanh
         self.layers = nn.Sequential(
             *(layer for inputs, outputs in itertools.pairwise(sizes)
-              for layer in (nn.Linear(inputs, outputs), between(), nn.Dropout(dropout))), nn.Linear(third, 1))
+              for layer in (nn.Linear(inputs, outputs), activation(), nn.Dropout(dropout))), nn.Linear(third, 1))
 
     def forward(self, context: Any, reply: Any) -> Any:
         width = reply.shape[-1] // 2
         query, answer = context[:, 0, width:], reply[:, width:]
-        both = [query, answer]
+        features = [query, answer]
         if self.bilinear is not None:
-            both.append(((query @ self.bilinear) * answer).sum(-1, keepdim=True))
-        return self.layers(torch.cat(both, dim=-1)).squeeze(-1)
+            features.append(((query @ self.bilinear) * answer).sum(-1, keepdim=True))
+        return self.layers(torch.cat(features, dim=-1)).squeeze(-1)
 
 
 class Likeness(PairHead, name="likeness"):
@@ -226,17 +227,17 @@ class Likeness(PairHead, name="likeness"):
     turns = 1
 
     def __init__(self, width: int, size: int = 96, hidden: int = 96, dropout: float = 0.2, outputs: int = 1,
-                 between: Callable[[], nn.Module] = nn.ReLU) -> None:
+                 activation: Callable[[], nn.Module] = nn.ReLU) -> None:
         super().__init__()
         self.outputs = outputs
         self.down = nn.Linear(2 * width, size)
-        self.layers = nn.Sequential(nn.Linear(4 * size + 1, hidden), between(), nn.Dropout(dropout),
+        self.layers = nn.Sequential(nn.Linear(4 * size + 1, hidden), activation(), nn.Dropout(dropout),
                                     nn.Linear(hidden, outputs))
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, reference: Any, reply: Any) -> Any:
         reference = reference[:, 0]
-        g, r = (torch.tanh(self.down(self.dropout(standard(side)))) for side in (reference, reply))
+        g, r = (torch.tanh(self.down(self.dropout(standardised(side)))) for side in (reference, reply))
         cosine = (means(reference) * means(reply)).sum(-1, keepdim=True)
         return self.layers(torch.cat([g, r, (g - r).abs(), g * r, cosine], dim=-1)).squeeze(-1)
 
@@ -283,8 +284,8 @@ class Adem(PairHead, name="adem"):
 
     def forward(self, context: Any, reference: Any, reply: Any) -> Any:
         weights = 0.5 ** torch.arange(context.shape[-2], dtype=context.dtype, device=context.device)
-        before = torch.einsum("btw,t->bw", context, weights)  # each utterance counts half as much as the next
-        c, g, r = ((means(vectors) - self.centre) @ self.axes for vectors in (before, reference, reply))  # (B, size)
+        weighted = torch.einsum("btw,t->bw", context, weights)  # each utterance counts half as much as the next
+        c, g, r = ((means(vectors) - self.centre) @ self.axes for vectors in (weighted, reference, reply))  # (B, size)
         return (((c @ self.with_context + g @ self.with_reference) * r).sum(-1) - self.alpha) / self.beta
 
     def extra_loss(self) -> Any:

@@ -62,7 +62,7 @@ def inference(data: TrainingData, table: TextTable) -> FittedJudge | None:
     if not training or not held:
         return None
     return _fitted(data, table, _balanced(training), held, "likeness", "classified", size=64, hidden=64, dropout=0.3,
-                   outputs=len(INFERENCES), between=nn.GELU)
+                   outputs=len(INFERENCES), activation=nn.GELU)
 
 
 def sentiment(data: TrainingData, table: TextTable) -> FittedJudge | None:

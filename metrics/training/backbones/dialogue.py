@@ -16,7 +16,7 @@ import torch
 from torch.nn import functional
 
 from metrics.training.examples import exchanges, labelled_contexts, pick
-from metrics.training.objectives import both_ways, objective, on_diagonal
+from metrics.training.objectives import objective, on_diagonal, symmetric_cross_entropy
 from metrics.training.recipe import Dialogues, Objective, Trainable, TrainingData, recipes_of
 from metrics.training.tuned import built
 
@@ -47,7 +47,7 @@ class DialogueEncoder(Trainable):
             return (SHARPNESS * contexts @ replies.T).masked_fill(same, -torch.inf)
 
         return objective(data, data.split(lambda dialogues: examples(dialogues, data.rng)), batch,
-                         lambda network, batch: both_ways(cosines(network, batch)),
+                         lambda network, batch: symmetric_cross_entropy(cosines(network, batch)),
                          lambda network, batch: {"replies found": on_diagonal(cosines(network, batch))}, lambda row: ())
 
 

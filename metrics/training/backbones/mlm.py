@@ -18,7 +18,7 @@ from torch.nn import functional
 
 from metrics.errors import MetricError
 from metrics.models import networks
-from metrics.models.adapters import Adapted, linears
+from metrics.models.adapters import AdaptersWithHead, linears
 from metrics.models.encoder import Encoder, padded
 from metrics.models.masked import mask_of
 from metrics.models.readings import Tokenized
@@ -59,11 +59,11 @@ class MaskedLanguageModel(Trainable):
         vocabulary, width = body.get_input_embeddings().weight.shape
         config: dict[str, Any] = {"width": width, "vocabulary": vocabulary, "rank": self.rank,
                                   "linears": linears(body) if self.rank else []}
-        network = Adapted(**config)
+        network = AdaptersWithHead(**config)
         counts = np.bincount(np.concatenate([text.ids for text in texts]), minlength=vocabulary) + SMOOTHING
         network.initialise_bias((counts / counts.sum()).astype(np.float32))
 
-        def losses(network: Adapted, batch: Mapping[str, Any]) -> tuple[Any, Any]:
+        def losses(network: AdaptersWithHead, batch: Mapping[str, Any]) -> tuple[Any, Any]:
             """Return the cross entropy of each masked token, and whether it is predicted: (masked,) each."""
             inputs = {name: part for name, part in batch.items() if name not in ("targets", "positions")}
             body.to(batch["targets"].device)
@@ -73,7 +73,7 @@ class MaskedLanguageModel(Trainable):
             return (functional.cross_entropy(scores, batch["targets"], reduction="none"),
                     scores.argmax(1) == batch["targets"])
 
-        def notes(network: Adapted) -> dict[str, float | int]:
+        def notes(network: AdaptersWithHead) -> dict[str, float | int]:
             with torch.no_grad():
                 batches = [losses(network, on_device(batch, str(network.bias.device))) for batch in held_out]
             entropies, hits = (torch.cat(column) for column in zip(*batches, strict=True))

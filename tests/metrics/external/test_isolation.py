@@ -39,9 +39,9 @@ ITEMS = (make_item("a", "one two three"), make_item("b", ""), make_item("c", Non
 def _nothing_is_left() -> Iterator[None]:
     before = opened()
     yield
-    for _, _, running in isolation._made.values():
+    for _, _, running in isolation._cached.values():
         running.close()
-    isolation._made.clear()
+    isolation._cached.clear()
     assert opened() == before
 
 
@@ -104,7 +104,7 @@ def score(metric: Metric) -> list[float]:
     ("starts-another-session", "gave no answer in 0.4 s; its last output: "),
 ])
 def test_a_failure_fails_one_dataset(how: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(process, "PATIENCE", 0.2)
+    monkeypatch.setattr(process, "EXIT_SECONDS", 0.2)
     descendants, start = opened()[1], time.monotonic()
     metric = misbehaving(tmp_path, how, "timeout = 0.4" * ("no answer" in message))
     with pytest.raises(WorkerFailed, match=rf"^words: .*{message}") as caught:

@@ -53,11 +53,11 @@ def test_a_question_on_another_quality_does_not_change_the_digest() -> None:
     content = (SHIPPED / "quality.toml").read_bytes()
     changed = read("quality", content.replace(b"free of anything harmful", b"free of harm"), "quality.toml")
     for dimension, same in (("fluency", True), ("safety", False)):
-        assert (changed.about([dimension]).digest == find("quality").about([dimension]).digest) is same
+        assert (changed.restricted_to([dimension]).digest == find("quality").restricted_to([dimension]).digest) is same
 
 
 def test_only_the_questions_about_given_qualities_are_asked() -> None:
-    prompt = find("quality").about(("safety", "grammar", "language usage", "a quality of mine"))
+    prompt = find("quality").restricted_to(("safety", "grammar", "language usage", "a quality of mine"))
     assert [quality.name for quality in prompt.qualities] == ["overall", "fluency", "safety"]
     assert prompt.digest != find("quality").digest
     asked = questions(prompt, make_item("a", "tea please"))

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from metrics.errors import CannotScore
-from metrics.models.batches import Batches, Forward, Positions, cut, out_of_memory
+from metrics.models.batches import Batches, Forward, Positions, make_batches, out_of_memory
 
 
 def cost(batch: Positions, lengths: Sequence[int]) -> int:
@@ -21,7 +21,7 @@ def cost(batch: Positions, lengths: Sequence[int]) -> int:
 @settings(max_examples=50)
 @given(lengths=st.lists(st.integers(0, 60), max_size=60), budget=st.integers(1, 200), even=st.booleans())
 def test_each_text_is_in_one_batch_within_the_budget(lengths: list[int], budget: int, even: bool) -> None:
-    batches = cut(lengths, budget, even)
+    batches = make_batches(lengths, budget, even)
     assert sorted(int(position) for batch in batches for position in batch) == list(range(len(lengths)))
     assert all(cost(batch, lengths) <= budget for batch in batches if batch.size > 1)
     assert all(len({lengths[position] for position in batch}) == 1 for batch in batches if even or batch.size == 1)

@@ -114,7 +114,7 @@ def test_logits_are_computed_only_for_continuations_and_within_limits(
     assert counts == [27, 4], "each letter once; the text and the last tokens need no logits"
     vars(model).pop("_batches")
     counts.clear()
-    monkeypatch.setitem(causal.LOGITS, "cpu", 100 * 257 * 4)
+    monkeypatch.setitem(causal.LOGITS_BYTES, "cpu", 100 * 257 * 4)
     model.log_likelihoods([(f"{number} and on it goes", " a reply") for number in range(20)])
     assert len(counts) > 1
     assert max(counts) <= 100

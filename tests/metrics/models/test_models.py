@@ -71,7 +71,7 @@ def test_impossible_choices_are_refused() -> None:
     missing = () if torch.cuda.is_available() or torch.backends.mps.is_available() else ("cuda", "cuda:0,cuda:1", "mps")
     refusals: list[tuple[tuple[Any, ...], str]] = [
         (("cpu", "fp8"), "precision must be one of auto, fp32, bf16, fp16, not 'fp8'"),
-        (("cpu", "fp32", 0), "a batch must hold at least 1 token, not 0"),
+        (("cpu", "fp32", 0), "--batch-tokens must be at least 1, not 0"),
         (("cuda:1,cuda:1",), "--device cuda:1,cuda:1 lists a device twice"),
         *(((name,), "device must be auto, cpu, cuda, cuda:N") for name in (
             "", "cuda:", "cuda:-1", "gpu", "CPU", "cpu,cuda", "cuda:0,cpu", "cpu:0", "cpu,", "mps,mps", "auto,cpu",

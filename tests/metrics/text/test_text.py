@@ -184,7 +184,7 @@ def test_conceptnet_is_converted_again_if_damaged(tmp_path: Path, home: Path) ->
     for _ in range(2):
         for path in home.glob("graphs/*"):  # made by the first round
             path.write_bytes(path.read_bytes()[:-1])
-            concepts.opened.cache_clear()
+            concepts.open_graph.cache_clear()
         topics = concepts.conceptnet(Models(home))
         assert topics.hops(topics.find(["cats"]), topics.find(["milk"])).tolist() == [1]
 
@@ -192,7 +192,7 @@ def test_conceptnet_is_converted_again_if_damaged(tmp_path: Path, home: Path) ->
 def test_a_word_is_aligned_without_its_ending(tmp_path: Path) -> None:
     topics = graph(tmp_path / "g", ["city", "watch", "make", "stop", "glass", "bus"], [])
     words = ["cities", "watched", "making", "stopping", "glass", "glasses", "buses", "is", "xyz"]
-    assert [topics.term(node) if node >= 0 else "" for node in concepts.aligned(topics, words).tolist()] == [
+    assert [topics.term(node) if node >= 0 else "" for node in concepts.nodes_of(topics, words).tolist()] == [
         "city", "watch", "make", "stop", "glass", "glass", "bus", "", ""]
 
 

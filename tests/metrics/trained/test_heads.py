@@ -68,7 +68,7 @@ def test_adem_by_hand() -> None:
 
 def test_losses_by_hand() -> None:
     logits = torch.tensor([[0.0, np.log(3.0)], [0.0, 0.0]])  # rows: ln 4 and ln 2; columns: ln 2 and ln 4
-    assert objectives.both_ways(logits).item() == pytest.approx(np.log(8) / 2)
+    assert objectives.symmetric_cross_entropy(logits).item() == pytest.approx(np.log(8) / 2)
     right, wrong = torch.tensor([2.0, -1.0]), torch.tensor([0.5, 3.0])
     by_hand = np.mean([np.log1p(np.exp(value)) for value in (-2, 1, 0.5, 3)])
     assert objectives.logistic(right, wrong).item() == pytest.approx(by_hand)
