@@ -175,7 +175,7 @@ def mix(scaled: InputScores, weights: Vector) -> Column:
 
 
 def input_signatures(metric: Composite, models: Models) -> dict[str, Signature]:
-    return {source.name: models.once(("signature", source.chosen.metric),
+    return {source.name: models.load_once(("signature", source.chosen.metric),
                                      functools.partial(signature, source.chosen.metric, models))
             for source in metric.made_of()}
 

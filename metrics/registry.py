@@ -36,7 +36,7 @@ TITLED = re.compile(r"([^=\[:/\\]+)=(.+)")
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """A metric with its options; `suffix` shows those that differ from their defaults, `title` is for display."""
+    """A metric with its options; `suffix` shows options that differ from their defaults, `title` is for display."""
 
     metric: Metric
     suffix: str = ""
@@ -62,12 +62,12 @@ def _built_in() -> dict[str, str]:
 
 
 @functools.cache
-def _plugged_in() -> dict[str, EntryPoint]:
+def _plugins() -> dict[str, EntryPoint]:
     return {point.name: point for point in sorted(entry_points(group=GROUP)) if point.name not in _built_in()}
 
 
 def names() -> tuple[str, ...]:
-    return (*_built_in(), *_plugged_in())
+    return (*_built_in(), *_plugins())
 
 
 def card(name: str) -> MetricCard:
@@ -98,10 +98,10 @@ def metric_of_column(column: str) -> str:
 
 def plugin_package(name: str) -> str:
     """Return package and version of a plug-in; empty for a built-in metric."""
-    return _package(_plugged_in()[name]).strip(" ,") if name in _plugged_in() else ""
+    return _package(_plugins()[name]).strip(" ,") if name in _plugins() else ""
 
 
-def shadowing() -> tuple[str, ...]:
+def ignored_plugins() -> tuple[str, ...]:
     """Describe the plug-ins that are ignored because a built-in metric has their name."""
     return tuple(f"{point.name} ({point.value}{_package(point)}) is ignored: a built-in metric has that name"
                  for point in entry_points(group=GROUP) if point.name in _built_in())
@@ -109,11 +109,11 @@ def shadowing() -> tuple[str, ...]:
 
 def without_folders(requested: str) -> str:
     """Return the name of a metric without this machine's folders: ./my_metric.py for /home/me/my_metric.py."""
-    return with_paths(requested, lambda path: paths.HERE + paths.last(path))
+    return with_paths(requested, lambda path: paths.HERE + paths.last_component(path))
 
 
 def with_paths(requested: str, change: Callable[[str], str]) -> str:
-    """Return the name of a metric with its paths changed, also those in options; changing twice must be harmless."""
+    """Return the name of a metric with its paths changed, also those in options; `change` must be idempotent."""
     title, requested = titled(requested)
     name, options = split(requested)
     prefix, _, path = name.partition(":")
@@ -152,8 +152,8 @@ def split(requested: str) -> tuple[str, str]:
     """Split off the options in brackets; a name with a colon may itself contain brackets."""
     if not requested.isprintable():
         raise BadOption(f"{requested!r:.80}: a metric's name must be one line of printable characters")
-    cut = requested.rpartition if ":" in requested.partition("[")[0] else requested.partition
-    name, bracket, rest = cut("[")
+    partition = requested.rpartition if ":" in requested.partition("[")[0] else requested.partition
+    name, bracket, rest = partition("[")
     if not bracket or (":" in name and "]" in rest[:-1]):
         return requested.strip(), ""
     if not rest.endswith("]"):
@@ -173,8 +173,8 @@ def option_values(kind: type[Any], name: str, requested: str, text: str) -> dict
     for part in filter(None, (part.strip() for part in re.split(r",(?![^\[]*\])", text))):
         key, equals, value = (piece.strip() for piece in part.partition("="))
         if not equals or key not in hints:
-            known = f"; {nearest(key, hints)}" if hints else "; it takes no options"
-            raise BadOption(f"{requested!r}: {name} has no option {key!r}{known}")
+            remedy = f"; {nearest(key, hints)}" if hints else "; it takes no options"
+            raise BadOption(f"{requested!r}: {name} has no option {key!r}{remedy}")
         try:
             values[key] = _value(hints[key], value)
         except ValueError as error:
@@ -202,7 +202,7 @@ def _value(hint: Any, text: str) -> Any:
 
 
 def _kind(name: str) -> type[Metric]:
-    """Return the class of a name; that of a path or prefix is not cached, since its file may have changed."""
+    """Return the class of a name; not cached for a path or a prefix, since the file may have changed."""
     if is_path(name):
         from metrics.external import files
 
@@ -221,8 +221,8 @@ def _kind(name: str) -> type[Metric]:
 def metric_class(name: str) -> type[Metric]:
     if name in _built_in():
         return class_in(importlib.import_module(_built_in()[name]), name)
-    if name in _plugged_in():
-        return _load(_plugged_in()[name])
+    if name in _plugins():
+        return _load(_plugins()[name])
     for path in (f"./{name}", f"./{name}.py"):
         if Path(path).exists():
             raise UnknownMetric(f"no metric {name!r}; for the path write {path}")

@@ -222,7 +222,7 @@ def nltks(real_data: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
 def look_anew() -> Iterator[Callable[[], None]]:
     """Let the registry search for installed metrics again, now and after the test."""
     def forget() -> None:
-        metrics._plugged_in.cache_clear()
+        metrics._plugins.cache_clear()
         metrics.metric_class.cache_clear()
 
     yield forget

@@ -19,7 +19,7 @@ from metrics.models.service import Choice, Models
 from metrics.trained.fined_eval import judges
 from metrics.trained.fined_eval import metric as fined_eval
 from metrics.training import trainables
-from metrics.training.loop import Fitted, fit, randomness
+from metrics.training.loop import Fitted, fit, seeded
 from metrics.training.recipe import TrainingData
 
 METRICS = tuple(name for name in trainables.shipped() if name not in trainables.BACKBONES)
@@ -90,15 +90,15 @@ def train(requested: str, models: Models, **changes: Any) -> list[Fitted]:
         trainable: Any = learner.trainable
         recipe = dataclasses.replace(trainable.training.of_part(part), **changes)
         with single_threaded():
-            with randomness(0, models.machine):
+            with seeded(0, models.machine):
                 objective = trainable.objective(
                     TrainingData({"toy": corpus()}, models, seed=0, recipe=recipe, part=part))
             fitted = fit(objective, recipe, models.machine, seed=0)
         identity = models.encoder().weights.identity
-        checkpoint.save(checkpoint.user_folder(learner.weights, identity, models.home), fitted.weights,
+        checkpoint.save(checkpoint.user_folder(learner.checkpoint_name, identity, models.home), fitted.weights,
                         {"architecture": recipe.architecture, "network": dict(objective.config),
                          "encoder": {"name": "tiny", "identity": identity}},
-                        {"name": learner.weights, "losses": [evaluation.loss for evaluation in fitted.curve]})
+                        {"name": learner.checkpoint_name, "losses": [evaluation.loss for evaluation in fitted.curve]})
         fits.append(fitted)
     return fits
 

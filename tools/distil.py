@@ -34,7 +34,7 @@ from harness.statistics.coefficients import where_known
 from metrics.composite.panel import Panel
 from metrics.models import small_lm
 from metrics.models.encoder import Encoder
-from metrics.models.readings import spoken
+from metrics.models.readings import non_blank
 from metrics.models.service import Models
 from metrics.training.examples import Index, dropped, exchanges, labelled_contexts, pick, reordered, repeated
 
@@ -179,7 +179,7 @@ def ridge(inputs: Array, targets: Array) -> Array:
 def rated_items(name: str, home: Path) -> tuple[list[tuple[Sequence[str], str]], list[Array]]:
     """Return the contexts and replies of a dataset, and their mean ratings by quality."""
     dataset = registry.load(name, home)
-    pairs = [(spoken(turn.text for turn in item.context) or ("",), item.response.text if item.response else "")
+    pairs = [(non_blank(turn.text for turn in item.context) or ("",), item.response.text if item.response else "")
              for item in dataset.items]
     return pairs, [rated.means for rated in judged(dataset, dataset.card.qualities)]
 

@@ -169,7 +169,7 @@ def training(work: Work, metric: str, recipe: str) -> dict[str, Any]:
     """Train a head and adapters of rank 16 from tokens; the weights stay in OUT/weights."""
     model, home = work.options.encoder, work.models.home
     request = train.Request(encoder=model, settings=("rank=16", f"every={VALIDATE_EVERY}"))
-    plan = train.plan(trainables.by_recipe(metric, recipe, model), request, home, partial(corpora.load, home=home),
+    plan = train.plan(trainables.with_recipe(metric, recipe, model), request, home, partial(corpora.load, home=home),
                       work.options.out / "weights" / metric.partition("[")[0])
     tokens_before = COUNTERS.training_tokens
     saved = train.train(plan, print_line, fresh=True, minutes=work.options.train_seconds / 60)

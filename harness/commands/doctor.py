@@ -89,4 +89,4 @@ def _metrics(home: Path) -> Iterator[str]:
         skipped_on = (f"; skipped on {', '.join(missing_needs)}: {', '.join(sorted({*missing_needs.values()}))} missing"
                       if missing_needs else "")
         yield f"{name:<18} ready{f' with {models_used}' if models_used else ''}{skipped_on}"
-    yield from registry.shadowing()
+    yield from registry.ignored_plugins()

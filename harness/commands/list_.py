@@ -59,7 +59,7 @@ def _metrics(_home: Path) -> Iterator[str]:
         card, needs = metric.card, ", ".join(score.needs(metric)) or "nothing"
         origin = f"  ({registry.plugin_package(name)})" if registry.plugin_package(name) else ""
         yield (f"{name:<18} {card.family:<10} {'/'.join(card.levels):<14} needs {needs:<20} {card.title}{origin}")
-    yield from registry.shadowing()
+    yield from registry.ignored_plugins()
 
 
 def _models(home: Path) -> Iterator[str]:

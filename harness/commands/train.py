@@ -47,7 +47,7 @@ def run(args: argparse.Namespace) -> int:
         raise BadConfig(f"no corpora in {args.home}; run `harness fetch --corpora` or `harness import FOLDER`")
     load = functools.cache(lambda name: corpora.load(name, args.home))
     names = trainables.shipped() if args.all else tuple(
-        trainables.by_recipe(name, args.recipe, args.encoder) for name in args.metric)
+        trainables.with_recipe(name, args.recipe, args.encoder) for name in args.metric)
     multiple = len(names) > 1 or args.all
     untrained: dict[str, dict[str, str]] = {"failed": {}, "left out": {}}
     for name in names:
@@ -81,10 +81,10 @@ def _train(name: str, args: argparse.Namespace, load: functools._lru_cache_wrapp
     trained: dict[str, Path] = {}
     for part in parts:
         in_folder = args.out and (multiple or len(parts) > 1)
-        out = args.out / trainables.choose(name, part).weights if in_folder else args.out
+        out = args.out / trainables.choose(name, part).checkpoint_name if in_folder else args.out
         plan = train.plan(name, request, args.home, load, out, part, trained)  # type: ignore[arg-type]
         if args.out:
-            trained[plan.learner.weights] = plan.folder
+            trained[plan.learner.checkpoint_name] = plan.folder
         if saved := None if args.fresh else plan.existing(args.eight_bits):
             print(f"{plan.learner.label}: already trained by the same command ({saved.folder}); retrain with --fresh")
             continue

@@ -121,11 +121,11 @@ def _with_local_paths(folder: Path, requested: Settings, folders: Sequence[Path]
     """Return the settings with files, folders and dataset cards replaced by their paths on this machine."""
     roots = [*folders, Path()]
     try:
-        values: dict[str, Any] = {name: tuple(paths.placed(value, roots) for value in getattr(requested, name))
+        values: dict[str, Any] = {name: tuple(paths.resolved(value, roots) for value in getattr(requested, name))
                                   for name in ("metric", "with_")}
-        values |= {name: paths.placed(getattr(requested, name), roots) for name in ("encoder", "lm", "vectors")}
+        values |= {name: paths.resolved(getattr(requested, name), roots) for name in ("encoder", "lm", "vectors")}
         if requested.reuse:
-            values["reuse"] = Path(paths.placed(f"./{requested.reuse}", roots))
+            values["reuse"] = Path(paths.resolved(f"./{requested.reuse}", roots))
     except FileNotFoundError as error:
         searched = ", ".join(str(root.resolve()) for root in roots)
         raise BadConfig(f"{folder}: the run used {error}, which is not in {searched}; pass its folder with "

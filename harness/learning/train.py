@@ -97,7 +97,7 @@ class Training:
         """The identities of other weights, word vectors and resources that training uses, by name."""
         trainable = self.learner.trainable
         resources = trainable.depends(self.models) if isinstance(trainable, Dependent) else {}
-        names = filter(None, (*self.learner.reads, self.recipe.start))
+        names = filter(None, (*self.learner.required_checkpoints, self.recipe.start))
         return {**resources, **{name: self.models.checkpoint(name, self.encoder and self.encoder_name).identity
                                 for name in names}}
 
@@ -105,7 +105,7 @@ class Training:
     def state(self) -> Path:
         """The state file of an interrupted training run, one per process."""
         rank = f"-{os.environ['RANK']}" if os.environ.get("RANK", "0") != "0" else ""
-        return self.models.home / "training" / f"{self.learner.weights}-{self.fingerprint[:16]}{rank}.state"
+        return self.models.home / "training" / f"{self.learner.checkpoint_name}-{self.fingerprint[:16]}{rank}.state"
 
     def existing(self, eight_bits: bool = False) -> Checkpoint | None:
         """Return the checkpoint of an earlier, completed run of the same plan; the main process decides."""
@@ -113,7 +113,7 @@ class Training:
 
         existing = None
         with contextlib.suppress(MissingResource):
-            saved = checkpoint.read(self.learner.weights, self.folder)
+            saved = checkpoint.read(self.learner.checkpoint_name, self.folder)
             complete = saved.card.get("complete", True) and not self.state.exists()  # older cards lack the field
             same = complete and saved.card.get("fingerprint") == self.fingerprint
             existing = saved if same and saved.card.get("eight_bits", False) == eight_bits else None
@@ -161,7 +161,7 @@ def plan(name: str, request: Request, home: Path, load: Callable[[str], Corpus],
     models = Models(home, Choice(encoder=request.encoder, lm=request.lm, device=request.device,
                                  precision=request.precision, download=not request.offline), folders=trained)
     encoder = "" if learner.trainable.encoder is None else models.encoder(learner.trainable.encoder).weights.identity
-    folder = out or checkpoint.user_folder(learner.weights, encoder, home)
+    folder = out or checkpoint.user_folder(learner.checkpoint_name, encoder, home)
     checkpoint.check_replaceable(folder)
     flags = {{"corpora": "corpus", "settings": "set"}.get(field.name, field.name): value
              for field in dataclasses.fields(request) if (value := getattr(request, field.name)) != field.default}
@@ -199,7 +199,7 @@ def train(plan: Training, log: Callable[[str], None], fresh: bool = False, eight
             if processes is not None:  # the other processes would keep the old batch size
                 raise MetricError(f"{label}: a batch does not fit into memory; --set batch={batch} "
                                   f"--set accumulate={accumulate}") from error
-            data = dataclasses.replace(data, built=None, recipe=dataclasses.replace(
+            data = dataclasses.replace(data, untrained=None, recipe=dataclasses.replace(
                 data.recipe, batch=batch, accumulate=accumulate))
             log(f"{label}: a batch does not fit into memory; restarting with {accumulate} batches of {batch} per step")
     card = _card(plan, data, objective, fitted) | {
@@ -213,17 +213,17 @@ def train(plan: Training, log: Callable[[str], None], fresh: bool = False, eight
         processes.wait_for_everyone()
     if fitted.done:
         plan.state.unlink(missing_ok=True)
-    return checkpoint.read(plan.learner.weights, plan.folder)
+    return checkpoint.read(plan.learner.checkpoint_name, plan.folder)
 
 
 def _fitted(plan: Training, data: TrainingData, log: Callable[[str], None], start: float,
             minutes: float | None) -> tuple[Objective, Fitted, float]:
     """Return the objective, the fitted weights, and the seconds of preparation."""
-    from metrics.training.loop import Evaluation, accelerator, fit, randomness
+    from metrics.training.loop import Evaluation, accelerator, fit, seeded
 
     machine, label = plan.models.machine, plan.learner.label
     progress = TrainingProgress(label, data.recipe.steps)
-    with randomness(plan.seed, machine), repeated(lambda: log(progress.line()), LINE_SECONDS):
+    with seeded(plan.seed, machine), repeated(lambda: log(progress.line()), LINE_SECONDS):
         objective = plan.learner.trainable.objective(data)
     if plan.learner.trainable.encoder is None and any(kind == "encoder" for kind, _ in plan.models.requested):
         raise MetricError(f"{label} uses an encoder but has no option for it: add the field encoder: str = '' to its "
@@ -268,7 +268,7 @@ def _card(plan: Training, data: TrainingData, objective: Objective, fitted: Fitt
 
         device = str(torch.cuda.get_device_name(machine.devices[0]))
     return {
-        "name": plan.learner.weights, "trained": plan.learner.label, "command": plan.command, "seed": plan.seed,
+        "name": plan.learner.checkpoint_name, "trained": plan.learner.label, "command": plan.command, "seed": plan.seed,
         "recipe": data.recipe.settings, "steps": fitted.steps, "complete": fitted.done, "best_step": fitted.best.step,
         "held_out": round(fitted.best.held_out, 6), "told": dict(objective.notes(objective.network)),
         "corpora": [{

@@ -172,11 +172,11 @@ class Training:
         return share_above(score(original), score(perturbed))
 
     def _fitted(self, seed: int, table: TextTable) -> Callable[[Sequence[Turns]], Vector]:
-        from metrics.training.loop import fit, randomness
+        from metrics.training.loop import fit, seeded
 
         window = {"window": self.part.window} if hasattr(self.metric, "window") else {}  # the paper's
         metric = dataclasses.replace(self.metric, negatives=self.kind, **window)
-        with randomness(seed, self.models.machine):
+        with seeded(seed, self.models.machine):
             objective = metric.objective(dataclasses.replace(self.data, seed=seed))
         fit(objective, self.recipe, self.models.machine, seed)
         network = objective.network.eval()

@@ -28,7 +28,7 @@ from metrics.models.encoder import Encoder, blocks
 from metrics.models.memory import Vectors
 from metrics.models.service import Models
 from metrics.text.similarity import WeightedVectors, soft_match, unit
-from metrics.text.words import Aggregation, sharing, unscored
+from metrics.text.words import Aggregation, reference_groups, unscored
 
 MAX_RESPONSES = 1_024
 """Maximum number of responses with the same references encoded at a time."""
@@ -86,7 +86,7 @@ class BertScore:
         if self.baseline:
             baseline = _baseline(self.baseline, encoder.layer or int(encoder.networks[0].config.num_hidden_layers))
         groups = [(shared, replies[start : start + MAX_RESPONSES])
-                  for shared, replies in sharing(items, self.references)
+                  for shared, replies in reference_groups(items, self.references)
                   for start in range(0, len(replies), MAX_RESPONSES)]
         weighting = _TokenWeighting(encoder, groups if self.idf else None)
         table = unscored(3, len(items))

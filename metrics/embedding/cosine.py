@@ -19,7 +19,7 @@ from metrics.errors import BadOption
 from metrics.metric import Columns, MetricCard
 from metrics.models.service import Models
 from metrics.text.similarity import cosines
-from metrics.text.words import Aggregation, over_references, reply, sharing, unscored
+from metrics.text.words import Aggregation, over_references, reference_groups, reply, unscored
 
 if TYPE_CHECKING:
     from metrics.models.encoder import Encoder, Pooling
@@ -67,7 +67,7 @@ class Cosine:
     def _pairs(self, items: Sequence[Item]) -> Iterator[tuple[int, list[Pair]]]:
         """Yield the index of each scorable item with its pairs of texts; `standard` means `max`."""
         if self.against == "references":
-            for shared, replies in sharing(items, "max" if self.references == "standard" else self.references):
+            for shared, replies in reference_groups(items, "max" if self.references == "standard" else self.references):
                 for row, text in replies:
                     yield row, [(text, reference.text) for reference in shared]
         else:

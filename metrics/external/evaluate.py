@@ -32,7 +32,7 @@ from metrics.metric import Columns, Metric, MetricCard, variant
 from metrics.models.resources import digest_of
 from metrics.models.service import Models
 from metrics.paths import label
-from metrics.text.words import Aggregation, over_references, reply, sharing, unscored
+from metrics.text.words import Aggregation, over_references, reference_groups, reply, unscored
 
 ITEM_ERRORS = (ValueError, ArithmeticError)
 """Errors of a module that leave an item without a score."""
@@ -99,7 +99,7 @@ class EvaluateModule:
         if self.takes_lists is None:
             yield from ((row, reply(item), ()) for row, item in enumerate(items))
             return
-        for references, replies in sharing(items, "first" if self.references == "first" else "max"):
+        for references, replies in reference_groups(items, "first" if self.references == "first" else "max"):
             yield from ((row, response, tuple(reference.text for reference in references)) for row, response in replies)
 
     def _number(self, response: str, references: tuple[str, ...]) -> float:

@@ -110,7 +110,7 @@ class Spending:
 
 
 def of_run(models: Models) -> Spending:
-    return models.once(("spending",), lambda: Spending(models.choice))
+    return models.load_once(("spending",), lambda: Spending(models.choice))
 
 
 def prices(text: str) -> tuple[float, float]:

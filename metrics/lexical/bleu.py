@@ -16,7 +16,7 @@ from typing import ClassVar, Literal, TypeAlias
 from benchmarks.dataset import Item
 from metrics.metric import Columns, MetricCard
 from metrics.models.service import Models
-from metrics.text.words import Aggregation, SideBySide, Tokenizer, over_references, sharing, tokens, unscored
+from metrics.text.words import Aggregation, BitTexts, Tokenizer, over_references, reference_groups, tokens, unscored
 
 ORDERS = (1, 2, 3, 4)
 
@@ -43,10 +43,10 @@ class Bleu:
     def score(self, items: Sequence[Item], models: Models) -> Columns:
         """Return BLEU, 0 to 100; NaN without a reference."""
         table = unscored(len(ORDERS), len(items))
-        for references, replies in sharing(items, self.references):
+        for references, replies in reference_groups(items, self.references):
             language = items[replies[0][0]].language
             tokenised = [tokens(reference.text, self.lowercase, language, self.tokenize) for reference in references]
-            pools = [SideBySide(pool) for pool in ([tokenised] if self.references == "standard" else zip(tokenised))]
+            pools = [BitTexts(texts) for texts in ([tokenised] if self.references == "standard" else zip(tokenised))]
             for row, text in replies:
                 response = tokens(text, self.lowercase, language, self.tokenize)
                 scores = [geometric_means(_matches(response, pool), len(response), closest(len(response), pool.lengths),
@@ -88,7 +88,7 @@ def _log_precision(match: float, total: int, doubled: float, smoothing: Smoothin
     return math.log(100.0 * 0.1 / total) if smoothing == "floor" else -math.inf
 
 
-def _matches(response: Sequence[str], references: SideBySide) -> tuple[int, ...]:
+def _matches(response: Sequence[str], references: BitTexts) -> tuple[int, ...]:
     matches = [0] * len(ORDERS)
     for order, matched in enumerate(references.matches(response, len(ORDERS))):
         if not matched:  # so no longer n-gram matches either

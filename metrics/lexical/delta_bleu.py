@@ -18,7 +18,7 @@ from benchmarks.dataset import Item
 from metrics.lexical.bleu import ORDERS, Smoothing, closest, geometric_means
 from metrics.metric import Columns, MetricCard
 from metrics.models.service import Models
-from metrics.text.words import SideBySide, sharing, tokens, unscored
+from metrics.text.words import BitTexts, reference_groups, tokens, unscored
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,13 +37,13 @@ class DeltaBleu:
     def score(self, items: Sequence[Item], models: Models) -> Columns:
         """Return ΔBLEU, 0 to 100; NaN without a reference of positive weight."""
         table = unscored(1, len(items))
-        for references, replies in sharing(items, "standard"):
+        for references, replies in reference_groups(items, "standard"):
             weights = [reference.weight for reference in references]
             largest_weight = max(weights)
             if largest_weight <= 0:
                 continue
             language = items[replies[0][0]].language
-            pool = SideBySide([tokens(reference.text, self.lowercase, language) for reference in references])
+            pool = BitTexts([tokens(reference.text, self.lowercase, language) for reference in references])
             for row, text in replies:
                 response = tokens(text, self.lowercase, language)
                 totals = _weighted_matches(response, pool, weights)
@@ -53,7 +53,7 @@ class DeltaBleu:
         return {"delta-bleu": table[0]}
 
 
-def _weighted_matches(response: Sequence[str], pool: SideBySide, weights: Sequence[float]) -> list[float]:
+def _weighted_matches(response: Sequence[str], pool: BitTexts, weights: Sequence[float]) -> list[float]:
     """Return for each order the sum over the response's n-grams of the best weighted match with a reference."""
     def best_match(count: int, counts: Sequence[int]) -> float:
         return max(weight * min(count, in_reference)

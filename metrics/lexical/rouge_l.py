@@ -18,7 +18,7 @@ from benchmarks.dataset import Item, primary_language
 from metrics.errors import BadOption
 from metrics.metric import Columns, MetricCard
 from metrics.models.service import Models
-from metrics.text.words import Aggregation, SideBySide, over_references, sharing, stem, unscored, words
+from metrics.text.words import Aggregation, BitTexts, over_references, reference_groups, stem, unscored, words
 
 _WORD = re.compile("[a-z0-9]+")
 
@@ -43,9 +43,9 @@ class RougeL:
     def score(self, items: Sequence[Item], models: Models) -> Columns:
         """Return ROUGE-L, 0 to 1; NaN without a reference."""
         table = unscored(1, len(items))
-        for references, replies in sharing(items, self.references):
+        for references, replies in reference_groups(items, self.references):
             language = items[replies[0][0]].language
-            pool = SideBySide([_words(reference.text, self.stem, language) for reference in references])
+            pool = BitTexts([_words(reference.text, self.stem, language) for reference in references])
             for row, text in replies:
                 response = _words(text, self.stem, language)
                 table[0, row] = self._aggregated(_precisions_and_recalls(response, pool))
@@ -70,7 +70,7 @@ def _words(text: str, stemmed: bool, language: str) -> list[str]:
     return [stem(word) if len(word) > 3 else word for word in plain] if stemmed else plain
 
 
-def _precisions_and_recalls(response: Sequence[str], pool: SideBySide) -> list[tuple[float, float]]:
+def _precisions_and_recalls(response: Sequence[str], pool: BitTexts) -> list[tuple[float, float]]:
     all_bits = sum(pool.spans)
     open_ = all_bits  # a bit is cleared where the common subsequence grows
     for word in response:

@@ -13,7 +13,7 @@ from typing import Any
 
 from metrics.errors import MissingResource, in_one_line
 
-PATIENCE = 10.0
+FIRST_REQUEST_TIMEOUT = 10.0
 """Timeout of the first request to the hub, in seconds; later requests have none."""
 _FILES: dict[str, Any] = {
     "allow_patterns": ["*.safetensors", "*.safetensors.index.json", "*.json", "*.txt", "*.model"],
@@ -28,7 +28,7 @@ _REFUSALS = {
 }
 
 
-def cached() -> Iterator[str]:
+def cached_names() -> Iterator[str]:
     """Yield the names of the models in the cache, as NAME@REVISION for branches other than main."""
     from huggingface_hub import scan_cache_dir
     from huggingface_hub.constants import HF_HUB_CACHE
@@ -63,9 +63,9 @@ def fetch(name: str, revision: str) -> Path:
     from huggingface_hub import HfApi, snapshot_download
 
     try:
-        info = HfApi().model_info(name, revision=revision or None, timeout=PATIENCE)
-        names = [file.rfilename for file in info.siblings or ()]
-        if not names or any(name.endswith(".safetensors") and "/" not in name for name in names):
+        info = HfApi().model_info(name, revision=revision or None, timeout=FIRST_REQUEST_TIMEOUT)
+        files = [file.rfilename for file in info.siblings or ()]
+        if not files or any(file.endswith(".safetensors") and "/" not in file for file in files):
             return Path(snapshot_download(name, revision=revision or None, **_FILES))
     except Exception as error:  # from the hub, the network or the disk
         reason = _REFUSALS.get(type(error).__name__) or in_one_line(error)

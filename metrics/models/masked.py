@@ -1,11 +1,11 @@
 """A masked language model: the likelihood of each token of a text given all the others.
 
 Each token is masked in turn and predicted from the others (pseudo-log-likelihood, Salazar et al. 2020), after a context
-or alone; only tokens of the text itself are masked. If a text has more than `copies` tokens, a copy has every
-`copies`-th token masked, so that the cost grows linearly with the length (docs/metrics.md compares them). By default,
-there are 2 to 8 copies, but more than two only if all copies with their contexts have at most `TOKENS` tokens.
+or alone; only tokens of the text itself are masked. If a text has more than `copies` tokens, each copy has every
+`copies`-th token masked, so that the cost grows linearly with the length (docs/metrics.md compares the settings). By
+default, there are 2 to 8 copies, but more than two only if all copies with their contexts have at most MAX_TOKENS.
 
-All likelihoods are natural logarithms. A text that is too long loses its end, a context its beginning (readings.py).
+All likelihoods are natural logarithms. An overlong text is truncated at its end, a context at its start (readings.py).
 The weights are the checkpoint `mlm` (metrics/training/backbones), merged into a copy of the encoder.
 """
 
@@ -33,13 +33,13 @@ if TYPE_CHECKING:
 
 BY_LENGTH = 0
 """Value of `copies` with which short texts have more copies than long ones."""
-FEWEST, MOST, TOKENS = 2, 8, 64
-"""Minimum and maximum number of copies of a text, and the maximum of their tokens if there are more than FEWEST.
+MIN_COPIES, MAX_COPIES, MAX_TOKENS = 2, 8, 64
+"""Minimum and maximum number of copies of a text, and the maximum of their tokens if there are over MIN_COPIES.
 With eight copies, one token in eight is masked, close to the share in training."""
 
-BOUNDED = ("Long replies are read twice, with half of their tokens masked each time; shorter ones up to eight times, "
-           f"as long as all copies together have at most {TOKENS} tokens.")
-"""The departure from the papers of the metrics that use these likelihoods."""
+FEW_COPIES = ("Long replies are read twice, with half of their tokens masked each time; shorter ones up to eight "
+              f"times, as long as all copies together have at most {MAX_TOKENS} tokens.")
+"""How the metrics that use these likelihoods depart from their papers."""
 
 Pair = tuple[str, str]
 Copy = tuple[int, int]
@@ -65,7 +65,7 @@ class MaskedModel:
 
         machine = self.encoder.machine
         with COUNTERS.count_loading():
-            body = networks.loaded("AutoModel", self.encoder.weights, machine).to(machine.devices[0])
+            body = networks.load("AutoModel", self.encoder.weights, machine).to(machine.devices[0])
             return networks.place(Merged(self._head, body, self.mask), machine)
 
     def log_likelihoods(self, pairs: Sequence[Pair], copies: int = BY_LENGTH) -> list[Vectors]:
@@ -94,10 +94,10 @@ class MaskedModel:
 
     def _read(self, texts: Sequence[Tokenized], copies: int) -> list[Vectors]:
         """Return log p of each token of each text, special tokens and context excluded; each copy is one row."""
-        counts = [copies or max(FEWEST, min(MOST, TOKENS // len(tokens.ids))) for tokens in texts]
+        counts = [copies or max(MIN_COPIES, min(MAX_COPIES, MAX_TOKENS // len(tokens.ids))) for tokens in texts]
         rows = [(text, first) for text, (tokens, count) in enumerate(zip(texts, counts, strict=True))
                 for first in range(min(count, len(tokens.positions)))]
-        forwards = [self._on(*worker, texts, rows, counts)
+        forwards = [self._forward_on(*worker, texts, rows, counts)
                     for worker in networks.workers(self.networks, self.encoder.machine)]
         lengths = [len(texts[text].ids) for text, _ in rows]
         likelihoods = [np.empty(len(tokens.positions), np.float32) for tokens in texts]
@@ -105,19 +105,19 @@ class MaskedModel:
             likelihoods[text][first::counts[text]] = values
         return likelihoods
 
-    def _on(self, network: Any, device: str, texts: Sequence[Tokenized], rows: Sequence[Copy],
+    def _forward_on(self, network: Any, device: str, texts: Sequence[Tokenized], rows: Sequence[Copy],
             copies: Sequence[int]) -> Forward[Vectors]:
         import torch
 
         def forward(batch: Positions) -> list[Vectors]:
-            chosen = [rows[position] for position in batch]
-            inputs = padded([texts[text] for text, _ in chosen], self.encoder.tokenizer.pad)
-            positions = [np.asarray(texts[text].positions[first::copies[text]]) for text, first in chosen]
-            inputs["rows"] = np.repeat(np.arange(len(chosen)), list(map(len, positions)))
+            batch_rows = [rows[position] for position in batch]
+            inputs = padded([texts[text] for text, _ in batch_rows], self.encoder.tokenizer.pad)
+            positions = [np.asarray(texts[text].positions[first::copies[text]]) for text, first in batch_rows]
+            inputs["rows"] = np.repeat(np.arange(len(batch_rows)), list(map(len, positions)))
             inputs["positions"] = np.concatenate(positions)
-            masked = inputs["rows"], inputs["positions"]
-            targets = inputs["input_ids"][masked]
-            inputs["input_ids"][masked] = self.mask
+            at_masked = inputs["rows"], inputs["positions"]
+            targets = inputs["input_ids"][at_masked]
+            inputs["input_ids"][at_masked] = self.mask
             with torch.inference_mode():
                 states = network(**{name: torch.from_numpy(array).to(device) for name, array in inputs.items()})
                 values = networks.log_likelihoods(network.decoder, states, torch.arange(len(targets), device=device),
@@ -139,8 +139,8 @@ def mask_of(encoder: Encoder) -> int:
 def log_likelihoods(items: Sequence[Item], model: MaskedModel, context: Literal["none", "last"] = "none",
                     copies: int = BY_LENGTH) -> list[Vectors]:
     """Return log p of each token of each response, alone or after the last utterance of its context, if any."""
-    before = [item.context[-1].text.strip() if context == "last" and item.context else "" for item in items]
-    pairs = [(text, reply(item).strip()) for text, item in zip(before, items, strict=True)]
+    contexts = [item.context[-1].text.strip() if context == "last" and item.context else "" for item in items]
+    pairs = [(text, reply(item).strip()) for text, item in zip(contexts, items, strict=True)]
     return model.log_likelihoods(pairs, copies)
 
 

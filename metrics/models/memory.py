@@ -27,7 +27,7 @@ class ArrayCache:
 
     def __init__(self, capacity: int) -> None:
         self.capacity = capacity
-        self.held = 0
+        self.bytes_used = 0
         self._entries: OrderedDict[Hashable, tuple[Vectors, float]] = OrderedDict()
         self._counted: set[Hashable] = set()
         self._reused = 0.0
@@ -47,7 +47,7 @@ class ArrayCache:
 
     def get_all(self, key: tuple[Hashable, ...], texts: Sequence[Text],
                 compute: Callable[[list[Text]], Sequence[Vectors]]) -> list[Vectors]:
-        """Return the array of each text, computing each missing one once; time is attributed to texts by length."""
+        """Return the array of each text, computing missing arrays once; time is attributed to texts by length."""
         arrays = {text: self.get((*key, text)) for text in dict.fromkeys(texts)}
         if missing := [text for text, array in arrays.items() if array is None]:
             start = self._clock()
@@ -59,21 +59,21 @@ class ArrayCache:
         return [arrays[text] for text in texts]  # type: ignore[misc]
 
     def _clock(self) -> float:
-        """Return a time that includes that of reused arrays but not the loading of models."""
+        """Return a time that includes the seconds of reused arrays but not the loading of models."""
         return time.perf_counter() - COUNTERS.loading_seconds + self._reused
 
     def put(self, key: Hashable, array: Vectors, seconds: float = 0.0) -> None:
         """Store an array and make it read-only; it must not be a view of a larger array."""
         array.flags.writeable = False
         if key in self._entries:
-            self.held -= self._entries.pop(key)[0].nbytes + ENTRY_OVERHEAD
+            self.bytes_used -= self._entries.pop(key)[0].nbytes + ENTRY_OVERHEAD
         if array.nbytes + ENTRY_OVERHEAD > self.capacity:
             return
         self._entries[key] = array, seconds
-        self.held += array.nbytes + ENTRY_OVERHEAD
-        while self.held > self.capacity:
+        self.bytes_used += array.nbytes + ENTRY_OVERHEAD
+        while self.bytes_used > self.capacity:
             _, (dropped, _) = self._entries.popitem(last=False)
-            self.held -= dropped.nbytes + ENTRY_OVERHEAD
+            self.bytes_used -= dropped.nbytes + ENTRY_OVERHEAD
 
 
 def length(text: object) -> int:

@@ -25,7 +25,7 @@ MASKED_LM_ADAPTERS = "down.", "up."
 _NOT_NEEDED = ("pooler", "position_ids")
 """Parts of a network that may be missing from its files, because no output depends on them."""
 _CPU_PRECISIONS = ("fp32", "bf16")
-"""The precisions for which oneDNN has such kernels."""
+"""The precisions for which oneDNN has kernels with packed weights."""
 _PACKED_ROWS = 2_048
 """The number of rows that the layout of packed weights is optimised for."""
 _ACTIVATIONS = {"dense": "intermediate_act_fn", "dense_h_to_4h": "act"}
@@ -35,12 +35,12 @@ _ACTIVATIONS = {"dense": "intermediate_act_fn", "dense_h_to_4h": "act"}
 def transformer(kind: str, weights: Weights, machine: Machine, layers: int | None = None) -> list[Any]:
     """Return one copy per device of the network (`AutoModel`, ...), reduced to its first `layers` if given."""
     with COUNTERS.count_loading():
-        return place(loaded(kind, weights, machine, layers), machine)
+        return place(load(kind, weights, machine, layers), machine)
 
 
-def loaded(kind: str, weights: Weights, machine: Machine, layers: int | None = None) -> Any:
+def load(kind: str, weights: Weights, machine: Machine, layers: int | None = None) -> Any:
     """Load the network as plain PyTorch, for training or for changes before `place`."""
-    os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "64")  # each batch shape needs a kernel; most are rare
+    os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "64")  # a kernel per batch shape; most shapes are rare
     import transformers
 
     config = None
@@ -100,10 +100,9 @@ def can_pack() -> bool:
 
 
 def pack(network: Any) -> Any:
-    """Pack the weights of every linear layer of the network in place, fusing bias and a GELU that follows it.
+    """Pack the weights of every linear layer of the network in place, fusing the bias and a GELU after the layer.
 
-    The kernel is the one that `torch.compile` would choose. A bf16 output layer is left alone, since rows of it are
-    used in fp32.
+    `torch.compile` would choose the same kernel. A bf16 output layer is left alone, since its rows are used in fp32.
     """
     import torch
 
@@ -111,11 +110,11 @@ def pack(network: Any) -> Any:
     for module in list(network.modules()):
         for name, child in list(module.named_children()):
             if type(child) is torch.nn.Linear and not (child is output and child.weight.dtype == torch.bfloat16):
-                after = _ACTIVATIONS.get(name, "")
-                gelu = _gelu(getattr(module, after, None))
+                activation = _ACTIVATIONS.get(name, "")
+                gelu = _gelu(getattr(module, activation, None))
                 setattr(module, name, _packed(child, gelu))
                 if gelu:
-                    setattr(module, after, torch.nn.Identity())
+                    setattr(module, activation, torch.nn.Identity())
     return network
 
 
@@ -175,10 +174,10 @@ def from_checkpoint(kind: Callable[..., Any], checkpoint: Checkpoint, machine: M
         network = kind(**checkpoint.config["network"])
         stored = checkpoint.weights()
         head = {name.removeprefix(HEAD): tensor for name, tensor in stored.items() if name.startswith(HEAD)}
-        missing, foreign = network.load_state_dict(head or stored, strict=False)
+        missing, unexpected = network.load_state_dict(head or stored, strict=False)
     except (TypeError, SafetensorError, RuntimeError) as error:  # wrong arguments, broken file, wrong shapes
         raise _mismatch(checkpoint, " ".join(str(error).split())) from error
-    if unmatched := sorted({*foreign, *(set(missing) & trained_tensors(network).keys())}):
+    if unmatched := sorted({*unexpected, *(set(missing) & trained_tensors(network).keys())}):
         raise _mismatch(checkpoint, f"{len(unmatched)} tensors do not match, such as {unmatched[0]}")
     return network.to(machine.devices[0]).requires_grad_(False).eval()
 
@@ -186,14 +185,14 @@ def from_checkpoint(kind: Callable[..., Any], checkpoint: Checkpoint, machine: M
 def initialise(network: Any, checkpoint: Checkpoint) -> None:
     """Initialise a network from the matching weights of a checkpoint, which must include its whole body."""
     trainable, stored = trained_tensors(network), checkpoint.weights()
-    shared = {name: tensor for name, tensor in stored.items()
+    matching = {name: tensor for name, tensor in stored.items()
               if name in trainable and trainable[name].shape == tensor.shape}
-    if not shared:
+    if not matching:
         raise _mismatch(checkpoint, "none of its weights match the network to be trained")
-    if unused := sorted(name for name in stored.keys() - shared if name.startswith((BODY, ADAPTERS))):
+    if unused := sorted(name for name in stored.keys() - matching if name.startswith((BODY, ADAPTERS))):
         raise _mismatch(checkpoint, f"{len(unused)} tensors have no place in the network to be trained, such as "
                                     f"{unused[0]}: use the same rank in both training runs")
-    network.load_state_dict(shared, strict=False)
+    network.load_state_dict(matching, strict=False)
 
 
 def with_trained_weights(network: Any, checkpoint: Checkpoint) -> Any:
@@ -204,14 +203,14 @@ def with_trained_weights(network: Any, checkpoint: Checkpoint) -> Any:
         network = add_separator(network)
     stored = checkpoint.weights()
     body = {name.removeprefix(BODY): tensor for name, tensor in stored.items() if name.startswith(BODY)}
-    changes = {name.removeprefix(ADAPTERS): tensor for name, tensor in stored.items()
+    adapter_weights = {name.removeprefix(ADAPTERS): tensor for name, tensor in stored.items()
                if name.startswith((ADAPTERS, *MASKED_LM_ADAPTERS))}
     try:
         if body:
             network.load_state_dict(body, strict=False)
         else:
-            adapters = Adapters(len(changes["down.0"]), linears(network))
-            adapters.load_state_dict(changes)
+            adapters = Adapters(len(adapter_weights["down.0"]), linears(network))
+            adapters.load_state_dict(adapter_weights)
             adapters.to(network.dtype).merge(network)
     except (KeyError, RuntimeError) as error:
         raise _mismatch(checkpoint, "it contains neither weights nor adapters for this transformer") from error

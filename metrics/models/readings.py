@@ -1,6 +1,6 @@
 """Readings, the texts, pairs and dialogues that models read, made from items, and their token ids.
 
-A text that is too long keeps its beginning; in a pair, the context keeps its end, since the response answers the last
+An overlong text is truncated at its end; in a pair, the context at its start, since the response answers the last
 utterance. Lone surrogates become the replacement character (U+FFFD).
 """
 
@@ -18,7 +18,7 @@ from benchmarks.dataset import Item
 from metrics.column import Column
 from metrics.errors import MissingResource, in_one_line
 from metrics.models.weights import Weights
-from metrics.text.words import Aggregation, over_references, reply, sharing
+from metrics.text.words import Aggregation, over_references, reference_groups, reply
 
 _UNBOUNDED = 1 << 20
 
@@ -35,13 +35,13 @@ Dialogue: TypeAlias = tuple[str, ...]
 Reading: TypeAlias = str | Pair | Dialogue
 
 
-def spoken(texts: Iterable[str]) -> tuple[str, ...]:
+def non_blank(texts: Iterable[str]) -> tuple[str, ...]:
     return tuple(text for text in texts if text.strip())
 
 
 def pairs(items: Sequence[Item]) -> list[Pair | None]:
     """Return each item's context and response; None without a context."""
-    contexts = [spoken(turn.text for turn in item.context) for item in items]
+    contexts = [non_blank(turn.text for turn in item.context) for item in items]
     return [Pair(context, reply(item)) if context else None for context, item in zip(contexts, items, strict=True)]
 
 
@@ -52,7 +52,7 @@ def responses(items: Sequence[Item]) -> list[str]:
 def dialogues(items: Sequence[Item]) -> list[Dialogue | None]:
     """Return each item's utterances; None for fewer than two, or for a blank response."""
     texts = [() if item.response is not None and not item.response.text.strip() else
-             spoken(turn.text for turn in item.utterances) for item in items]
+             non_blank(turn.text for turn in item.utterances) for item in items]
     return [dialogue if len(dialogue) > 1 else None for dialogue in texts]
 
 
@@ -63,7 +63,7 @@ def by_reference(items: Sequence[Item], references: Aggregation,
     `score` takes tuples of the item's index, a reference and the response; `standard` means `max`.
     """
     rows = [(row, reference.text, response)
-            for shared, members in sharing(items, "max" if references == "standard" else references)
+            for shared, members in reference_groups(items, "max" if references == "standard" else references)
             for row, response in members for reference in shared]
     column = np.full(len(items), np.nan)
     scores: dict[int, list[float]] = {}
@@ -76,7 +76,7 @@ def by_reference(items: Sequence[Item], references: Aggregation,
 
 @dataclass(frozen=True, slots=True)
 class Tokenized:
-    """The token ids of a text or pair, and the types of a pair's tokens; `positions` are those of the (second) text."""
+    """The token ids of a text or pair, and the types of a pair's tokens; `positions` cover the (second) text."""
 
     ids: list[int]
     types: list[int] | None = None
@@ -140,8 +140,8 @@ class Tokenizer:
         rows = []
         for context, response in zip(contexts, responses, strict=True):
             answer = response[: max(room - room // 2, room - len(context))]
-            left = context[max(0, len(context) - (room - len(answer))):]
-            first, second = [*before, *left, *between], [*answer, *after]
+            context_end = context[max(0, len(context) - (room - len(answer))):]
+            first, second = [*before, *context_end, *between], [*answer, *after]
             positions = range(len(first), len(first) + len(answer))
             rows.append(Tokenized([*first, *second], self._types_of(len(first), len(second)), positions))
         return rows
@@ -160,7 +160,7 @@ class Tokenizer:
         before, after = self._single
         room = max(0, min(limit or self.limit, self.limit) - sum(self.frame))
         ids = iter(self.plain([text for texts in dialogues for text in texts]))
-        rows = [[number for _ in texts for number in (*next(ids), separator)] for texts in dialogues]
+        rows = [[token for _ in texts for token in (*next(ids), separator)] for texts in dialogues]
         return [Tokenized([*before, *row[max(0, len(row) - room):], *after]) for row in rows]
 
     def _types_of(self, first: int, second: int) -> list[int] | None:
@@ -173,9 +173,9 @@ class Tokenizer:
         encoding = self._fast.encode(*parts)
         runs: list[list[int]] = [[]]
         last: int | None = None
-        for number, part in zip(encoding.ids, encoding.sequence_ids, strict=True):
+        for token, part in zip(encoding.ids, encoding.sequence_ids, strict=True):
             if part is None:
-                runs[-1].append(number)
+                runs[-1].append(token)
             elif part != last:
                 runs.append([])
                 last = part

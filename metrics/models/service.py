@@ -4,7 +4,7 @@
     models.lm(name)               likelihoods of texts         causal.py
     models.vectors(name)          words to vectors             vectors.py
     models.scorer(name)           scores of a checkpoint       scorer.py
-    models.trained(name, kind)    a network trained here       checkpoint.py
+    models.trained(name, class)   a network of this project    checkpoint.py
     models.masked(encoder)        likelihoods of tokens        masked.py
     models.resource(name)         data such as WordNet         resources.py
 
@@ -69,7 +69,7 @@ class Models:
     choice: Choice = field(default_factory=Choice)
     memory: ArrayCache = field(default_factory=lambda: ArrayCache(1024 * MEBIBYTE))
     folders: Mapping[str, Path] = field(default_factory=dict)
-    """Checkpoints by name; they replace those in the home and the shipped ones."""
+    """Folders of checkpoints by name, used in place of the home's and the shipped ones."""
 
     def __post_init__(self) -> None:
         self._loaded: dict[tuple[Any, ...], Any] = {}
@@ -88,9 +88,9 @@ class Models:
 
         self.requested.add(("lm", name))
         weights = self._weights_of("lm", name)
-        return self.once(("lm", weights.identity), lambda: small_lm.load(self._small_lm(), self.machine, self.memory)
-                         if weights.name == small_lm.DISPLAY_NAME
-                         else LanguageModel(weights, self._machine("lm", name), self.memory))
+        return self.load_once(("lm", weights.identity), lambda: (
+            small_lm.load(self._small_lm(), self.machine, self.memory) if weights.name == small_lm.DISPLAY_NAME
+            else LanguageModel(weights, self._machine("lm", name), self.memory)))
 
     def vectors(self, name: str = "") -> WordVectors:
         """Return word vectors from a file, or the encoder's input embeddings if neither metric nor run names a file."""
@@ -98,17 +98,17 @@ class Models:
 
         self.requested.add(("vectors", name))
         file = name or self.choice.vectors
-        return self.once(("vectors", file), lambda: from_file(self._vector_file(file), self.home) if file
+        return self.load_once(("vectors", file), lambda: from_file(self._vector_file(file), self.home) if file
                          else from_encoder(self._encoder("")))
 
-    def trained(self, name: str, kind: Callable[..., Loaded], encoder: str = "") -> Loaded:
-        """Return the network `kind(**config)` with the weights `name` for this encoder."""
+    def trained(self, name: str, network_class: Callable[..., Loaded], encoder: str = "") -> Loaded:
+        """Return the network `network_class(**config)` with the weights `name` for this encoder."""
         from metrics.models import networks
 
         self.requested.add(("checkpoint", name))
         trained = self.checkpoint(name, encoder)
-        network: Loaded = self.once(("trained", kind, trained.folder),
-                                    lambda: networks.from_checkpoint(kind, trained, self.machine))
+        network: Loaded = self.load_once(("trained", network_class, trained.folder),
+                                         lambda: networks.from_checkpoint(network_class, trained, self.machine))
         return network
 
     def scorer(self, name: str, encoder: str = "") -> Scorer:
@@ -120,18 +120,18 @@ class Models:
         return scorer.Scorer(network, self.encoder(network.encoder_name(encoder, name), network.depth))
 
     def masked(self, encoder: str = "") -> MaskedModel:
-        """Return the masked language model on this encoder, or on the embedded one if no weights fit this one."""
+        """Return the masked language model on this encoder, or on the embedded encoder if it has none for this one."""
         from metrics.models.adapters import AdaptersWithHead
         from metrics.models.masked import MaskedModel
 
         self.requested.add(("encoder", encoder))
-        body, head = self._encoder(self._masked_on(encoder)), self.trained(MASKED, AdaptersWithHead, encoder)
+        body, head = self._encoder(self._masked_encoder(encoder)), self.trained(MASKED, AdaptersWithHead, encoder)
         trained = self.checkpoint(MASKED, encoder)
-        return self.once(("masked", trained.folder),
+        return self.load_once(("masked", trained.folder),
                          lambda: MaskedModel(body, head.to(self.machine.dtype()), trained.identity, self.memory))
 
     def checkpoint(self, name: str, encoder: str = "") -> Checkpoint:
-        encoder = self._masked_on(encoder) if name == MASKED else encoder
+        encoder = self._masked_encoder(encoder) if name == MASKED else encoder
         try:
             identity = self._weights_of("encoder", encoder).identity
         except MissingResource:
@@ -169,7 +169,7 @@ class Models:
                 return files.parameters(folder, "word_embeddings" if kind == "vectors" else "")
         return 0
 
-    def once(self, key: tuple[Any, ...], load: Callable[[], Loaded]) -> Loaded:
+    def load_once(self, key: tuple[Any, ...], load: Callable[[], Loaded]) -> Loaded:
         """Return the value for a key, loading it on first use."""
         if key not in self._loaded:
             with COUNTERS.count_loading():
@@ -186,13 +186,13 @@ class Models:
         from metrics.models.encoder import Encoder
 
         weights = self._weights_of("encoder", name)
-        return self.once(("encoder", weights.identity, layer),
+        return self.load_once(("encoder", weights.identity, layer),
                          lambda: Encoder(weights, self.machine, self.memory, layer))
 
     def _weights_of(self, kind: str, name: str) -> Weights:
-        """Return the files of a model; for word vectors, those of the run's encoder.
+        """Return the files of a model; for word vectors, the files of the run's encoder.
 
-        The encoder `NAME+CHECKPOINT` is fine-tuned by a checkpoint; an empty NAME means the encoder of the run.
+        `NAME+CHECKPOINT` is the encoder NAME with the fine-tuned weights of CHECKPOINT; an empty NAME means the run's.
         """
         if kind == "lm":
             model = name or self.choice.lm or small_lm.DISPLAY_NAME
@@ -204,11 +204,12 @@ class Models:
         if not plus or (files.is_path(name) and Path(name).expanduser().is_dir()):
             return self._weights(name, "encoder")
         weights = self._weights(base, "encoder")
-        return self.once(("tuned", base, trained), lambda: weights.tuned(self._checkpoint(trained, weights.identity)))
+        return self.load_once(("tuned", base, trained),
+                              lambda: weights.tuned(self._checkpoint(trained, weights.identity)))
 
     def _weights(self, name: str, kind: str) -> Weights:
         catalogue.check_kind(name, kind)
-        self.once(("installed",), _check_installed)
+        self.load_once(("installed",), _check_installed)
 
         def find() -> Weights | str:  # failures are cached too, since asking the hub can take long
             try:
@@ -216,17 +217,17 @@ class Models:
             except MissingResource as error:
                 return str(error)
 
-        weights = self.once(("weights", name), find)
+        weights = self.load_once(("weights", name), find)
         if isinstance(weights, str):
             raise MissingResource(weights)
         return weights
 
     def _checkpoint(self, name: str, encoder: str) -> Checkpoint:
-        return self.once(("checkpoint", name, encoder), lambda: checkpoint.read(name, self.folders[name])
+        return self.load_once(("checkpoint", name, encoder), lambda: checkpoint.read(name, self.folders[name])
                          if name in self.folders else checkpoint.find(name, encoder, self.home))
 
-    def _masked_on(self, encoder: str) -> str:
-        """Return this encoder if there are weights for a masked language model on it, else the embedded one."""
+    def _masked_encoder(self, encoder: str) -> str:
+        """Return this encoder if there are weights for a masked language model on it, else the embedded encoder."""
         identity = self._weights_of("encoder", encoder).identity
         with contextlib.suppress(MissingResource):
             self._checkpoint(MASKED, identity)
@@ -234,7 +235,7 @@ class Models:
         return files.EMBEDDED
 
     def _small_lm(self) -> Checkpoint:
-        self.once(("installed",), _check_installed)
+        self.load_once(("installed",), _check_installed)
         try:
             return self._checkpoint(small_lm.NAME, "")
         except MissingResource as error:
@@ -248,7 +249,7 @@ class Models:
             if not path.is_file():
                 raise MissingResource(f"word vectors {name!r} are not on this machine; run `harness fetch {name}` "
                                       f"({card.size / 1e6:.0f} MB)")
-            self.once(("vector file", path), lambda: catalogue.check_digests(card, path.parent, "home"))
+            self.load_once(("vector file", path), lambda: catalogue.check_digests(card, path.parent, "home"))
             return Resource(name, path, resources.sha256(path))
         for path in (Path(name).expanduser(), self.home / "vectors" / name):
             if path.is_file():

@@ -1,7 +1,7 @@
 """The language model that comes with this package, a GPT-NeoX with tied embeddings.
 
-A checkpoint holds its matrices in eight bits (checkpoint.py), and the tokenizer's pieces in its config. To load it, it
-is expanded into a temporary folder in the format of transformers.
+A checkpoint holds its matrices in eight bits (checkpoint.py), and the tokenizer's pieces in its config. To be loaded,
+it is expanded into a temporary folder in the format of transformers.
 
 Corpora spell the same words differently: `don ’ t`, `do n't`, `Don't`, with or without spaces before punctuation. Text
 is normalised first, to 70 characters: lower-case letters, digits, ASCII punctuation, ▁ for a space and \ufffd for any
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 NAME, DISPLAY_NAME = "lm", "dialogue-lm"
 """The names of the checkpoint, and of the model in signatures and on pages."""
 END = "<|endoftext|>"
-"""The token that ends a turn; two separate dialogues, and one precedes a text without a context."""
+"""The token that ends a turn; two of them separate dialogues, and one precedes a text without a context."""
 SPACE, OTHER = "▁", "\ufffd"
 CHARACTERS = "".join(char for char in map(chr, range(33, 127)) if char == char.lower()) + SPACE + OTHER
 
@@ -51,7 +51,7 @@ class Pieces:
     merges: tuple[tuple[str, str], ...] = ()
 
     @classmethod
-    def learned(cls, texts: Sequence[str], size: int) -> Pieces:
+    def learn(cls, texts: Sequence[str], size: int) -> Pieces:
         """Learn `size` pieces from texts, including single characters and the end token."""
         from tokenizers import trainers
 
@@ -73,7 +73,7 @@ class Pieces:
     def ids(self) -> dict[str, int]:
         """The id of each piece; END is 0."""
         pieces = dict.fromkeys([END, *CHARACTERS, *(first + second for first, second in self.merges)])
-        return {piece: number for number, piece in enumerate(pieces)}
+        return {piece: index for index, piece in enumerate(pieces)}
 
     def tokenizer(self) -> Any:
         from tokenizers import AddedToken, Regex, Tokenizer, models, normalizers, pre_tokenizers

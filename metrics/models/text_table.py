@@ -20,7 +20,7 @@ from metrics.errors import MetricError
 from metrics.models.encoder import Encoder
 from metrics.models.memory import Vectors
 
-BLOCK = 32_768
+BLOCK_TEXTS = 32_768
 """Number of texts that are encoded and stored at a time."""
 Rows: TypeAlias = npt.NDArray[np.intp]
 
@@ -44,16 +44,16 @@ class TextTable:
         return int(self.vectors.shape[1]) // 2
 
     def add(self, texts: Iterable[str]) -> None:
-        new = list(dict.fromkeys(text for text in texts if text not in self._rows and text.strip()))
-        if new:
-            self._rows |= {text: row for row, text in enumerate(new, len(self._rows))}
-            self.vectors = np.concatenate([self.vectors, self._encode(new)])
+        missing = list(dict.fromkeys(text for text in texts if text not in self._rows and text.strip()))
+        if missing:
+            self._rows |= {text: row for row, text in enumerate(missing, len(self._rows))}
+            self.vectors = np.concatenate([self.vectors, self._encode(missing)])
 
     def rows(self, texts: Iterable[str]) -> Rows:
         return np.array([self._rows.get(text, 0) for text in texts], dtype=np.intp)
 
-    def spoken(self, texts: Iterable[str]) -> Rows:
-        """Return the rows of the texts whose vectors are not zero: those with tokens."""
+    def nonzero_rows(self, texts: Iterable[str]) -> Rows:
+        """Return the rows of the texts that have tokens, so that their vectors are not zero."""
         rows = self.rows(texts)
         return rows[self.vectors[rows].any(axis=1)]
 
@@ -93,8 +93,8 @@ class PooledVectors:
         """Return the vectors as float16: (texts, 2 · width); an interrupted run loses only its current block."""
         keys = {text: hashlib.sha256(text.encode(errors="surrogatepass")).digest()[:16] for text in texts}
         missing, start = [text for text, key in keys.items() if key not in self._rows], time.perf_counter()
-        for first in range(0, len(missing), BLOCK):
-            block = missing[first : first + BLOCK]
+        for first in range(0, len(missing), BLOCK_TEXTS):
+            block = missing[first : first + BLOCK_TEXTS]
             self._put([keys[text] for text in block], self.encoder.means_and_maxima(block))
             self._report(first + len(block), len(missing), time.perf_counter() - start)
         pooled = np.empty((len(texts), 2 * self.encoder.width), np.float16)

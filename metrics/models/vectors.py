@@ -3,7 +3,7 @@
 A file is in the format of word2vec (text or binary) or GloVe, optionally gzipped, or a NumPy array with a Parquet file
 of its words. word2vec files start with a line `COUNT WIDTH`, GloVe files do not. A vector is the last `width` fields of
 its line, as some words in GloVe files contain spaces. Words that are not UTF-8 are accepted but never found, and blank
-lines are skipped. Anything else is refused with file and line.
+lines are skipped. Any other content raises an error with file and line.
 
 A file may be larger than memory. It is converted once, into a folder HOME/vectors/DIGEST:
 
@@ -47,7 +47,7 @@ _CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1f]")
 
 
 class WordVectors:
-    """Vectors of words, with a cache of those looked up."""
+    """Vectors of words, with a cache of looked-up words."""
 
     def __init__(self, name: str, width: int, look_up: Callable[[str], Vectors | None]) -> None:
         """`look_up` returns the vector of a word, or None if it is unknown."""
@@ -90,7 +90,7 @@ def from_file(resource: Resource, home: Path) -> WordVectors:
         keys, rows, width = index["keys"], index["rows"], int(index["width"])
     vectors = np.memmap(folder / VECTORS, "<f4", "r").reshape(-1, width)
 
-    def exact(word: str) -> Vectors | None:
+    def vector_of(word: str) -> Vectors | None:
         key = np.uint64(_key(word.encode(errors="surrogatepass")))
         index = int(np.searchsorted(keys, key))
         return vectors[rows[index]].astype(np.float32) if index < len(keys) and keys[index] == key else None
@@ -98,11 +98,11 @@ def from_file(resource: Resource, home: Path) -> WordVectors:
     def look_up(word: str) -> Vectors | None:
         plain = word.lower().replace("’", "'")
         for spelling in dict.fromkeys((word, word.lower(), plain)):
-            if (vector := exact(spelling)) is not None:
+            if (vector := vector_of(spelling)) is not None:
                 return vector
-        cut = len(plain) - 3 if plain.endswith("n't") else plain.rfind("'")
-        parts = (plain[:cut], plain[cut:]) if cut > 0 else ()
-        known = [vector for part in parts if (vector := exact(part)) is not None]
+        split_at = len(plain) - 3 if plain.endswith("n't") else plain.rfind("'")
+        parts = (plain[:split_at], plain[split_at:]) if split_at > 0 else ()
+        known = [vector for part in parts if (vector := vector_of(part)) is not None]
         return np.mean(known, axis=0, dtype=np.float32) if known else None
 
     return WordVectors(resource.name, width, look_up)
@@ -140,21 +140,21 @@ def _entries(path: Path) -> Entries:
         fields = first.split()
         if len(fields) != 2 or not all(field.isdigit() for field in fields):
             if _CONTROL.search(first) or not _width(fields):
-                raise _refused(path, "line 1", "neither word2vec nor GloVe (pickle, zip, fastText .bin: unsupported)")
+                raise _invalid(path, "line 1", "neither word2vec nor GloVe (pickle, zip, fastText .bin: unsupported)")
             yield from _text(itertools.chain([first], stream), 1, _width(fields), path)
             return
         count, width = map(int, fields)
         if not (count and 0 < width <= _MAX_WIDTH):
-            raise _refused(path, "line 1", f"{count} vectors of {width} numbers are impossible")
+            raise _invalid(path, "line 1", f"{count} vectors of {width} numbers are impossible")
         if ".bin" in path.suffixes or _CONTROL.search(stream.peek(4096)):
             yield from _binary(stream, count, width, path)
             return
-        number = 0
+        found = 0
         for entry in _text(stream, 2, width, path):
-            number += 1
+            found += 1
             yield entry
-        if number != count:
-            raise _refused(path, "line 1", f"announces {count} vectors, but the file holds {number}; fetch it again, "
+        if found != count:
+            raise _invalid(path, "line 1", f"announces {count} vectors, but the file holds {found}; fetch it again, "
                                            "or correct the line")
 
 
@@ -167,9 +167,9 @@ def _rows(path: Path) -> Entries:
         table = np.load(path, mmap_mode="r", allow_pickle=False)
         words = pyarrow.parquet.read_table(indices[0]).column(0).to_pylist() if len(indices) == 1 else []
     except (ValueError, OSError, EOFError) as error:  # Arrow's errors are subclasses
-        raise _refused(path, "with its index", f"cannot be read ({' '.join(str(error).split()):.120})") from error
+        raise _invalid(path, "with its index", f"cannot be read ({' '.join(str(error).split()):.120})") from error
     if table.ndim != 2 or len(words) != len(table):
-        raise _refused(path, "with its index", f"shape {table.shape}, but {len(words)} words in the .parquet file")
+        raise _invalid(path, "with its index", f"shape {table.shape}, but {len(words)} words in the .parquet file")
     for word, vector in zip(words, table, strict=True):
         yield str(word).encode(), np.array(vector, dtype=np.float32)
 
@@ -182,9 +182,9 @@ def _text(lines: Iterable[bytes], start: int, width: int, path: Path) -> Entries
         try:
             vector = np.array(fields, dtype=np.float32)
         except ValueError as error:
-            raise _refused(path, f"line {number}", str(error)) from error
+            raise _invalid(path, f"line {number}", str(error)) from error
         if len(fields) != width or _width(word.split()) or not np.isfinite(vector).all():
-            raise _refused(path, f"line {number}", f"expected a word and {width} finite numbers")
+            raise _invalid(path, f"line {number}", f"expected a word and {width} finite numbers")
         yield word, vector
 
 
@@ -194,14 +194,14 @@ def _binary(stream: IO[bytes], count: int, width: int, path: Path) -> Entries:
         characters = iter(lambda: stream.read(1) or b" ", b" ")
         word, content = b"".join(characters).lstrip(b"\n"), stream.read(4 * width)
         if len(content) < 4 * width:
-            raise _refused(path, f"word {number} of {count}", "truncated; fetch the file again")
+            raise _invalid(path, f"word {number} of {count}", "truncated; fetch the file again")
         vector = np.frombuffer(content, "<f4")
         if _CONTROL.search(word) or not np.isfinite(vector).all():
-            raise _refused(path, f"word {number} of {count}",
+            raise _invalid(path, f"word {number} of {count}",
                            "expected a word and finite numbers; does the word contain a space?")
         yield word, vector
     if stream.read(_CHUNK).strip(b"\n"):
-        raise _refused(path, f"word {count} of {count}", "the file continues after its last word; fetch it again")
+        raise _invalid(path, f"word {count} of {count}", "the file continues after its last word; fetch it again")
 
 
 def _width(fields: list[bytes]) -> int:
@@ -214,5 +214,5 @@ def _width(fields: list[bytes]) -> int:
     return max(0, len(fields) - 1)
 
 
-def _refused(path: Path, where: str, problem: str) -> MissingResource:
+def _invalid(path: Path, where: str, problem: str) -> MissingResource:
     return MissingResource(f"word vectors {path}: {where}: {problem}")

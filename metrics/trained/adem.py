@@ -18,11 +18,11 @@ import numpy as np
 from benchmarks.dataset import Item
 from metrics.errors import MetricError
 from metrics.metric import Columns, MetricCard
-from metrics.models.readings import Pair, by_reference, spoken
+from metrics.models.readings import Pair, by_reference, non_blank
 from metrics.models.service import Models
 from metrics.text.words import Aggregation
 from metrics.training.examples import labelled_contexts, pick
-from metrics.training.recipe import Dialogues, Split, Trainable, TrainingData, check_parts, recipes_of
+from metrics.training.recipe import Dialogues, Split, Trainable, TrainingData, check_split, recipes_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,15 +42,15 @@ class AdemMetric(Trainable):
     recipe: Literal["small", "paper"] = "small"
 
     def score(self, items: Sequence[Item], models: Models) -> Columns:
-        """Return scores mostly from 0 to 1; `standard` is `max`; NaN without a reference."""
+        """Return scores mostly from 0 to 1; `standard` means `max`; NaN without a reference."""
         scorer = self.scorer(models)
-        contexts = [spoken(turn.text for turn in item.context) for item in items]
+        contexts = [non_blank(turn.text for turn in item.context) for item in items]
         return {"adem": by_reference(items, self.references, lambda rows: (scorer.logits(
             [Pair(contexts[row], response, reference) for row, reference, response in rows]) - 1) / 4)}
 
     def examples(self, data: TrainingData) -> Split:
         examples = data.split(lambda dialogues: rated_replies(dialogues, data.rng))
-        check_parts("rated replies", *examples, "dailydialog_pp")
+        check_split("rated replies", *examples, "dailydialog_pp")
         return examples
 
 
@@ -58,13 +58,13 @@ def rated_replies(dialogues: Dialogues, rng: np.random.Generator) -> list[tuple[
     """Return pairs with targets: the rating if there is one, else 5 for a relevant response and 1 for a random one."""
     rows = [row for row in labelled_contexts(dialogues) if row.rated or len(row.good) > 1]
     if len(rows) < 2 and not all(row.rated for row in rows):
-        raise MetricError("the training or held-out dialogues of the corpora have only one context with several good "
-                          "responses, and no other with a false one; add dailydialog_pp")
+        raise MetricError("fewer than two contexts in the training or held-out dialogues have several good responses, "
+                          "so none can lend a false one; add dailydialog_pp")
     examples = []
-    for number, row in enumerate(rows):
+    for position, row in enumerate(rows):
         examples += [(Pair(row.turns, text, row.good[0]), rating) for text, rating in row.rated]
         for index, text in enumerate(() if row.rated else row.good):
-            other = rows[(number + int(rng.integers(1, len(rows)))) % len(rows)]
+            other = rows[(position + int(rng.integers(1, len(rows)))) % len(rows)]
             examples += [(Pair(row.turns, response, row.good[index - 1]), target)
                          for response, target in ((text, 5.0), (pick(other.good, rng), 1.0))]
     return examples

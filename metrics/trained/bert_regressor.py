@@ -1,7 +1,7 @@
 """BERT regressor (Shimanaka et al. 2019) as used in the DailyDialog++ paper: is the response like a good reply?
 
-Label 1: reference and response are relevant replies to the same context. Label 0: to different ones. The recipe `small`
-has the head of RUSE, by the same authors, with smaller vectors and the cosine of both texts.
+Label 1: reference and response are relevant replies to the same context. Label 0: they reply to different contexts. The
+recipe `small` has the head of RUSE, by the same authors, with smaller vectors and the cosine of both texts.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class BertRegressor(Trainable):
     recipe: Literal["small", "paper"] = "small"
 
     def score(self, items: Sequence[Item], models: Models) -> Columns:
-        """Return the probability that the response is relevant; `standard` is `max`; NaN without a reference."""
+        """Return the probability that the response is relevant; `standard` means `max`; NaN without a reference."""
         scorer = self.scorer(models)
         return {"bert-regressor": by_reference(items, self.references, lambda rows: scorer.probabilities(
             [Pair((reference,), response) for _, reference, response in rows]))}

@@ -21,8 +21,8 @@ from metrics.models.readings import Pair
 from metrics.training.examples import GOOD, Contrast, response_contrasts, with_alternatives
 from metrics.training.recipe import Dialogues, Objective, Split, Trainable, TrainingData, recipes_of
 
-KINDS = ("random", "adversarial", "both")
-CONTEXT = 12
+NEGATIVES = ("random", "adversarial", "both")
+MAX_TURNS = 12
 """Maximum number of utterances in a context."""
 
 
@@ -45,8 +45,8 @@ class Deb(Trainable):
     recipe: Literal["small", "original", "pretrain", "finetune", "paper"] = "small"
 
     def __post_init__(self) -> None:
-        if self.negatives not in KINDS and not re.fullmatch(r"(?!0+%)\d?\d(\.\d*[1-9])?%", self.negatives):
-            raise BadOption(f"negatives={self.negatives}: must be {', '.join(KINDS)}, or a percentage: both, with "
+        if self.negatives not in NEGATIVES and not re.fullmatch(r"(?!0+%)\d?\d(\.\d*[1-9])?%", self.negatives):
+            raise BadOption(f"negatives={self.negatives}: must be {', '.join(NEGATIVES)}, or a percentage: both, with "
                             "adversarial replies for that share of the contexts")
 
     def weights_options(self) -> Mapping[str, str]:
@@ -54,27 +54,28 @@ class Deb(Trainable):
 
     def examples(self, data: TrainingData) -> Split:
         """Return good and false responses of DailyDialog++, or for pretraining every utterance with its context."""
-        return data.split(lambda dialogues: self._judged(dialogues, data.rng) if data.recipe.examples["judged"]
-                          else response_contrasts(dialogues, CONTEXT))
+        return data.split(lambda dialogues: (
+            self._labelled_contrasts(dialogues, data.rng) if data.recipe.examples["judged"]
+            else response_contrasts(dialogues, MAX_TURNS)))
 
     def objective(self, data: TrainingData) -> Objective:
         from metrics.training import objectives
 
-        judged = objectives.contrast(data, self.examples(data))
+        labelled = objectives.contrast(data, self.examples(data))
         if not data.recipe.examples["retrieval"]:
-            return judged
+            return labelled
         unlabelled = data.split(lambda dialogues: response_contrasts(
             row for row in dialogues if GOOD not in row.labels))
-        return objectives.retrieval(data, unlabelled, 4 * data.recipe.batch) + judged
+        return objectives.retrieval(data, unlabelled, 4 * data.recipe.batch) + labelled
 
-    def _judged(self, dialogues: Dialogues, rng: np.random.Generator) -> list[Contrast]:
+    def _labelled_contrasts(self, dialogues: Dialogues, rng: np.random.Generator) -> list[Contrast]:
         """Return good responses with random negatives, adversarial ones, or about equally many of both."""
-        rows = with_alternatives(dialogues, CONTEXT)
+        rows = with_alternatives(dialogues, MAX_TURNS)
         share = float(self.negatives[:-1]) / 100 if self.negatives.endswith("%") else 1.0
         hard = [row for row in rows if row.hard]
-        chosen = [hard[index] for index in rng.permutation(len(hard))[: max(1, round(share * len(hard)))]]
+        sampled = [hard[index] for index in rng.permutation(len(hard))[: max(1, round(share * len(hard)))]]
         adversarial = [Contrast(Pair(row.turns, good), Pair(row.turns, row.hard[index % len(row.hard)]))
-                       for row in chosen for index, good in enumerate(row.good)]
+                       for row in sampled for index, good in enumerate(row.good)]
         if self.negatives != "random" and not adversarial:
             raise MetricError("the corpora have no adversarial replies; the dev or train split of dailydialog_pp "
                               "has some")

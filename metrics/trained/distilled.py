@@ -17,7 +17,7 @@ from metrics.training.recipe import Split, Trainable, TrainingData, recipes_of
 
 @dataclass(frozen=True, slots=True)
 class Distilled(Trainable):
-    """The predicted rank of the judge's answer, from 0 to 1."""
+    """The predicted rank of the judge's answer among its answers to the training replies, scaled to 0 to 1."""
 
     recipes = recipes_of("distilled")
     card = MetricCard(

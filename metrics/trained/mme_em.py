@@ -1,7 +1,7 @@
 """EM, the engagement of MME-CRS (Zhang et al. 2022): would people like to continue the conversation?
 
 Token vectors are average-pooled and fed to a network with one hidden layer. It is trained by cross entropy with soft
-labels: the rating of a conversation for each of the bot's utterances (of both sides if the bot's is unknown), and
+labels: the rating of a conversation for each of the bot's utterances (of both sides if the bot is unknown), and
 ratings of single utterances (Ghazarian et al. 2020). No rating is from an evaluation set.
 """
 
@@ -16,7 +16,7 @@ from metrics.models.readings import responses
 from metrics.training.recipe import Dialogues, Split, Trainable, TrainingData, recipes_of
 
 SCALES = (("eval_score", 1, 4), ("engagement", 0, 5))
-"""Labels that hold the rating of a conversation, with its minimum and its range."""
+"""Labels with the rating of a conversation, each with the scale's minimum and range."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,10 +38,10 @@ class Engagement(Trainable):
     readings = staticmethod(responses)
 
     def examples(self, data: TrainingData) -> Split:
-        return data.split(rated)
+        return data.split(rated_utterances)
 
 
-def rated(dialogues: Dialogues) -> list[tuple[str, float]]:
+def rated_utterances(dialogues: Dialogues) -> list[tuple[str, float]]:
     """Return rated utterances, each with its rating scaled to 0 to 1."""
     rows = []
     for dialogue in dialogues:

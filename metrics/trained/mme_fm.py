@@ -15,7 +15,7 @@ from metrics.training.examples import intact_or_corrupted
 from metrics.training.recipe import Split, Trainable, TrainingData, recipes_of
 
 REPLIES = 20_000
-"""Number of training replies, each used once with either label."""
+"""Number of training replies; each is used twice, once with each label."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class Fluency(Trainable):
         name="mme-fm", title="FM (MME-CRS fluency)", columns=("mme-fm",), family="trained", models=("encoder",),
         checkpoints=("mme-fm",), paper="https://arxiv.org/abs/2206.09403",
         trained_on=", ".join(recipes["small"].corpora),
-        notes="Uses the response alone; trained on intact against corrupted replies.",
+        notes="Uses only the response; trained to tell intact replies from corrupted ones.",
         system="another method", fitted_on="dialogues", departures=(
             "A head on a frozen encoder, not a fine-tuned SimCSE; five corpora in place of one.",
             "Half of the intact replies lose all stop words; in the paper, each is deleted with probability 0.5."))

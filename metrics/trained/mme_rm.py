@@ -20,7 +20,7 @@ from metrics.training.recipe import Dialogues, Split, Trainable, TrainingData, r
 
 CANDIDATES = 10
 """Number of random replies; the one with the median similarity is the false reply."""
-BLOCK = 1_024
+BLOCK_REPLIES = 1_024
 """Replies whose candidates are compared at a time."""
 
 
@@ -51,16 +51,16 @@ def median_negatives(data: TrainingData, dialogues: Dialogues) -> list[Contrast]
     """
     rng, true = data.rng, [example.right for example in response_contrasts(dialogues)]
     texts = list(dict.fromkeys(pair.response for pair in true))
-    changed = {texts[row]: without_stop_words(texts[row], rng)
+    shortened = {texts[row]: without_stop_words(texts[row], rng)
                for row in rng.permutation(len(texts))[:data.recipe.examples.get("shortened")]}
     rows = {text: row for row, text in enumerate(texts)}
     vectors = data.means(texts)
     examples = []
-    for start in range(0, len(true), BLOCK):
-        block = true[start : start + BLOCK]
+    for start in range(0, len(true), BLOCK_REPLIES):
+        block = true[start : start + BLOCK_REPLIES]
         candidates = rng.integers(len(texts), size=(len(block), CANDIDATES))
-        chosen = middle(vectors[[rows[pair.response] for pair in block]], vectors[candidates])
-        for pair, false in zip(block, candidates[np.arange(len(block)), chosen], strict=True):
-            response = changed.get(pair.response, pair.response) if rng.random() < 0.5 else pair.response
+        median_columns = middle(vectors[[rows[pair.response] for pair in block]], vectors[candidates])
+        for pair, false in zip(block, candidates[np.arange(len(block)), median_columns], strict=True):
+            response = shortened.get(pair.response, pair.response) if rng.random() < 0.5 else pair.response
             examples.append(Contrast(pair._replace(response=response), pair._replace(response=texts[false])))
     return examples

@@ -84,7 +84,7 @@ def blended(blend: Blend, similarity: Column, relatedness: Column) -> Column:
 
 
 def extremes(tokens: Sequence[Sequence[int]], table: Vectors) -> Vectors:
-    """Return the dimension-wise maximum and minimum over each text's tokens: (texts, 2 · width); zeros without any."""
+    """Return the maximum and minimum of each dimension over each text's tokens: (texts, 2 · width); zeros if none."""
     vectors = np.zeros((len(tokens), 2 * table.shape[1]), dtype=np.float32)
     for row, ids in enumerate(tokens):
         if ids:

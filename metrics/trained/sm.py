@@ -16,7 +16,7 @@ import numpy as np
 
 from benchmarks.dataset import Item
 from metrics.metric import Columns, MetricCard
-from metrics.models.masked import BOUNDED, BY_LENGTH, log_likelihoods
+from metrics.models.masked import BY_LENGTH, FEW_COPIES, log_likelihoods
 from metrics.models.service import Models
 
 
@@ -31,7 +31,7 @@ class Specificity:
         notes="sm-ll and sm-ppl rise with specificity, sm-nce falls.",
         system="same method, smaller model", fitted_on="dialogues", revision=2, departures=(
             ("The masked model is this or the embedded encoder with adapters, not a SimCSE trained on DailyDialog; "
-             "tokens are masked, not words."), BOUNDED))
+             "tokens are masked, not words."), FEW_COPIES))
     encoder: str = ""
     copies: int = BY_LENGTH
 

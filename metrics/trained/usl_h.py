@@ -1,7 +1,7 @@
 """USL-H (Phy et al. 2020): understandability, sensibleness and likability of a response, combined hierarchically.
 
 U is valid-utterance prediction (VUP) from the response alone, trained on replies against copies with words reordered,
-dropped or repeated. S is next-utterance prediction (NUP), trained on true replies against others. L is the negative
+dropped or repeated. S is next-utterance prediction (NUP), trained on true replies against false ones. L is the negative
 log-likelihood of the response under a masked language model, clipped at the lower and upper quartile of replies and
 scaled to 0..1. The composite is (U + U·S + U·S·L) / 3.
 
@@ -19,7 +19,7 @@ import numpy as np
 
 from benchmarks.dataset import Item
 from metrics.metric import Column, Columns, MetricCard
-from metrics.models.masked import BOUNDED, log_likelihoods
+from metrics.models.masked import FEW_COPIES, log_likelihoods
 from metrics.models.readings import pairs, responses
 from metrics.models.service import Models
 from metrics.training.examples import intact_or_corrupted, response_contrasts, sample_replies
@@ -27,7 +27,7 @@ from metrics.training.recipe import Split, Trainable, TrainingData, recipes_of
 
 REPLIES = 20_000
 """Number of replies to train VUP on."""
-LIKELY = 500
+QUARTILE_REPLIES = 500
 """Number of held-out replies from which the quartiles are computed."""
 
 
@@ -43,17 +43,17 @@ class UslH(Trainable):
         notes="usl-h and usl-h-nup need a context; usl-h-mlm rises with specificity and with length.",
         system="another method", fitted_on="dialogues", revision=2, departures=(
             "Heads on a frozen encoder, not a fine-tuned BERT; five corpora in place of DailyDialog.",
-            "Quartiles are those of held-out training replies, not of the scored dataset.", BOUNDED))
+            "Quartiles are those of held-out training replies, not of the scored dataset.", FEW_COPIES))
     encoder: str = ""
     recipe: Literal["small", "paper"] = "small"
 
     def score(self, items: Sequence[Item], models: Models) -> Columns:
         """Return four columns, 0 to 1; NaN without a context, or for a response without tokens."""
         vup, nup = self.scorer(models, "vup"), self.scorer(models, "nup")
-        valid, follows = vup.probabilities(responses(items)), nup.probabilities(pairs(items))
+        validity, relevance = vup.probabilities(responses(items)), nup.probabilities(pairs(items))
         surprisal = _surprisal(log_likelihoods(items, models.masked(self.encoder)))
-        specific = specificity(surprisal, vup.network.low, vup.network.high)
-        columns = composite(valid, follows, specific), valid, follows, specific
+        likability = specificity(surprisal, vup.network.low, vup.network.high)
+        columns = composite(validity, relevance, likability), validity, relevance, likability
         return dict(zip(self.card.columns, columns, strict=True))
 
     def examples(self, data: TrainingData) -> Split:
@@ -67,16 +67,16 @@ class UslH(Trainable):
         """Return the quartiles of the negative log-likelihood of held-out replies, for VUP."""
         if data.part == "nup":
             return {}
-        replies = sample_replies(data.held_out(), LIKELY, data.rng)
+        replies = sample_replies(data.held_out(), QUARTILE_REPLIES, data.rng)
         surprisal = _surprisal(
             data.models.masked(self.encoder).log_likelihoods([("", text.strip()) for text in replies]))
         low, high = np.nanpercentile(surprisal, [25, 75])
         return {"low": float(low), "high": float(max(high, low + 1e-6))}
 
 
-def composite(valid: Column, follows: Column, specific: Column) -> Column:
-    """Return (U + U·S + U·S·L) / 3: 0 for an invalid response; specificity counts only if the response follows."""
-    score: Column = valid * (1 + follows * (1 + specific)) / 3
+def composite(validity: Column, relevance: Column, likability: Column) -> Column:
+    """Return (U + U·S + U·S·L) / 3: 0 for an invalid response; likability counts only for a relevant one."""
+    score: Column = validity * (1 + relevance * (1 + likability)) / 3
     return score
 
 

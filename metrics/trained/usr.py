@@ -20,14 +20,14 @@ import numpy as np
 
 from benchmarks.dataset import Item
 from metrics.metric import Columns, MetricCard
-from metrics.models.masked import BOUNDED, mean_log_likelihoods
-from metrics.models.readings import Pair, pairs, responses, spoken
+from metrics.models.masked import FEW_COPIES, mean_log_likelihoods
+from metrics.models.readings import Pair, non_blank, pairs, responses
 from metrics.models.service import Models
 from metrics.training.examples import MAX_CONTEXT, Contrast, response_contrasts
-from metrics.training.recipe import Dialogues, Split, Trainable, TrainingData, check_parts, recipes_of
+from metrics.training.recipe import Dialogues, Split, Trainable, TrainingData, check_split, recipes_of
 
-JUDGED = 512
-"""Number of held-out replies to fit the regression on, and of others to validate it."""
+REGRESSION_REPLIES = 512
+"""Number of held-out replies to fit the regression on, and of further ones to validate it."""
 SENTENCES = 32
 """Maximum number of sentences of facts per item."""
 _PREFIX = re.compile(r"^(your|partner's) persona:\s*")
@@ -49,21 +49,21 @@ class UsrMetric(Trainable):
             "The regression separates true from false replies; the paper fits it to human ratings.",
             "Retrieval finds the reply to each context in a batch, with the encoder's cosine as a feature.",
             ("usr-mlm scores the response after the last utterance; the released code scores the last 100 tokens, "
-             "context included."), BOUNDED))
+             "context included."), FEW_COPIES))
     encoder: str = ""
     recipe: Literal["small", "paper"] = "small"
 
     def score(self, items: Sequence[Item], models: Models) -> Columns:
         """Return four columns, `usr` as a probability; NaN without a context (usr, usr-dr-c) or facts (usr-dr-f)."""
         dr_c, dr_f, regression = (self.scorer(models, part) for part in self.training.parts)
-        likely = mean_log_likelihoods(items, models.masked(self.encoder))
-        known = [tuple(sentences(item.facts)) for item in items]
+        likelihoods = mean_log_likelihoods(items, models.masked(self.encoder))
+        facts_by_item = [tuple(sentences(item.facts)) for item in items]
         context = dr_c.logits(pairs(items))
         fact = dr_f.logits([Pair(facts, response) if facts else None
-                            for facts, response in zip(known, responses(items), strict=True)])
+                            for facts, response in zip(facts_by_item, responses(items), strict=True)])
         scores = regression.probabilities([row if np.isfinite(row[:2]).all() else None
-                                           for row in np.stack([likely, context, fact], axis=1)])
-        return {"usr": scores, "usr-mlm": likely, "usr-dr-c": context, "usr-dr-f": fact}
+                                           for row in np.stack([likelihoods, context, fact], axis=1)])
+        return {"usr": scores, "usr-mlm": likelihoods, "usr-dr-c": context, "usr-dr-f": fact}
 
     def examples(self, data: TrainingData) -> Split:
         """Return replies with contexts or facts, or for the regression the sub-scores of true and false replies."""
@@ -72,26 +72,26 @@ class UsrMetric(Trainable):
         if data.part == "dr-f":
             return data.split(lambda dialogues: [
                 Contrast(Pair(facts, pair.response)) for pair, facts in known_replies(dialogues)])
-        known = known_replies(data.held_out())
-        check_parts("replies of speakers whose persona is known", known, known, "personachat")
-        rows = [known[row] for row in data.rng.permutation(len(known))[: 2 * JUDGED]]
+        replies = known_replies(data.held_out())
+        check_split("replies of speakers whose persona is known", replies, replies, "personachat")
+        rows = [replies[row] for row in data.rng.permutation(len(replies))[: 2 * REGRESSION_REPLIES]]
         half = (len(rows) + 1) // 2
-        return self._judged(rows[:half], data.models), self._judged(rows[half:], data.models)
+        return self._labelled_scores(rows[:half], data.models), self._labelled_scores(rows[half:], data.models)
 
-    def _judged(self, rows: Sequence[tuple[Pair, tuple[str, ...]]],
+    def _labelled_scores(self, rows: Sequence[tuple[Pair, tuple[str, ...]]],
                 models: Models) -> list[tuple[tuple[float, ...], float]]:
         """Return sub-scores with labels: each context with its reply (1) and with the reply of the next row (0)."""
         true = [pair for pair, _ in rows]
         contexts = [*true, *(pair._replace(response=other.response)
                              for pair, other in zip(true, true[1:] + true[:1], strict=True))]
         facts = [Pair(facts, pair.response) for (_, facts), pair in zip([*rows, *rows], contexts, strict=True)]
-        likely = [float(values.mean()) if values.size else 0.0 for values in models.masked(
+        likelihoods = [float(values.mean()) if values.size else 0.0 for values in models.masked(
             self.encoder).log_likelihoods([(pair.context[-1].strip(), pair.response.strip()) for pair in contexts])]
         by_context = self.scorer(models, "dr-c").logits(contexts).tolist()
         by_fact = self.scorer(models, "dr-f").logits(facts).tolist()
         labels = [1.0] * len(rows) + [0.0] * len(rows)
         return [((*scores, fact), label) for facts in (by_fact, [float("nan")] * len(labels))
-                for *scores, fact, label in zip(likely, by_context, facts, labels, strict=True)]
+                for *scores, fact, label in zip(likelihoods, by_context, facts, labels, strict=True)]
 
 
 def sentences(facts: Iterable[str]) -> list[str]:
@@ -106,8 +106,8 @@ def known_replies(dialogues: Dialogues) -> list[tuple[Pair, tuple[str, ...]]]:
     for dialogue in dialogues:
         personas = dialogue.labels.get("persona") or {}
         for index, turn in enumerate(dialogue.utterances):
-            before = spoken(earlier.text for earlier in dialogue.utterances[:index])
+            context = non_blank(earlier.text for earlier in dialogue.utterances[:index])
             facts = tuple(sentences(personas.get(turn.speaker, ())))
-            if turn.text.strip() and before and facts:
-                rows.append((Pair(before[-MAX_CONTEXT:], turn.text), facts))
+            if turn.text.strip() and context and facts:
+                rows.append((Pair(context[-MAX_CONTEXT:], turn.text), facts))
     return rows

@@ -32,11 +32,12 @@ BATCH = 128
 HELD_OUT = 20
 """One in this many dialogues is held out, chosen by the digest of its text."""
 RECIPES = Path(__file__).with_name("recipes.toml")
-LOOP = ("steps", "epochs", "rate", "warmup", "decay", "every", "patience", "schedule", "clip", "accumulate", "start")
+LOOP_SETTINGS = ("steps", "epochs", "rate", "warmup", "decay", "every", "patience", "schedule", "clip", "accumulate",
+                 "start")
 """Settings that apply to every network."""
-POSITIVE = {"steps", "every", "patience", "accumulate", "batch", "length"}
-SHARES = {"warmup", "masked", "dropout", "token_dropout"}
-"""Settings that must be at least 1, and settings that must be at most 1; all others must be at least 0."""
+POSITIVE_SETTINGS = {"steps", "every", "patience", "accumulate", "batch", "length"}
+SHARE_SETTINGS = {"warmup", "masked", "dropout", "token_dropout"}
+"""Settings that must be at least 1, and settings from 0 to 1; all others must be at least 0."""
 Schedule: TypeAlias = Literal["linear", "constant", "halved"]
 
 
@@ -47,10 +48,14 @@ class Recipe:
     corpora, examples               names of the corpora; settings for building the metric's examples
     encoder, architecture, network  names, and the arguments of the network; `start` names the initial weights
     losses, margin                  see objectives.py; how far the right input should score above the wrong one
-    steps or epochs                 `schedule` can halve the `rate` after each epoch; `clip=0` turns clipping off
+    steps or epochs, accumulate     length of the run, epochs taking precedence; batches per step
+    rate, warmup, schedule, clip    learning rate, share of warm-up steps, `halved` to halve the rate after each epoch,
+                                    maximum norm of the gradient (0: none)
+    decay, every, patience          weight decay, steps between evaluations, evaluations without progress before the end
     length, rank, body_rate         of a transformer: tokens; adapter rank, 0 for none; learning rate, 0 for `rate`
-    masked, next_sentence           share of words masked and predicted; initialise the classifier from BERT's
-    parts, reads                    networks trained in turn, with changes to the recipe; parts whose output a part uses
+    masked, next_sentence           share of words masked and predicted; use BERT's next-sentence head as the classifier
+    parts, reads                    networks trained one after another, each with its changes to the recipe; names of
+                                    earlier parts whose output a part uses
     options, departures             default options of the metric; None to keep the departures of the card
     """
 
@@ -93,7 +98,7 @@ class Recipe:
         return dataclasses.replace(self, **self.parts[part]) if part else self
 
     def over(self, rows: int) -> Recipe:
-        """Return the recipe with epochs converted to steps, or for `halved` steps to epochs, for `rows` examples."""
+        """Return the recipe with epochs converted to steps for `rows` examples; if `halved`, steps to epochs."""
         halved, batch = self.schedule == "halved", (self.batch or BATCH) * self.accumulate
         if not rows and (self.epochs or halved):
             setting = f"epochs={self.epochs:g}" if self.epochs else "schedule=halved"
@@ -109,35 +114,36 @@ class Recipe:
 
         Without an architecture, these are the settings that the recipe gives, since the metric's own code uses them.
         """
-        values, usual = {**self.settings, **self.network}, Recipe((), 1)
+        values, default = {**self.settings, **self.network}, Recipe((), 1)
         if self.architecture:
             used = {"architecture", *find(self.architecture).settings}
             used -= set() if "contrast" in self.losses else {"margin"}
         else:
             used = {name for name in ("batch", "length", "rank", "margin", "body_rate")
-                    if values[name] != getattr(usual, name)}
-        return {name: values[name] for name in values if name in {*LOOP, *self.network, *used}}
+                    if values[name] != getattr(default, name)}
+        return {name: values[name] for name in values if name in {*LOOP_SETTINGS, *self.network, *used}}
 
     def with_settings(self, settings: Iterable[str], part: str = "") -> Recipe:
-        """Return the recipe, or that of a part, with settings such as `rate=2e-5` and arguments of the network.
+        """Return the recipe, or a part's, with settings such as `rate=2e-5` and arguments of the network.
 
         Steps replace epochs. A part ignores the settings that only other parts use.
         """
         recipe = self.of_part(part)
         for setting in settings:
             name, equals, value = setting.partition("=")
-            known = recipe.adjustable
-            if equals and name not in known and any(name in self.of_part(other).adjustable for other in self.parts):
+            adjustable = recipe.adjustable
+            if equals and name not in adjustable and any(
+                    name in self.of_part(other).adjustable for other in self.parts):
                 continue
-            if not equals or name not in known:
-                unused = name in recipe.settings.keys() - known
+            if not equals or name not in adjustable:
+                unused = name in recipe.settings.keys() - adjustable
                 problem = "has no effect on this training run" if unused else "unknown setting"
-                raise BadOption(f"--set {setting}: {problem}; {nearest(name, known)}")
+                raise BadOption(f"--set {setting}: {problem}; {nearest(name, adjustable)}")
             kind = type({**Recipe((), 1).settings, **recipe.network}[name])
             try:
                 parsed = {"true": True, "false": False}[value] if kind is bool else kind(value)
             except (KeyError, ValueError):
-                raise BadOption(f"--set {setting}: expected a value as in {name}={known[name]}") from None
+                raise BadOption(f"--set {setting}: expected a value as in {name}={adjustable[name]}") from None
             recipe._check(name, parsed, kind)
             changes: dict[str, Any] = {"network": {**recipe.network, name: parsed}} if name in recipe.network else {
                 name: parsed, **({"epochs": 0.0} if name == "steps" else {})}
@@ -153,7 +159,7 @@ class Recipe:
         with records.refused_as(BadOption):
             records.value_of(hint, value, f"--set {name}")
         if kind in (int, float):
-            valid = min(max(value, int(name in POSITIVE)), 1 if name in SHARES else math.inf)
+            valid = min(max(value, int(name in POSITIVE_SETTINGS)), 1 if name in SHARE_SETTINGS else math.inf)
             if value != valid:
                 raise BadOption(f"--set {name}={value}: must be at {'least' if value < valid else 'most'} {valid:g}")
 
@@ -199,7 +205,7 @@ class TrainingData:
     """The inputs of a training run.
 
     `notes` on the examples go into the checkpoint's card. `frozen` is True once vectors of the frozen encoder are used:
-    only a head on them is trained. `built` is the network (tuned.py).
+    only a head on them is trained. `untrained` is the network before training (tuned.py).
     """
 
     corpora: Mapping[str, Corpus]
@@ -211,7 +217,7 @@ class TrainingData:
     part: str = ""
     notes: dict[str, float] = field(default_factory=dict)
     frozen: bool = False
-    built: Any = None
+    untrained: Any = None
 
     @property
     def rng(self) -> np.random.Generator:
@@ -230,7 +236,7 @@ class TrainingData:
         return self.dialogues(*names, held_out=True)
 
     def split(self, examples: Callable[..., Sequence[Any]], *settings: tuple[Any, Any]) -> Split:
-        """Build training and held-out examples; each setting is a pair of values, one for either set."""
+        """Build training and held-out examples; each setting is a pair of values, one for each set."""
         training, held_out = map(examples, (self.dialogues(), self.held_out()), *settings)
         return training, held_out
 
@@ -252,7 +258,7 @@ def _is_held_out(dialogue: Dialogue) -> bool:
     return int.from_bytes(hashlib.sha256(words).digest()[:4]) % HELD_OUT == 0
 
 
-def check_parts(kind: str, training: Sized, held_out: Sized, remedy: str = "larger corpora") -> None:
+def check_split(kind: str, training: Sized, held_out: Sized, remedy: str = "larger corpora") -> None:
     """Raise MetricError if there are no training or no held-out examples."""
     if not len(training) or not len(held_out):
         raise MetricError(f"the corpora have {len(training)} {kind} to train on and {len(held_out)} held out; use "

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from benchmarks.corpora.corpora import Dialogue
 from metrics.errors import MetricError
-from metrics.models.readings import Pair, spoken
+from metrics.models.readings import Pair, non_blank
 from metrics.text.keywords import STOP_WORDS
 from metrics.text.similarity import unit
 from metrics.text.words import terms
@@ -30,7 +30,7 @@ GOOD, ADVERSARIAL, RATED = "positive_responses", "adversarial_negative_responses
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)?")
 K, B = 1.2, 0.75
 """Lucene's parameters of BM25."""
-BLOCK = 256
+BLOCK_QUERIES = 256
 """Number of queries that share one draw of candidates, so that a block is one matrix product."""
 
 
@@ -53,23 +53,23 @@ class LabelledContext:
 
 
 def exchanges(dialogues: Iterable[Dialogue]) -> Iterator[tuple[int, list[str], str]]:
-    """Yield the dialogue's index, the context and the response for every utterance but the first; skip blank ones."""
-    for number, dialogue in enumerate(dialogues):
-        texts = list(spoken(turn.text for turn in dialogue.utterances))
-        yield from ((number, texts[:row], texts[row]) for row in range(1, len(texts)))
+    """Yield the dialogue's index, the context and the response for every utterance but the first; skip blank texts."""
+    for index, dialogue in enumerate(dialogues):
+        texts = list(non_blank(turn.text for turn in dialogue.utterances))
+        yield from ((index, texts[:row], texts[row]) for row in range(1, len(texts)))
 
 
 def response_contrasts(dialogues: Iterable[Dialogue], turns: int = MAX_CONTEXT) -> list[Contrast]:
     """Return every utterance as a response to up to `turns` utterances before it."""
-    return [Contrast(Pair(tuple(before[-turns:]), text)) for _, before, text in exchanges(dialogues)]
+    return [Contrast(Pair(tuple(context[-turns:]), text)) for _, context, text in exchanges(dialogues)]
 
 
 def labelled_contexts(dialogues: Iterable[Dialogue], turns: int = MAX_CONTEXT) -> list[LabelledContext]:
     """Return the dialogues that are labelled with good responses to their last utterance."""
     rows = []
     for dialogue in dialogues:
-        context = spoken(turn.text for turn in dialogue.utterances)
-        good, hard = (tuple(dict.fromkeys(spoken(dialogue.labels.get(label, ())))) for label in (GOOD, ADVERSARIAL))
+        context = non_blank(turn.text for turn in dialogue.utterances)
+        good, hard = (tuple(dict.fromkeys(non_blank(dialogue.labels.get(label, ())))) for label in (GOOD, ADVERSARIAL))
         if good and context:
             rated = tuple((text, float(rating)) for text, rating in dialogue.labels.get(RATED, ()))
             rows.append(LabelledContext(context[-turns:], good, hard, rated))
@@ -135,8 +135,8 @@ def without_stop_words(text: str, rng: np.random.Generator) -> str:
     """Drop all stop words, unless no other word would be left (for fluency, MME-CRS drops each with p = 0.5)."""
     words = text.split()
     rng.random(len(words))  # keeps the random stream of the shipped weights, which had one draw per word
-    left = [word for word in words if word.casefold().strip(".,!?") not in STOP_WORDS]
-    return " ".join(left) if any(map(str.isalnum, "".join(left))) else text
+    remaining = [word for word in words if word.casefold().strip(".,!?") not in STOP_WORDS]
+    return " ".join(remaining) if any(map(str.isalnum, "".join(remaining))) else text
 
 
 def shuffled(texts: list[str], rng: np.random.Generator) -> list[str]:
@@ -159,20 +159,20 @@ def nearest_others(rows: Rows, vectors: Matrix, groups: Rows, rng: np.random.Gen
                    drawn: int = 1000, best: int = 5) -> Rows:
     """Return for each row one of the `best` nearest of `drawn` random rows, by cosine (GRADE, embedding sampling).
 
-    Rows of the same group or with the same vector are excluded. BLOCK rows share one draw.
+    Rows of the same group or with the same vector are excluded. BLOCK_QUERIES rows share one draw.
     """
     chosen_rows = np.empty(len(rows), dtype=np.int64)
-    for start in range(0, len(rows), BLOCK):
-        part = rows[start:start + BLOCK]
+    for start in range(0, len(rows), BLOCK_QUERIES):
+        block = rows[start:start + BLOCK_QUERIES]
         pool = rng.choice(len(vectors), min(drawn, len(vectors)), replace=False)
-        cosine = _unit(vectors[part]) @ _unit(vectors[pool]).T
-        cosine[(groups[part][:, None] == groups[pool]) | (cosine > 1 - 1e-5)] = -np.inf
+        cosine = _unit(vectors[block]) @ _unit(vectors[pool]).T
+        cosine[(groups[block][:, None] == groups[pool]) | (cosine > 1 - 1e-5)] = -np.inf
         top = np.argpartition(-cosine, min(best, len(pool)) - 1, axis=1)[:, :best]
-        chosen = top[np.arange(len(part)), rng.integers(top.shape[1], size=len(part))]
+        chosen = top[np.arange(len(block)), rng.integers(top.shape[1], size=len(block))]
         excluded = np.isneginf(np.take_along_axis(cosine, chosen[:, None], axis=1)[:, 0])
-        chosen_rows[start:start + BLOCK] = pool[chosen]
+        chosen_rows[start:start + BLOCK_QUERIES] = pool[chosen]
         if excluded.any():
-            chosen_rows[start:start + BLOCK][excluded] = random_others(part[excluded], groups, rng)
+            chosen_rows[start:start + BLOCK_QUERIES][excluded] = random_others(block[excluded], groups, rng)
     return chosen_rows
 
 
@@ -210,25 +210,25 @@ class Index:
         query_counts = self._counts(queries)
         top = min(top, len(self.texts))
         rows, scores = np.full((len(queries), top), -1), np.zeros((len(queries), top), dtype=np.float32)
-        for number in range(len(queries)):
-            row = query_counts[[number]] @ self._weights
+        for query in range(len(queries)):
+            row = query_counts[[query]] @ self._weights
             lowest = np.partition(row.data, -top)[-top] if row.nnz > top else 0.0
             best = np.flatnonzero(row.data >= lowest)  # with all ties for the last place; the lower index wins
             best = best[np.lexsort((row.indices[best], -row.data[best]))][:top]
-            rows[number, :len(best)], scores[number, :len(best)] = row.indices[best], row.data[best]
+            rows[query, :len(best)], scores[query, :len(best)] = row.indices[best], row.data[best]
         return rows, scores
 
     def _counts(self, texts: Sequence[str], grow: bool = False) -> Any:
         import scipy
 
-        known, columns, ends = self._terms, [], [0]
+        term_ids, columns, ends = self._terms, [], [0]
         for text in texts:
             words = [word for word in _WORD.findall(text.casefold()) if word not in STOP_WORDS]
-            columns += [known.setdefault(term, len(known)) for word in words
-                        for term in ([word] if word.isascii() else terms(word)) if grow or term in known]
+            columns += [term_ids.setdefault(term, len(term_ids)) for word in words
+                        for term in ([word] if word.isascii() else terms(word)) if grow or term in term_ids]
             ends.append(len(columns))
         counts = scipy.sparse.csr_array((np.ones(len(columns), dtype=np.float32), columns, ends),
-                                        shape=(len(texts), max(len(known), 1)))
+                                        shape=(len(texts), max(len(term_ids), 1)))
         counts.sum_duplicates()
         return counts
 
@@ -243,13 +243,13 @@ def lexical_others(rows: Rows, index: Index, groups: Rows, rng: np.random.Genera
     top = max(ranks) + 1 if ranks else 10
     negatives = random_others(rows, groups, rng)
     normalised = [" ".join(_WORD.findall(text.casefold())) for text in index.texts]
-    for start in range(0, len(rows), BLOCK):
-        hits, _ = index.search([index.texts[row] for row in rows[start:start + BLOCK]], 2 * top)
-        for number, found in enumerate(hits.tolist(), start):
-            row = rows[number]
-            matches = [hit for hit in found
+    for start in range(0, len(rows), BLOCK_QUERIES):
+        hits, _ = index.search([index.texts[row] for row in rows[start:start + BLOCK_QUERIES]], 2 * top)
+        for query, query_hits in enumerate(hits.tolist(), start):
+            row = rows[query]
+            matches = [hit for hit in query_hits
                        if hit >= 0 and groups[hit] != groups[row] and normalised[hit] != normalised[row]][:top]
             if matches:
                 rank = max((rank for count, rank in ranks.items() if len(matches) > count), default=1) - 1
-                negatives[number] = matches[rank if ranks else len(matches) // 2]
+                negatives[query] = matches[rank if ranks else len(matches) // 2]
     return negatives

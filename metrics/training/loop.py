@@ -67,7 +67,7 @@ def fit(objective: Objective, recipe: Recipe, machine: Machine, seed: int, state
         raise MetricError(f"steps, every and accumulate must be at least 1: {recipe}")
     if not objective.held_out:
         raise MetricError("the validation set is empty; use larger corpora")
-    with randomness(seed, machine):
+    with seeded(seed, machine):
         training = _Training(objective, recipe, machine, seed)
         if state is not None:
             training.resume(state)
@@ -79,7 +79,7 @@ def fit(objective: Objective, recipe: Recipe, machine: Machine, seed: int, state
             on_evaluation(evaluation)
         training.network.load_state_dict(training.best, strict=False)
         training.network.eval()
-        return Fitted(training.best, training.lowest, training.step, tuple(training.curve), training.seconds,
+        return Fitted(training.best, training.best_evaluation, training.step, tuple(training.curve), training.seconds,
                       training.done)
 
 
@@ -91,14 +91,14 @@ def on_device(batch: Any, device: str) -> Any:
     return batch.to(device, non_blocking=True) if hasattr(batch, "to") else batch
 
 
-def share_of_rate(recipe: Recipe, step: int) -> float:
+def rate_factor(recipe: Recipe, step: int) -> float:
     """Return the factor on the learning rate at a step, counted from 0: linear warm-up, then the recipe's schedule."""
-    warm = max(1, round(recipe.warmup * recipe.steps))
-    if step < warm:
-        return (step + 1) / warm
+    warmup_steps = max(1, round(recipe.warmup * recipe.steps))
+    if step < warmup_steps:
+        return (step + 1) / warmup_steps
     if recipe.schedule == "halved":
         return float(0.5 ** (step * recipe.epochs // recipe.steps))
-    return 1.0 if recipe.schedule == "constant" else (recipe.steps - step) / max(1, recipe.steps - warm)
+    return 1.0 if recipe.schedule == "constant" else (recipe.steps - step) / max(1, recipe.steps - warmup_steps)
 
 
 class _Training:
@@ -119,13 +119,13 @@ class _Training:
         self.generator = np.random.default_rng(
             seed if self.accelerator is None else (seed, self.accelerator.process_index))
         shapes = {name: list(tensor.shape) for name, tensor in trained_tensors(self.network).items()}
-        self.about = json.dumps([seed, dataclasses.asdict(recipe), shapes, machine.kind])
+        self.run_key = json.dumps([seed, dataclasses.asdict(recipe), shapes, machine.kind])
         self.best: dict[str, torch.Tensor] = {}
         self.curve: list[Evaluation] = []
         self.step, self.seconds = 0, 0.0
 
     @property
-    def lowest(self) -> Evaluation:
+    def best_evaluation(self) -> Evaluation:
         """The evaluation with the lowest held-out loss."""
         return min(self.curve, key=lambda evaluation: evaluation.held_out)
 
@@ -133,7 +133,7 @@ class _Training:
     def done(self) -> bool:
         """True after the last step, or when patience has run out."""
         return bool(self.curve) and (self.step >= self.recipe.steps or len(
-            self.curve) - 1 - self.curve.index(self.lowest) >= self.recipe.patience)
+            self.curve) - 1 - self.curve.index(self.best_evaluation) >= self.recipe.patience)
 
     def any_process(self, condition: bool) -> bool:
         """Return True if the condition holds in any of the processes."""
@@ -162,14 +162,14 @@ class _Training:
                               f"below {self.recipe.rate:g} or correct the loss{resume}")
         evaluation = Evaluation(end, mean, held_out)
         self.curve.append(evaluation)
-        if self.lowest is evaluation:
+        if self.best_evaluation is evaluation:
             self.best = {name: tensor.to("cpu", copy=True) for name, tensor in trained_tensors(self.network).items()}
         self.seconds += time.perf_counter() - start
         return evaluation
 
     def _take_step(self) -> torch.Tensor:
         for group in self.optimizer.param_groups:
-            group["lr"] = group["rate"] * share_of_rate(self.recipe, self.step)
+            group["lr"] = group["rate"] * rate_factor(self.recipe, self.step)
         self.optimizer.zero_grad(set_to_none=True)
         total = torch.zeros((), device=self.device)
         for _ in range(self.recipe.accumulate):
@@ -195,7 +195,7 @@ class _Training:
     def state(self) -> bytes:
         content = io.BytesIO()
         torch.save({
-            "about": self.about, "step": self.step, "seconds": self.seconds,
+            "about": self.run_key, "step": self.step, "seconds": self.seconds,
             "curve": [dataclasses.astuple(evaluation) for evaluation in self.curve],
             "network": trained_tensors(self.network), "best": self.best, "optimizer": self.optimizer.state_dict(),
             "generator": json.dumps(self.generator.bit_generator.state), "torch": torch.get_rng_state(),
@@ -204,12 +204,12 @@ class _Training:
         return content.getvalue()
 
     def resume(self, path: Path) -> None:
-        """Resume from a state file; ignore a damaged one, that of another training run, or of only some processes."""
+        """Resume from a state file; ignore it if damaged, of another training run, or missing in some processes."""
         try:
             state = torch.load(path, map_location="cpu", weights_only=True)
         except Exception:  # absent, or truncated, for which torch raises many kinds of errors
             state = None
-        curve = state["curve"] if isinstance(state, dict) and state.get("about") == self.about else []
+        curve = state["curve"] if isinstance(state, dict) and state.get("about") == self.run_key else []
         differs = self.any_process(curve != from_main_process(self.accelerator, curve))
         if differs or not curve:
             return
@@ -246,7 +246,7 @@ def accelerator(machine: Machine) -> Any:
 
 
 @contextlib.contextmanager
-def randomness(seed: int, machine: Machine) -> Iterator[None]:
+def seeded(seed: int, machine: Machine) -> Iterator[None]:
     """Seed torch within the context and restore its generators afterwards."""
     devices = [torch.device(device) for device in machine.devices] if machine.kind == "cuda" else []
     with torch.random.fork_rng(devices=devices):  # type: ignore[no-untyped-call, unused-ignore]

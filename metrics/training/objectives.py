@@ -19,20 +19,20 @@ import torch
 from torch.nn import functional
 
 from metrics.errors import MetricError
-from metrics.training.data import BATCH, Objective, Split, TrainingData, check_parts
+from metrics.training.data import BATCH, Objective, Split, TrainingData, check_split
 from metrics.training.examples import Contrast
 from metrics.training.loop import on_device
-from metrics.training.tuned import built
+from metrics.training.tuned import network_of
 
 HELD_OUT_BATCHES = 8
-FIRST = 1_024
+INITIAL_EXAMPLES = 1_024
 """Number of examples from which a network is initialised."""
 
 
 def total(data: TrainingData, examples: Split, network: Mapping[str, Any]) -> Objective:
     """Return the sum of the recipe's losses; `network` has further arguments of its architecture."""
-    check_parts("examples", *examples)
-    built(data, **network)
+    check_split("examples", *examples)
+    network_of(data, **network)
     losses = {"contrast": contrast, "labelled": labelled, "classified": classified, "rated": rated,
               "retrieval": retrieval}
     first, *others = (losses[name](data, examples) for name in data.recipe.losses)
@@ -43,13 +43,14 @@ def contrast(data: TrainingData, examples: Split) -> Objective:
     """Separate right inputs from wrong ones; if `wrong` is None, use the response of the next example."""
     margin = data.recipe.margin
     if min(data.recipe.batch or BATCH, *map(len, examples)) < 2 and any(row.wrong is None for row in examples[0]):
-        raise MetricError("false responses are those of other examples: the batch and both sets need at least 2")
+        raise MetricError("false responses are taken from other examples: the batch, the training set and the held-out "
+                          "set need at least 2 examples each")
 
     def batch(rows: Sequence[Contrast], rng: np.random.Generator) -> Any:
         following = [*rows[1:], rows[0]]
-        wrong = [row.right._replace(response=after.right.response) if row.wrong is None else row.wrong
-                 for row, after in zip(rows, following, strict=True)]
-        sides = [built(data).inputs(readings, rng) for readings in ([row.right for row in rows], wrong)]
+        wrong = [row.right._replace(response=next_row.right.response) if row.wrong is None else row.wrong
+                 for row, next_row in zip(rows, following, strict=True)]
+        sides = [network_of(data).inputs(readings, rng) for readings in ([row.right for row in rows], wrong)]
         return sides, torch.tensor([[row.output] for row in rows])
 
     def logits(network: Any, batch: Any) -> tuple[Any, Any]:
@@ -60,8 +61,9 @@ def contrast(data: TrainingData, examples: Split) -> Objective:
         return right, wrong
 
     def loss(network: Any, batch: Any) -> Any:
-        both = logits(network, batch)
-        return (margin_ranking(*both, margin) if margin else logistic(*both)) + network.extra_loss()
+        right, wrong = logits(network, batch)
+        ranking_loss = margin_ranking(right, wrong, margin) if margin else logistic(right, wrong)
+        return ranking_loss + network.extra_loss()
 
     def hits(network: Any, batch: Any) -> Mapping[str, Any]:
         right, wrong = logits(network, batch)
@@ -82,24 +84,24 @@ def classified(data: TrainingData, examples: Split) -> Objective:
 
 
 def rated(data: TrainingData, examples: Split) -> Objective:
-    """Initialise the network from a sample of the examples."""
-    network, rng, (training, _) = built(data), data.rng, examples
-    sample = [training[row][0] for row in rng.permutation(len(training))[:FIRST]]
+    """Return the objective of fitting scores to ratings, with the network initialised from a sample of examples."""
+    network, rng, (training, _) = network_of(data), data.rng, examples
+    sample = [training[row][0] for row in rng.permutation(len(training))[:INITIAL_EXAMPLES]]
     network.prepare(sample)
     network.config.update(network.network.begin(*network.inputs(sample, rng)))
     return _valued(data, examples, functional.mse_loss, lambda scores, ratings: {})
 
 
-def _valued(data: TrainingData, examples: Split, error: Callable[[Any, Any], Any],
+def _valued(data: TrainingData, examples: Split, loss_function: Callable[[Any, Any], Any],
             hits: Callable[[Any, Any], Mapping[str, Any]]) -> Objective:
     """Return the objective of fitting logits to values; an example is an input with its value."""
     def batch(rows: Sequence[tuple[Any, float]], rng: np.random.Generator) -> Any:
         readings, values = zip(*rows, strict=True)
-        return built(data).inputs(readings, rng), torch.tensor(values, dtype=torch.float32)
+        return network_of(data).inputs(readings, rng), torch.tensor(values, dtype=torch.float32)
 
     def loss(network: Any, batch: Any) -> Any:
         inputs, values = batch
-        return error(network(*inputs), values) + network.extra_loss()
+        return loss_function(network(*inputs), values) + network.extra_loss()
 
     return objective(data, examples, batch, loss, lambda network, batch: hits(network(*batch[0]), batch[1]),
                      lambda row: row[:1])
@@ -110,7 +112,7 @@ def retrieval(data: TrainingData, examples: Split, size: int = 0) -> Objective:
         raise MetricError("batch=1: must be at least 2 to find responses within a batch")
 
     def batch(rows: Sequence[Contrast], rng: np.random.Generator) -> Any:
-        return built(data).inputs([row.right for row in rows], rng)
+        return network_of(data).inputs([row.right for row in rows], rng)
 
     return objective(data, examples, batch, lambda network, batch: symmetric_cross_entropy(network.matrix(*batch)),
                      lambda network, batch: {"responses found": on_diagonal(network.matrix(*batch))},
@@ -124,8 +126,8 @@ def objective(data: TrainingData, examples: Split, batch: Callable[[Sequence[Any
 
     `readings` returns the network's inputs in an example. The card records the share of `hits` in held-out batches.
     """
-    check_parts("examples", *examples)
-    network, rng, size = built(data), data.rng, size or data.recipe.batch or BATCH
+    check_split("examples", *examples)
+    network, rng, size = network_of(data), data.rng, size or data.recipe.batch or BATCH
     training, held_out = examples
     network.prepare([reading for row in (*training, *held_out) for reading in readings(row)])
 
@@ -133,7 +135,7 @@ def objective(data: TrainingData, examples: Split, batch: Callable[[Sequence[Any
         return batch([rows[row] for row in rng.integers(len(rows), size=size)], rng)
 
     batches = [draw(held_out, rng) for _ in range(HELD_OUT_BATCHES)]
-    report = shares(batches, hits)
+    report = hit_rates(batches, hits)
     return Objective(network.network, network.config, lambda rng: draw(training, rng), batches, loss,
                      lambda network: {**data.notes, **report(network)}, len(training))
 
@@ -160,7 +162,8 @@ def on_diagonal(logits: Any) -> Any:
     return logits.argmax(1) == torch.arange(len(logits), device=logits.device)
 
 
-def shares(batches: Sequence[Any], hits: Callable[[Any, Any], Mapping[str, Any]]) -> Callable[[Any], dict[str, float]]:
+def hit_rates(batches: Sequence[Any],
+              hits: Callable[[Any, Any], Mapping[str, Any]]) -> Callable[[Any], dict[str, float]]:
     """Return a function that computes the share of hits in held-out batches, by name."""
     def report(network: Any) -> dict[str, float]:
         device = next(network.parameters()).device

@@ -20,14 +20,14 @@ from metrics.errors import MissingResource
 from metrics.metric import Columns, Dependent, Trained, variant
 from metrics.models.checkpoint import command
 from metrics.models.readings import pairs
-from metrics.training.data import Dialogues, Objective, Recipe, Split, TrainingData, check_parts, recipes_of
+from metrics.training.data import Dialogues, Objective, Recipe, Split, TrainingData, check_split, recipes_of
 
 if TYPE_CHECKING:
     from benchmarks.dataset import Item
     from metrics.models.scorer import Scorer
     from metrics.models.service import Models
 
-__all__ = ["Dialogues", "Objective", "Recipe", "Split", "Trainable", "TrainingData", "check_parts", "recipes_of"]
+__all__ = ["Dialogues", "Objective", "Recipe", "Split", "Trainable", "TrainingData", "check_split", "recipes_of"]
 
 
 class Trainable(Trained):
@@ -65,17 +65,17 @@ class Trainable(Trained):
         changed = [f"{name.capitalize()} {values.get(name) or 'of the run'} in place of {value}."
                    for name, value in expected.items() if values.get(name, "") != value]
         departures, card = (*changed, *recipe.departures), cls.card
-        trained = len(next(iter(cls.recipes.values())).parts) or 1
+        checkpoint_count = len(next(iter(cls.recipes.values())).parts) or 1
         weights = ["-".join(filter(None, (card.name, values["recipe"], part))) for part in recipe.parts or ("",)]
         return variant(cls, card=dataclasses.replace(
             card, system="same method, smaller model" if departures else "as published", departures=departures,
-            trained_on=", ".join(recipe.corpora), checkpoints=(*weights, *card.checkpoints[trained:])))
+            trained_on=", ".join(recipe.corpora), checkpoints=(*weights, *card.checkpoints[checkpoint_count:])))
 
     @property
     def weights_name(self) -> str:
-        """The metric's name, with any recipe but the first and with changed options that affect the weights."""
-        first = self.recipe in ("", next(iter(self.recipes)))
-        name = self.card.checkpoints[0] if first or self.training.parts else f"{self.card.name}-{self.recipe}"
+        """The checkpoint's name: the metric's, the recipe unless it is the first, and a suffix per changed option."""
+        is_default = self.recipe in ("", next(iter(self.recipes)))
+        name = self.card.checkpoints[0] if is_default or self.training.parts else f"{self.card.name}-{self.recipe}"
         defaults = {field.name: field.default for field in dataclasses.fields(self)}  # type: ignore[arg-type]
         defaults |= self.training.options
         changed = (text for option, text in self.weights_options().items()
@@ -86,7 +86,7 @@ class Trainable(Trained):
         """Return the options that affect the weights, each with its suffix for the checkpoint name when changed."""
         return {}
 
-    def weights(self, part: str = "") -> str:
+    def checkpoint_name(self, part: str = "") -> str:
         """Return the name of the checkpoint for these options, or for a part of the recipe."""
         return self.card.checkpoints[list(self.training.parts).index(part)] if part else self.weights_name
 
@@ -95,12 +95,12 @@ class Trainable(Trained):
 
         Raises MissingResource if it was trained with other word vectors or resources.
         """
-        name, encoder = self.weights(part), self.encoder or ""
+        name, encoder = self.checkpoint_name(part), self.encoder or ""
         if isinstance(self, Dependent) and (used := self.depends(models)):
-            read = models.checkpoint(name, encoder).card.get("weights_read", {})
-            for kind in used.keys() & read:
-                if used[kind] != read[kind]:
-                    raise MissingResource(f"weights {name} were trained with {kind} {read[kind]}, but the run uses "
+            recorded = models.checkpoint(name, encoder).card.get("weights_read", {})
+            for kind in used.keys() & recorded:
+                if used[kind] != recorded[kind]:
+                    raise MissingResource(f"weights {name} were trained with {kind} {recorded[kind]}, but the run uses "
                                           f"{used[kind]}; retrain with `{command(name)} --fresh`")
         return models.scorer(name, encoder)
 

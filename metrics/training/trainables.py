@@ -21,14 +21,14 @@ class Learner:
     """A trainable with the name of its checkpoint; `label` is its name with its options."""
 
     label: str
-    weights: str
+    checkpoint_name: str
     trainable: Trainable
     part: str = ""
 
     @property
-    def reads(self) -> tuple[str, ...]:
+    def required_checkpoints(self) -> tuple[str, ...]:
         """The names of other checkpoints that training needs."""
-        if self.weights in BACKBONES:
+        if self.checkpoint_name in BACKBONES:
             return ()
         recipe, names = self.trainable.training, self.trainable.card.checkpoints
         return (*(name for part, name in zip(recipe.parts, names, strict=False)
@@ -67,11 +67,11 @@ def choose(requested: str, part: str = "") -> Learner:
     chosen = registry.choose(requested)
     if not isinstance(chosen.metric, Trainable):
         raise UnknownMetric(f"{name} has nothing to train; {nearest(name, names())}")
-    return Learner(f"{chosen.label} {part}".strip(), chosen.metric.weights(part), chosen.metric, part)
+    return Learner(f"{chosen.label} {part}".strip(), chosen.metric.checkpoint_name(part), chosen.metric, part)
 
 
-def by_recipe(requested: str, recipe: str, encoder: str) -> str:
-    """Add a recipe to a request and, if given, an encoder that replaces the recipe's."""
+def with_recipe(requested: str, recipe: str, encoder: str) -> str:
+    """Add the options `recipe` and, if given, `encoder` to a request, except for no recipe or the default one."""
     if not recipe:
         return requested
     name, options = registry.split(requested)

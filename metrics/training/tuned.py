@@ -28,12 +28,12 @@ from metrics.models.readings import Reading, Tokenizer
 from metrics.models.scorer import find
 from metrics.training.data import TrainingData
 
-CHUNK = 512
+CHUNK_TOKENS = 512
 """Tokens per forward pass on a CPU: enough for efficient matrix products, with little padding."""
 
 
 @dataclass(frozen=True, slots=True)
-class Built:
+class UntrainedNetwork:
     """An untrained network with its arguments; `inputs` makes tensors of readings that were passed to `prepare`."""
 
     network: Any
@@ -42,25 +42,28 @@ class Built:
     prepare: Callable[[Sequence[Any]], None] = lambda readings: None
 
 
-def built(data: TrainingData, **arguments: Any) -> Built:
+def network_of(data: TrainingData, **arguments: Any) -> UntrainedNetwork:
     """Return the network of the recipe's architecture; the first call builds it with these additional arguments."""
-    if data.built is None:
+    if data.untrained is None:
         kind = find(data.recipe.architecture)
-        data.built = (transformer_with_head if issubclass(kind, TokenArchitecture) else frozen)(data, kind, arguments)
-    network: Built = data.built
+        build = transformer_with_head if issubclass(kind, TokenArchitecture) else head_on_frozen_encoder
+        data.untrained = build(data, kind, arguments)
+    network: UntrainedNetwork = data.untrained
     return network
 
 
-def frozen(data: TrainingData, kind: type[Architecture], arguments: Mapping[str, Any]) -> Built:
+def head_on_frozen_encoder(data: TrainingData, kind: type[Architecture],
+                           arguments: Mapping[str, Any]) -> UntrainedNetwork:
     """Return a head on the vectors of a frozen encoder, which encodes each text once."""
     table = kind.table(data.models.encoder(data.encoder), data.vectors)
     config: dict[str, Any] = {"width": table.width, **data.recipe.network, **arguments}
     network = kind(**config)
-    return Built(network, config, lambda readings, _: network.inputs(readings, table),
+    return UntrainedNetwork(network, config, lambda readings, _: network.inputs(readings, table),
                  lambda readings: table.add(text for reading in readings for text in network.texts(reading)))
 
 
-def transformer_with_head(data: TrainingData, kind: type[Architecture], arguments: Mapping[str, Any]) -> Built:
+def transformer_with_head(data: TrainingData, kind: type[Architecture],
+                          arguments: Mapping[str, Any]) -> UntrainedNetwork:
     data.frozen = False
     recipe, machine, encoder = data.recipe, data.models.machine, data.models.encoder(data.encoder)
     if recipe.batch < 2:
@@ -80,25 +83,26 @@ def transformer_with_head(data: TrainingData, kind: type[Architecture], argument
                             "bert-base-uncased")
     if above := int(settings.pop("above", 0)):
         settings["layers"] = encoder.networks[0].config.num_hidden_layers - above
-    body = networks.loaded("AutoModel", encoder.weights, machine, settings.get("layers")).float()
+    body = networks.load("AutoModel", encoder.weights, machine, settings.get("layers")).float()
     if recipe.checkpointing:
         body.gradient_checkpointing_enable({"use_reentrant": False})
     config = {"width": encoder.width, "length": recipe.length, **settings}
     head = kind(**config)
     if head.separator:
         body = networks.add_separator(body)
-    tokens = CHUNK if machine.kind == "cpu" else machine.tokens // 4
+    tokens = CHUNK_TOKENS if machine.kind == "cpu" else machine.tokens // 4
     network = Tuned(body, head, recipe.rank, encoder.tokenizer, tokens, recipe.masked)
     _load_heads(network, heads, recipe.next_sentence)
     if recipe.masked:
-        mask_of(encoder)  # raises if the tokenizer has no mask
-    return Built(network, config, network.inputs)
+        mask_of(encoder)  # raises BadOption if the tokenizer has no mask token
+    return UntrainedNetwork(network, config, network.inputs)
 
 
 class Tuned(nn.Module):
     """A transformer and a head; `rank` 0 trains the transformer's weights, any other rank low-rank adapters.
 
-    A forward pass takes up to `tokens` tokens with padding. In training, `masked_share` of the words is predicted.
+    A forward pass processes up to `tokens` tokens, including padding. In training, `masked_share` of the words is
+    predicted.
     """
 
     def __init__(self, body: Any, head: Any, rank: int, tokenizer: Tokenizer, tokens: int,
@@ -125,9 +129,9 @@ class Tuned(nn.Module):
         texts = [self.head.reading(reading) for reading in readings]
         rows = tokenized(texts, self.tokenizer, self.head.length, self.body.config.vocab_size - 1)
         if self.masked_share:
-            hidden = torch.from_numpy(chosen_words(rows["ids"].numpy(), self.tokenizer, rng, self.masked_share))
-            rows["targets"] = rows["ids"].where(hidden, -1)
-            rows["ids"].masked_fill_(hidden, self.tokenizer.wrapped.mask_token_id)
+            masked = torch.from_numpy(chosen_words(rows["ids"].numpy(), self.tokenizer, rng, self.masked_share))
+            rows["targets"] = rows["ids"].where(masked, -1)
+            rows["ids"].masked_fill_(masked, self.tokenizer.wrapped.mask_token_id)
         return rows, *self.head.extra_inputs(readings)
 
     def forward(self, rows: Mapping[str, Any], *extra: Any) -> Any:
@@ -187,7 +191,7 @@ def tokenized(readings: Sequence[Reading], tokenizer: Tokenizer, longest: int, s
 
 def chosen_words(ids: npt.NDArray[np.int64], tokenizer: Tokenizer, rng: np.random.Generator,
                  share: float) -> npt.NDArray[np.bool_]:
-    """Return a mask of the tokens to hide in each row: a share of its words, at least one."""
+    """Return where tokens of each row are to be masked: a share of its words, at least one."""
     specials = tokenizer.specials - {tokenizer.wrapped.unk_token_id}  # an unknown word is still a word
     drawn = np.where(np.isin(ids, list(specials)), 2.0, rng.random(ids.shape))
     chosen: npt.NDArray[np.bool_] = (drawn < share) | ((drawn == drawn.min(axis=1, keepdims=True)) & (drawn < 1))

@@ -87,7 +87,7 @@ def test_an_entry_point_names_a_class_or_module_and_shadows_nothing(plug_in: Cal
     plug_in("bleu", "x:Y")
     assert registry.names().count("bleu") == 1
     assert registry.card("bleu").title == "BLEU"
-    assert registry.shadowing() == ("bleu (x:Y) is ignored: a built-in metric has that name",)
+    assert registry.ignored_plugins() == ("bleu (x:Y) is ignored: a built-in metric has that name",)
 
 
 def test_the_signature_of_a_plug_in_holds_its_code(plug_in: object, home: Path) -> None:

@@ -36,7 +36,7 @@ from metrics.models.text_table import Rows, TextTable
 from metrics.models.vectors import WordVectors
 from metrics.text.words import tokens
 from metrics.training.examples import shuffled
-from metrics.training.recipe import Objective, Trainable, TrainingData, check_parts, recipes_of
+from metrics.training.recipe import Objective, Trainable, TrainingData, check_split, recipes_of
 
 Negatives: TypeAlias = Literal["ur", "ss"]
 MIN_UTTERANCES, MAX_UTTERANCES = 4, 30
@@ -185,11 +185,11 @@ def ranking(data: TrainingData, kind: Negatives, reading: Callable[[tuple[Uttera
             **network: Any) -> Objective:
     """Rank dialogues above perturbed copies, drawn anew at each step or from a fixed number (`kept` in the recipe)."""
     from metrics.training.objectives import objective
-    from metrics.training.tuned import built
+    from metrics.training.tuned import network_of
 
     examples = data.split(lambda dialogues: list(enumerate(
         dialogue.utterances for dialogue in dialogues if usable(dialogue, kind))))
-    check_parts(f"dialogues of {MIN_UTTERANCES} to {MAX_UTTERANCES} utterances", *examples)
+    check_split(f"dialogues of {MIN_UTTERANCES} to {MAX_UTTERANCES} utterances", *examples)
     pool = [turn.text for _, utterances in examples[0] for turn in utterances]
     copies = data.recipe.examples.get("kept", 0)
 
@@ -198,13 +198,13 @@ def ranking(data: TrainingData, kind: Negatives, reading: Callable[[tuple[Uttera
 
     def batch(rows: Sequence[tuple[int, tuple[Utterance, ...]]], rng: np.random.Generator) -> Any:
         perturbed = [perturb(utterances, kind, pool, generator(row, rng)) for row, utterances in rows]
-        return built(data).inputs([reading(turns) for turns in (*(turns for _, turns in rows), *perturbed)], rng)
+        return network_of(data).inputs([reading(turns) for turns in (*(turns for _, turns in rows), *perturbed)], rng)
 
     def hits(network: Any, batch: Any) -> Any:
         better, worse = network(*batch).chunk(2)
         return {"held-out accuracy": better > worse}
 
-    built(data, **network)
+    network_of(data, **network)
     ranking_objective = objective(
         data, examples, batch, lambda network, batch: margin_loss(network(*batch), data.recipe.margin), hits,
         lambda row: [reading(row[1])])

@@ -152,14 +152,15 @@ def source(models: Models, encoder: str, graph: str, first: int, second: int, ve
 def depends(models: Models, graph: str, vectors: str = "") -> dict[str, str]:
     """Return additional parts of the signature: concept graph, word counts and word vectors."""
     graph_identity = f"conceptnet@{models.resource(CONCEPTNET).digest[:12]}" if graph == CONCEPTNET else identity()
-    return {"topics": graph_identity, "counts": keywords.shipped().digest[:12],
+    return {"topics": graph_identity, "counts": keywords.shipped_counts().digest[:12],
             **({"nodes": models.identity("vectors", vectors)} if vectors else {})}
 
 
 def encoder_vectors(models: Models, name: str) -> TermVectors:
     """Return a function that computes the encoder's unit vectors of terms and caches them in the home."""
     encoder = models.encoder(name)
-    vectors = models.once(("pooled", encoder.weights.identity), lambda: PooledVectors(models.home / "graphs", encoder))
+    vectors = models.load_once(("pooled", encoder.weights.identity),
+                               lambda: PooledVectors(models.home / "graphs", encoder))
     return lambda texts: unit(vectors(texts)[:, :vectors.encoder.width].astype(np.float32))
 
 

@@ -108,7 +108,7 @@ class DialogueConvolution(Architecture, name="dialogue-convolution"):
         return reading
 
     def inputs(self, readings: Sequence[Dialogue], table: TextTable) -> tuple[Any, ...]:
-        return (table.tensor(padded([table.spoken(texts) for texts in readings])),)
+        return (table.tensor(padded([table.nonzero_rows(texts) for texts in readings])),)
 
     def forward(self, dialogues: Any) -> Any:
         logits = self.out(self.dropout(self.reader(dialogues)))

@@ -15,7 +15,7 @@ from torch import nn
 from torch.nn import functional
 
 from metrics.models.architectures.base import Architecture
-from metrics.models.readings import Pair, spoken
+from metrics.models.readings import Pair, non_blank
 from metrics.models.text_table import TextTable, padded
 
 TURNS = 3
@@ -40,7 +40,7 @@ def cosines(context: Any, reply: Any) -> Any:
 
 def last_turns(texts: Iterable[str], turns: int = TURNS) -> list[str]:
     """Return the last texts that are not blank, the latest first, padded with empty strings."""
-    latest = spoken(texts)[: -turns - 1 : -1]
+    latest = non_blank(texts)[: -turns - 1 : -1]
     return [*latest, *[""] * (turns - len(latest))]
 
 

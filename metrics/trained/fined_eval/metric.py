@@ -47,9 +47,9 @@ from metrics.training.examples import Contrast
 from metrics.training.recipe import Split, Trainable, TrainingData, recipes_of
 
 DIMENSIONS = ("coherence", "likability", "topic-depth")
-SHORTEST = 4
+MIN_UTTERANCES = 4
 """Minimum number of utterances in a training dialogue."""
-ANSWERED = 5
+MIN_JUDGED_UTTERANCES = 5
 """Minimum number of utterances in a dialogue whose answers are judged."""
 PAIRS, HELD_OUT_PAIRS = 20_000, 1_000
 """Training and held-out pairs per dimension."""
@@ -57,7 +57,7 @@ PAIRS, HELD_OUT_PAIRS = 20_000, 1_000
 Dialogues: TypeAlias = tuple[Rows, ...]
 """Dialogues as rows of a table."""
 Rate: TypeAlias = Callable[[Dialogues], Column]
-"""Returns a value for each dialogue, higher for better; NaN if it cannot be rated."""
+"""A function that returns a value for each dialogue, higher for better; NaN if it cannot be rated."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,15 +91,15 @@ class FinedEvaluation(Trainable):
 
     def examples(self, data: TrainingData) -> Split:
         """Return pairs for the dimension of this part, or for all dimensions; a dimension's strategies alternate."""
-        table, strategies = prepared(data)
+        table, strategies = prepare(data)
 
         def contrasts(side: int, count: int) -> list[Contrast]:
             rng, rows = data.rng, []
             for output, dimension in enumerate([data.part] if data.part else DIMENSIONS):
                 sides = [split[side] for name, split in strategies.items() if name.startswith(dimension)]
-                for number in range(count):
+                for index in range(count):
                     better, worse = (tuple(table.texts[row] for row in dialogue)
-                                     for dialogue in sides[number % len(sides)].draw(rng))
+                                     for dialogue in sides[index % len(sides)].draw(rng))
                     rows.append(Contrast(better, worse, output))
             return rows
 
@@ -108,7 +108,7 @@ class FinedEvaluation(Trainable):
 
 @dataclass(frozen=True, slots=True)
 class Sides:
-    """The better and the worse dialogues of each corpus; without `worse`, shuffled copies are the worse ones."""
+    """The better and the worse dialogues of each corpus; if `worse` is empty, shuffled copies are the worse ones."""
 
     better: tuple[Dialogues, ...]
     worse: tuple[Dialogues, ...] = ()
@@ -126,19 +126,19 @@ class Sides:
         return better, np.roll(better, 1) if (order == better).all() else order
 
 
-def prepared(data: TrainingData) -> tuple[TextTable, dict[str, tuple[Sides, Sides]]]:
+def prepare(data: TrainingData) -> tuple[TextTable, dict[str, tuple[Sides, Sides]]]:
     """Return all utterances, and the training and held-out dialogues of each strategy."""
     table = TextTable((turn.text for dialogue in (*data.dialogues(), *data.held_out())
                        for turn in dialogue.utterances), data.vectors)
-    corpora = [both for name in data.corpora if all(both := (
+    corpora = [dialogues for name in data.corpora if all(dialogues := (
         long_enough(table, data, data.dialogues(name)), long_enough(table, data, data.held_out(name))))]
     if not corpora:
-        raise MetricError(f"no corpus has both training and held-out dialogues of at least {SHORTEST} utterances; use "
-                          "larger corpora")
-    training, held = zip(*corpora, strict=True)
-    rates = signals(data, table, training, held)
-    strategies = {"coherence:order": (Sides(training), Sides(held))}
-    strategies |= {name: split for name, rate in rates.items() if (split := sides(training, held, rate))}
+        raise MetricError(f"no corpus has both training and held-out dialogues of at least {MIN_UTTERANCES} "
+                          "utterances; use larger corpora")
+    training, held_out = zip(*corpora, strict=True)
+    rates = rating_functions(data, table, training, held_out)
+    strategies = {"coherence:order": (Sides(training), Sides(held_out))}
+    strategies |= {name: split for name, rate in rates.items() if (split := sides(training, held_out, rate))}
     for dimension in DIMENSIONS:
         if not any(name.startswith(dimension) for name in strategies):
             raise MetricError(f"nothing to learn {dimension} from: it needs utterances labelled with an emotion "
@@ -148,18 +148,19 @@ def prepared(data: TrainingData) -> tuple[TextTable, dict[str, tuple[Sides, Side
 
 
 def long_enough(table: TextTable, data: TrainingData, dialogues: Sequence[Dialogue]) -> Dialogues:
-    """Return the dialogues of at least SHORTEST utterances as rows, cut to the recipe's maximum length."""
+    """Return the dialogues of at least MIN_UTTERANCES as rows, truncated to the recipe's maximum length."""
     from metrics.trained.fined_eval.judges import is_inference
 
-    rows = [table.spoken(turn.text for turn in dialogue.utterances) for dialogue in dialogues
+    rows = [table.nonzero_rows(turn.text for turn in dialogue.utterances) for dialogue in dialogues
             if not is_inference(dialogue)]
-    return tuple(dialogue[: data.recipe.examples.get("longest")] for dialogue in rows if len(dialogue) >= SHORTEST)
+    longest = data.recipe.examples.get("longest")
+    return tuple(dialogue[:longest] for dialogue in rows if len(dialogue) >= MIN_UTTERANCES)
 
 
-def sides(training: Sequence[Dialogues], held: Sequence[Dialogues], rate: Rate) -> tuple[Sides, Sides] | None:
+def sides(training: Sequence[Dialogues], held_out: Sequence[Dialogues], rate: Rate) -> tuple[Sides, Sides] | None:
     """Return the top and bottom third of each corpus, with the same bounds for held-out dialogues; None if empty."""
     corpora = []
-    for corpus in zip(training, held, strict=True):
+    for corpus in zip(training, held_out, strict=True):
         values = [rate(dialogues) for dialogues in corpus]
         finite = values[0][np.isfinite(values[0])]
         if not finite.size or np.ptp(finite) == 0:
@@ -175,30 +176,30 @@ def sides(training: Sequence[Dialogues], held: Sequence[Dialogues], rate: Rate) 
     return Sides(better, worse), Sides(held_better, held_worse)
 
 
-def signals(data: TrainingData, table: TextTable, training: Sequence[Dialogues],
-            held: Sequence[Dialogues]) -> dict[str, Rate]:
+def rating_functions(data: TrainingData, table: TextTable, training: Sequence[Dialogues],
+                     held_out: Sequence[Dialogues]) -> dict[str, Rate]:
     """Return the rating functions of the strategies with labels in a corpus; record the accuracy of their judges."""
     from metrics.trained.fined_eval import judges
 
     agreement_window, entailment_window, sign = (data.recipe.examples[name] for name in ("near", "far", "sign"))
     asks = np.array(["?" in text for text in table.texts])
     pairs = [np.concatenate([questions(rows, asks) for dialogues in split for rows in dialogues])
-             for split in (training, held)]
+             for split in (training, held_out)]
     rates: dict[str, Rate] = {}
-    if answers := judges.answers(data, table, *pairs):
+    if answers := judges.train_answer_judge(data, table, *pairs):
         rates["coherence:answers"] = lambda dialogues: mean_of(
-            dialogues, lambda rows: questions(rows if len(rows) >= ANSWERED else rows[:0], asks), answers)
-    if inference := judges.inference(data, table):
+            dialogues, lambda rows: questions(rows if len(rows) >= MIN_JUDGED_UTTERANCES else rows[:0], asks), answers)
+    if inference := judges.train_inference_judge(data, table):
         rates["likability:agreement"] = lambda dialogues: mean_of(
-            dialogues, lambda rows: before(rows, agreement_window), lambda *pair: 1 - inference(*pair)[:, 2])
+            dialogues, lambda rows: earlier_pairs(rows, agreement_window), lambda *pair: 1 - inference(*pair)[:, 2])
         rates["topic-depth:entailment"] = lambda dialogues: mean_of(
-            dialogues, lambda rows: before(rows, entailment_window), lambda *pair: sign * inference(*pair)[:, 0])
-    if sentiment := judges.sentiment(data, table):
+            dialogues, lambda rows: earlier_pairs(rows, entailment_window), lambda *pair: sign * inference(*pair)[:, 0])
+    if sentiment := judges.train_sentiment_judge(data, table):
         positive = sentiment(np.arange(len(asks)))
         rates["likability:sentiment"] = lambda dialogues: np.array([positive[rows].mean() for rows in dialogues])
     if data.recipe.examples["rare"]:
-        rare = specificity(table.texts)
-        rates["topic-depth:specificity"] = lambda dialogues: np.array([rare[rows].mean() for rows in dialogues])
+        rarity = specificity(table.texts)
+        rates["topic-depth:specificity"] = lambda dialogues: np.array([rarity[rows].mean() for rows in dialogues])
     data.notes |= {f"held-out accuracy of the judge of {name}": round(judge.accuracy, 4)
                    for name, judge in (("questions", answers), ("inference", inference), ("sentiment", sentiment))
                    if judge}
@@ -211,7 +212,7 @@ def questions(rows: Rows, asks: npt.NDArray[np.bool_]) -> Rows:
     return np.stack([rows[:-1][answered], rows[1:][answered]], -1)
 
 
-def before(rows: Rows, window: int) -> Rows:
+def earlier_pairs(rows: Rows, window: int) -> Rows:
     """Return pairs of an earlier utterance and one up to `window` positions after it: (pairs, 2)."""
     steps = range(1, min(window, len(rows) - 1) + 1)
     return np.concatenate([rows[:0].reshape(0, 2), *(np.stack([rows[:-back], rows[back:]], -1) for back in steps)])
@@ -233,6 +234,6 @@ def specificity(texts: Iterable[str]) -> Column:
     counts = Counter(word for text in content for word in text)
     if len(set(counts.values())) < 2:
         return np.zeros(len(content))
-    most = math.log(max(counts.values()))
-    rare = {word: 1 - math.log(count) / most for word, count in counts.items()}
-    return np.array([sum(rare[word] for word in text) / len(text) if text else 0.0 for text in content])
+    largest = math.log(max(counts.values()))
+    rarity = {word: 1 - math.log(count) / largest for word, count in counts.items()}
+    return np.array([sum(rarity[word] for word in text) / len(text) if text else 0.0 for text in content])

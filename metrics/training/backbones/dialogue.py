@@ -18,11 +18,11 @@ from torch.nn import functional
 from metrics.training.examples import exchanges, labelled_contexts, pick
 from metrics.training.objectives import objective, on_diagonal, symmetric_cross_entropy
 from metrics.training.recipe import Dialogues, Objective, Trainable, TrainingData, recipes_of
-from metrics.training.tuned import built
+from metrics.training.tuned import network_of
 
 TURNS = 3
 """Maximum number of utterances in a context."""
-SHARPNESS = 20.0
+LOGIT_SCALE = 20.0
 """Logit scale of cosines."""
 
 
@@ -37,14 +37,14 @@ class DialogueEncoder(Trainable):
         def batch(examples: Sequence[tuple[str, str, str]], rng: np.random.Generator) -> tuple[Any, Any, Any]:
             contexts, replies, hard = zip(*examples, strict=True)
             candidates = [*replies, *filter(None, hard)]
-            same = [[candidate == reply and column != row for column, candidate in enumerate(candidates)]
-                    for row, reply in enumerate(replies)]  # equal replies are not negatives
-            return *(built(data).inputs(side, rng)[0] for side in (contexts, candidates)), torch.tensor(same)
+            equal = [[candidate == reply and column != row for column, candidate in enumerate(candidates)]
+                     for row, reply in enumerate(replies)]  # equal replies are not negatives
+            return *(network_of(data).inputs(side, rng)[0] for side in (contexts, candidates)), torch.tensor(equal)
 
         def cosines(network: Any, batch: Any) -> Any:
-            *sides, same = batch
+            *sides, equal = batch
             contexts, replies = (functional.normalize(network.pooled(side), dim=-1) for side in sides)
-            return (SHARPNESS * contexts @ replies.T).masked_fill(same, -torch.inf)
+            return (LOGIT_SCALE * contexts @ replies.T).masked_fill(equal, -torch.inf)
 
         return objective(data, data.split(lambda dialogues: examples(dialogues, data.rng)), batch,
                          lambda network, batch: symmetric_cross_entropy(cosines(network, batch)),
@@ -54,7 +54,7 @@ class DialogueEncoder(Trainable):
 def examples(dialogues: Dialogues, rng: np.random.Generator) -> list[tuple[str, str, str]]:
     """Return contexts of one to three turns, each with a good reply and an adversarial reply or an empty string."""
     rows: list[tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]] = [
-        (tuple(before), (text,), ("",)) for _, before, text in exchanges(dialogues)]
+        (tuple(context), (text,), ("",)) for _, context, text in exchanges(dialogues)]
     rows += [(row.turns, row.good, row.hard or ("",)) for row in labelled_contexts(dialogues)]
     return [(" ".join(turns[-int(rng.integers(1, TURNS + 1)):]), pick(good, rng), pick(hard, rng))
             for turns, good, hard in rows]

@@ -25,11 +25,11 @@ from metrics.training.recipe import Dialogues, Objective, Trainable, TrainingDat
 
 SAMPLE = 60_000
 """Utterances to learn the tokenizer from, equally many from each corpus."""
-TOKENS = 2_048
+BATCH_TOKENS = 2_048
 """Tokens in a training batch."""
-LONG = 0.25
+FULL_LENGTH_SHARE = 0.25
 """Share of batches with windows of the network's full length; others have twice as many windows, half as long."""
-ROWS, HELD_OUT_BATCHES = 8, 24
+HELD_OUT_ROWS, HELD_OUT_BATCHES = 8, 24
 """Windows in a held-out batch, and the number of such batches."""
 
 
@@ -53,18 +53,18 @@ class CausalLanguageModel(Trainable):
     positions: int = 256
 
     def objective(self, data: TrainingData) -> Objective:
-        pieces = Pieces.learned(_sample(data), self.pieces)
+        pieces = Pieces.learn(_sample(data), self.pieces)
         tokenizer = pieces.tokenizer()
         streams = [self._stream(data.dialogues(name), tokenizer) for name in data.corpora]
         held_out = self._stream(data.held_out(), tokenizer)
         weights = np.sqrt([len(stream.starts) for stream in streams])
         config: dict[str, Any] = {"pieces": pieces.to_text(), "width": self.width, "layers": self.layers,
                                   "heads": self.heads, "positions": self.positions}
-        batches = self._spread(held_out)
+        batches = self._held_out_batches(held_out)
 
         def draw(rng: np.random.Generator) -> Any:
-            length = self.positions if rng.random() < LONG else self.positions // 2
-            chosen = rng.choice(len(streams), max(1, TOKENS // length), p=weights / weights.sum())
+            length = self.positions if rng.random() < FULL_LENGTH_SHARE else self.positions // 2
+            chosen = rng.choice(len(streams), max(1, BATCH_TOKENS // length), p=weights / weights.sum())
             return _windows([(streams[index], streams[index].starts[rng.integers(len(streams[index].starts))])
                              for index in chosen], length)
 
@@ -86,15 +86,15 @@ class CausalLanguageModel(Trainable):
         starts = np.flatnonzero(ends[: -self.positions] & ~ends[1 : len(ends) - self.positions + 1])
         return Stream(tokens, starts, sum(len(text) + 1 for text in texts))
 
-    def _spread(self, stream: Stream) -> list[Any]:
+    def _held_out_batches(self, stream: Stream) -> list[Any]:
         """Return batches of windows spaced evenly over the held-out tokens."""
         if not len(stream.starts):
             raise MetricError(f"the held-out dialogues are shorter than a window of {self.positions} tokens; use "
                               "larger corpora")
-        count = min(HELD_OUT_BATCHES * ROWS, len(stream.starts))
+        count = min(HELD_OUT_BATCHES * HELD_OUT_ROWS, len(stream.starts))
         chosen = stream.starts[np.linspace(0, len(stream.starts) - 1, count).astype(int)]
-        return [_windows([(stream, start) for start in chosen[first : first + ROWS]], self.positions)
-                for first in range(0, count, ROWS)]
+        return [_windows([(stream, start) for start in chosen[first : first + HELD_OUT_ROWS]], self.positions)
+                for first in range(0, count, HELD_OUT_ROWS)]
 
 
 def _sample(data: TrainingData) -> list[str]:
@@ -143,8 +143,8 @@ class DialogueLM(torch.nn.Module):
 
     def forward(self, rows: Any) -> Any:
         """Return the mean −log p of each token given the preceding ones; rows are (rows, tokens)."""
-        fast = rows.device.type == "cpu" and torch.cpu._is_avx512_bf16_supported()
-        with torch.autocast("cpu", torch.bfloat16, enabled=fast):
+        use_bf16 = rows.device.type == "cpu" and torch.cpu._is_avx512_bf16_supported()
+        with torch.autocast("cpu", torch.bfloat16, enabled=use_bf16):
             states = self.gpt_neox(input_ids=rows[:, :-1], use_cache=False).last_hidden_state
             scores = functional.linear(states, self.gpt_neox.embed_in.weight)
         return functional.cross_entropy(scores.flatten(0, 1).float(), rows[:, 1:].flatten())

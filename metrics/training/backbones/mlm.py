@@ -1,6 +1,6 @@
 """A masked language model for metrics: the run's encoder, frozen, with low-rank adapters and a new head.
 
-Sentence encoders are published without their pretraining head. A new one is trained on utterances, half of them
+Sentence encoders are published without their pretraining head. A new head is trained on utterances, half of them
 alone and half after the preceding utterance, since metrics use both. Chosen tokens are always replaced by the mask, as
 in scoring; the loss covers only masked tokens. `rank=0` trains the head without adapters, on frozen states
 (docs/metrics.md compares the two).
@@ -26,16 +26,16 @@ from metrics.training.loop import on_device
 from metrics.training.recipe import Dialogues, Objective, Trainable, TrainingData, recipes_of
 from metrics.training.tuned import chosen_words
 
-SHARE = 0.15
+MASKED_SHARE = 0.15
 """Share of a text's tokens masked in training, at least one."""
-TOKENS = 1_024
+BATCH_TOKENS = 1_024
 """Approximate number of tokens in a batch."""
-LONGEST = 96
-"""Maximum tokens of a training text; longer texts are cut at the end, pairs at the beginning of the context."""
-ROWS, HELD_OUT_ROWS, CHUNK = 120_000, 1_024, 32
+MAX_TEXT_TOKENS = 96
+"""Maximum number of tokens of a training text; texts are truncated at the end, pairs at the start of the context."""
+ROWS, HELD_OUT_ROWS, HELD_OUT_BATCH = 120_000, 1_024, 32
 """Maximum number of training texts and of held-out texts, and the size of held-out batches."""
 SMOOTHING = 0.1
-"""Added to each token's count when the bias is initialised."""
+"""Pseudo-count added to each token's count when the bias is initialised."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,12 +48,13 @@ class MaskedLanguageModel(Trainable):
 
     def objective(self, data: TrainingData) -> Objective:
         encoder, rng = data.models.encoder(self.encoder), data.rng
-        body = networks.loaded("AutoModel", encoder.weights, data.models.machine).float().requires_grad_(False).eval()
+        body = networks.load("AutoModel", encoder.weights, data.models.machine).float().requires_grad_(False).eval()
         mask = mask_of(encoder)
-        texts, others = data.split(lambda dialogues, most: _texts(encoder, dialogues, most, rng), (ROWS, HELD_OUT_ROWS))
-        size = max(1, min(CHUNK, len(others)))  # batches of one size, since the held-out loss is the mean over batches
-        held_out = [masked(others[start : start + size], encoder, rng, 0.0)  # one token of each text
-                    for start in range(0, len(others) - size + 1, size)]
+        texts, held_out_texts = data.split(
+            lambda dialogues, limit: _texts(encoder, dialogues, limit, rng), (ROWS, HELD_OUT_ROWS))
+        size = max(1, min(HELD_OUT_BATCH, len(held_out_texts)))  # of all batches, since the loss is their mean
+        held_out = [masked(held_out_texts[start : start + size], encoder, rng, 0.0)  # one token of each text
+                    for start in range(0, len(held_out_texts) - size + 1, size)]
         if not texts:
             raise MetricError("mlm: the corpora contain no text to train on; choose others with --corpus")
         vocabulary, width = body.get_input_embeddings().weight.shape
@@ -65,7 +66,7 @@ class MaskedLanguageModel(Trainable):
 
         def losses(network: AdaptersWithHead, batch: Mapping[str, Any]) -> tuple[Any, Any]:
             """Return the cross entropy of each masked token, and whether it is predicted: (masked,) each."""
-            inputs = {name: part for name, part in batch.items() if name not in ("targets", "positions")}
+            inputs = {name: tensor for name, tensor in batch.items() if name not in ("targets", "positions")}
             body.to(batch["targets"].device)
             with network.masking(body, mask):
                 states = body(**inputs).last_hidden_state.flatten(0, 1)[batch["positions"]]
@@ -83,9 +84,9 @@ class MaskedLanguageModel(Trainable):
         def draw(rng: np.random.Generator) -> dict[str, Any]:
             """Return a batch of texts of similar length; `texts` is sorted by length."""
             middle = int(rng.integers(len(texts)))
-            count = max(1, min(len(texts), TOKENS // len(texts[middle].ids)))
+            count = max(1, min(len(texts), BATCH_TOKENS // len(texts[middle].ids)))
             start = min(max(0, middle - count // 2), len(texts) - count)
-            return masked(texts[start : start + count], encoder, rng, SHARE)
+            return masked(texts[start : start + count], encoder, rng, MASKED_SHARE)
 
         return Objective(network, config, draw, held_out, lambda network, batch: losses(network, batch)[0].mean(),
                          notes)
@@ -101,16 +102,16 @@ def masked(texts: Sequence[Tokenized], encoder: Encoder, rng: np.random.Generato
     return {name: torch.from_numpy(array) for name, array in (inputs | tokens).items()}
 
 
-def _texts(encoder: Encoder, dialogues: Dialogues, most: int, rng: np.random.Generator) -> list[Tokenized]:
+def _texts(encoder: Encoder, dialogues: Dialogues, limit: int, rng: np.random.Generator) -> list[Tokenized]:
     """Return random utterances, about half of them after the preceding utterance, sorted by length."""
     turns = [(dialogue, row) for dialogue in dialogues for row in range(len(dialogue.utterances))]
     singles, pairs = [], []
-    for number, index in enumerate(rng.permutation(len(turns))[:most]):
+    for position, index in enumerate(rng.permutation(len(turns))[:limit]):
         dialogue, row = turns[index]
         text = dialogue.utterances[row].text
-        if number % 2 and row:
+        if position % 2 and row:
             pairs.append((dialogue.utterances[row - 1].text, text))
         else:
             singles.append(text)
-    read = [*encoder.tokenizer.texts(singles, LONGEST), *encoder.tokenizer.pairs(pairs, LONGEST)]
-    return sorted((text for text in read if text.positions), key=lambda text: len(text.ids))
+    tokenized = [*encoder.tokenizer.texts(singles, MAX_TEXT_TOKENS), *encoder.tokenizer.pairs(pairs, MAX_TEXT_TOKENS)]
+    return sorted((text for text in tokenized if text.positions), key=lambda text: len(text.ids))

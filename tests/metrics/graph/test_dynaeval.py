@@ -21,7 +21,7 @@ from metrics.graph.dynaeval.network import DialogueGraph, DialogueSequence, Dial
 from metrics.metric import signature  # noqa: E402
 from metrics.models.service import Choice, Models  # noqa: E402
 from metrics.models.text_table import TextTable  # noqa: E402
-from metrics.training.objectives import shares  # noqa: E402
+from metrics.training.objectives import hit_rates  # noqa: E402
 from metrics.training.recipe import TrainingData  # noqa: E402
 from tests import tiny_weights  # noqa: E402
 
@@ -175,7 +175,7 @@ def test_margin_loss_and_shares_by_hand() -> None:
     scores = torch.tensor([3.0, 0.5, 1.0, 0.25])
     assert [margin_loss(scores, margin).item() for margin in (1.0, 0.5)] == pytest.approx([0.375, 0.125])
     # 3 is above 1 and 0.5 above 0.25; 1 is below 2
-    report = shares([scores, torch.tensor([1.0, 2.0])], lambda _, batch: {
+    report = hit_rates([scores, torch.tensor([1.0, 2.0])], lambda _, batch: {
         "above": torch.gt(*batch.chunk(2)), "none": torch.zeros(0)})
     assert report(torch.nn.Linear(1, 1)) == {"above": 0.6667}
 

@@ -83,7 +83,7 @@ TALK = ["hello there", "what", "", "you like tea", "a good reply to you", "what"
 
 def test_an_interrupted_run_keeps_its_blocks(
         home: Path, tiny_encoder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "BLOCK", 2)
+    monkeypatch.setattr(module, "BLOCK_TEXTS", 2)
     encoder = Models(home, Choice(encoder=str(tiny_encoder), device="cpu")).encoder()
     expected = np.hstack([encoder.sentences(TALK, "mean"), encoder.sentences(TALK, "max")])
     np.testing.assert_array_equal(encoder.means_and_maxima(TALK), expected)
@@ -115,7 +115,7 @@ def test_memory_never_exceeds_its_capacity(puts: list[tuple[int, int]], capacity
         last[key] = size
         memory.put(key, vector(key, size))
         arrays = {key: array for key in range(6) if (array := memory.get(key)) is not None}
-        assert memory.held == sum(array.nbytes + ENTRY_OVERHEAD for array in arrays.values()) <= capacity
+        assert memory.bytes_used == sum(array.nbytes + ENTRY_OVERHEAD for array in arrays.values()) <= capacity
         assert all(array.size == last[key] for key, array in arrays.items()), "always the latest value"
 
 

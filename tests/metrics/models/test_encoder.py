@@ -110,7 +110,7 @@ def test_little_memory_gives_the_same_vectors(home: Path, tiny_encoder: Path) ->
             assert [not vector.any() for vector in vectors] == [not text.strip(" \x00") for text in texts]
         for ours, theirs in zip(encoder.states(texts), plain.states(texts), strict=True):
             assert np.allclose(ours, theirs, atol=1e-5)
-        assert encoder._memory.held <= memory
+        assert encoder._memory.bytes_used <= memory
 
 
 def test_an_encoder_decoder_model_is_refused(home: Path, tiny_encoder: Path, tmp_path: Path) -> None:

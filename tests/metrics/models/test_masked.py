@@ -38,7 +38,7 @@ def model(models: Models) -> MaskedModel:
 
 def by_hand(model: MaskedModel, context: str, text: str) -> list[float]:
     """Return log p of each token, masked in turn, from transformers' network with unmerged adapters."""
-    body = networks.loaded("AutoModel", model.encoder.weights, model.encoder.machine).eval()
+    body = networks.load("AutoModel", model.encoder.weights, model.encoder.machine).eval()
     head = model._head
     tokenizer = model.encoder.tokenizer.wrapped
     read = tokenizer(context, text, return_tensors="pt") if context else tokenizer(text, return_tensors="pt")

@@ -56,7 +56,7 @@ def test_spellings_of_corpora_are_normalised() -> None:
 
 
 def test_pieces_never_cross_spaces_punctuation_or_digits() -> None:
-    pieces = Pieces.learned(["do you like tea?", "i don't like tea 12"] * 50, 100)
+    pieces = Pieces.learn(["do you like tea?", "i don't like tea 12"] * 50, 100)
     assert cut(pieces, "like tea? don't 12") == ["▁like", "▁tea", "?", "▁don", "'t", "▁1", "2"]
     for text in (*AWKWARD, "".join(map(chr, range(0x3000)))):
         assert set(cut(Pieces(), text)) <= {END, *CHARACTERS}

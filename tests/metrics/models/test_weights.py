@@ -183,7 +183,7 @@ def hub(tiny_encoder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[type[Hu
         monkeypatch.setattr(constants, "ENDPOINT", address)
         monkeypatch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE",
                             constants.ENDPOINT + "/{repo_id}/resolve/{revision}/{filename}")
-        monkeypatch.setattr(hub_of, "PATIENCE", 1.0)
+        monkeypatch.setattr(hub_of, "FIRST_REQUEST_TIMEOUT", 1.0)
         monkeypatch.setattr(file_download, "time", SimpleNamespace(sleep=lambda _: None))  # between its retries
         yield served
 

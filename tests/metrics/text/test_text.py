@@ -21,7 +21,7 @@ from metrics.models.service import Models
 from metrics.text import keywords
 from metrics.text.keywords import Counts
 from metrics.text.topic_graph import DamagedGraph, Graph, write
-from metrics.text.words import SideBySide, ngrams, sharing, terms, tokens, words
+from metrics.text.words import BitTexts, ngrams, reference_groups, terms, tokens, words
 from tests.conftest import make_item
 
 SHORT = st.lists(st.sampled_from("abc"), max_size=9)
@@ -66,7 +66,7 @@ def test_a_missing_tokenizer_is_reported(monkeypatch: pytest.MonkeyPatch) -> Non
 
 @given(st.lists(SHORT, min_size=1, max_size=3), SHORT)
 def test_counts_of_many_texts_equal_plain_counters(texts: list[list[str]], text: list[str]) -> None:
-    pool = SideBySide(texts)
+    pool = BitTexts(texts)
     for order, matches in enumerate(pool.matches(text, 4), 1):
         plain = [Counter(ngrams(words, order)) for words in texts]
         known = [ngram for ngram in ngrams(text, order) if any(ngram in counts for counts in plain)]
@@ -77,12 +77,13 @@ def test_counts_of_many_texts_equal_plain_counters(texts: list[list[str]], text:
 def test_items_of_a_language_that_share_weighted_references_are_grouped() -> None:
     items = [make_item("1", "a", "x"), make_item("2", "b", "y"), make_item("3", "c", "x"),
              make_item("4", "d", "x", language="es"), Item("5", (), Utterance("system", "e"), (Reference("x", 0.5),))]
-    groups = [([reference.text for reference in used], replies) for used, replies in sharing(items, "standard")]
+    groups = [([reference.text for reference in used], replies)
+              for used, replies in reference_groups(items, "standard")]
     assert groups == [(["x"], [(0, "a"), (2, "c")]), (["y"], [(1, "b")]), (["x"], [(3, "d")]), (["x"], [(4, "e")])]
     ways: dict[Any, list[str]] = {"standard": ["", "x", " ", "y"], "mean": ["x", "y"], "max": ["x", "y"],
                                   "first": ["x"]}  # only the standard way uses a blank reference
     for aggregation, expected in ways.items():
-        ((used, _),) = sharing([make_item("1", "a", "", "x", " ", "y")], aggregation)
+        ((used, _),) = reference_groups([make_item("1", "a", "", "x", " ", "y")], aggregation)
         assert [reference.text for reference in used] == expected
 
 
@@ -109,10 +110,10 @@ def test_taggers_decide_the_part_of_speech(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setitem(sys.modules, "nltk", nltk)
     assert keywords.keywords("the quick fox slowly jumped", "nltk") == ("quick", "fox", "jumped")
     counts = Counts(1000, {"fox": 10, "quick": 10, "is": 900, "jumped": 100}, "")
-    monkeypatch.setattr(keywords, "shipped", lambda: counts)
+    monkeypatch.setattr(keywords, "shipped_counts", lambda: counts)
     # of five words: fox 2 · 0.2 · log10(100) = 0.8, jumped 0.2, quick 0.5 · 0.2 · 2 = 0.2; "is" says nothing
     assert keywords.keywords("the quick fox is jumped", "weighed") == ("quick", "fox", "jumped")
-    monkeypatch.setattr(keywords, "LEAST_WEIGHT", 0.3)
+    monkeypatch.setattr(keywords, "MIN_WEIGHT", 0.3)
     assert keywords.keywords("the quick fox is jumped ", "weighed") == ("fox",)
 
     def missing(words: list[str]) -> None:

@@ -50,9 +50,9 @@ def test_signals_by_hand() -> None:
     asks = np.array([False, True, False, True, True, False])
     assert fined_data.questions(rows(1, 2, 3, 4, 5, 0), asks).tolist() == [[1, 2], [4, 5]]
     assert fined_data.questions(rows(2, 5), asks).shape == (0, 2)
-    assert sorted(fined_data.before(rows(7, 8, 9), 4).tolist()) == [[7, 8], [7, 9], [8, 9]]
-    assert fined_data.before(rows(7, 8, 9), 1).tolist() == [[7, 8], [8, 9]]
-    means = fined_data.mean_of((rows(1, 2, 3), rows(4), rows(5, 6)), lambda said: fined_data.before(said, 1),
+    assert sorted(fined_data.earlier_pairs(rows(7, 8, 9), 4).tolist()) == [[7, 8], [7, 9], [8, 9]]
+    assert fined_data.earlier_pairs(rows(7, 8, 9), 1).tolist() == [[7, 8], [8, 9]]
+    means = fined_data.mean_of((rows(1, 2, 3), rows(4), rows(5, 6)), lambda said: fined_data.earlier_pairs(said, 1),
                                lambda first, second: second.astype(float))
     np.testing.assert_array_equal(means, [2.5, np.nan, 6.0])  # a dialogue without pairs has no value
     rarity = fined_data.specificity(["", "tea", "tea kettle", "the tea kettle", "tea samovar", "it is"])
@@ -62,11 +62,11 @@ def test_signals_by_hand() -> None:
 def test_signals_of_both_recipes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """P(entailment) is a / 10 and P(contradiction) is b / 10 for rows a and b."""
     judge = Mock(side_effect=lambda a, b: np.stack([a, 0 * a, b], -1) / 10, accuracy=1.0)
-    monkeypatch.setattr(judges, "inference", lambda data, table: judge)
+    monkeypatch.setattr(judges, "train_inference_judge", lambda data, table: judge)
     table = TextTable([f"t{number}" for number in range(1, 4)], lambda texts: np.ones((len(texts), 4)))
     for recipe, agreement, entailment in (("paper", (3 + 1) / 2, -(2 + 3) / 2), ("small", (3 + 1 + 1) / 3, 7 / 3)):
         data = TrainingData({}, Models(tmp_path), seed=0, recipe=FinedEvaluation.recipes[recipe])
-        rates = fined_data.signals(data, table, ((rows(2, 3, 1),),), ((rows(2, 3, 1),),))
+        rates = fined_data.rating_functions(data, table, ((rows(2, 3, 1),),), ((rows(2, 3, 1),),))
         assert rates["likability:agreement"]((rows(2, 3, 1),)) == pytest.approx(1 - agreement / 10)
         assert rates["topic-depth:entailment"]((rows(2, 3, 1),)) == pytest.approx(entailment / 10)
         assert ("topic-depth:specificity" in rates) == (recipe == "small")
@@ -101,7 +101,7 @@ def test_a_judge_of_inference_learns(tmp_path: Path, rng: np.random.Generator) -
         known |= {f"p{number}": vector, f"h{number}": other}
         labelled.append(Dialogue(str(number), "toy", "train", turns(f"p{number}", f"h{number}"), {"label": label}))
     data = TrainingData({"toy": corpus(*labelled)}, Models(tmp_path), seed=0, read=read)
-    judge = judges.inference(data, TextTable(known, read))
+    judge = judges.train_inference_judge(data, TextTable(known, read))
     assert judge is not None
     assert judge.accuracy > 0.8
 
@@ -112,4 +112,4 @@ def test_corpora_without_labels_are_refused(tiny_encoder: Path, tmp_path: Path) 
     data = TrainingData({"toy": corpus(*dialogues)}, Models(tmp_path, Choice(encoder=str(tiny_encoder))), seed=0,
                         recipe=FinedEvaluation.recipes["small"])
     with pytest.raises(MetricError, match="nothing to learn likability from"):
-        fined_data.prepared(data)
+        fined_data.prepare(data)

@@ -19,7 +19,7 @@ from metrics.models.readings import Pair
 from metrics.models.service import Choice, Models
 from metrics.models.weights import Weights
 from metrics.trained.adem import rated_replies
-from metrics.trained.mme_em import rated
+from metrics.trained.mme_em import rated_utterances
 from metrics.trained.ruber import blended, referenced
 from metrics.trained.usl_h import composite, specificity
 from metrics.trained.usr import sentences
@@ -110,7 +110,7 @@ def test_facts_and_ratings_of_dialogues() -> None:
     facts = sentences(["your persona: i like tea.", "It rains. It pours!", " . "])
     assert facts == ["i like tea.", "It rains.", "It pours!"]
     roles: tuple[dict[str, str], ...] = ({"role": "human"}, {"role": "bot"}, {})
-    engaging = rated([dialogue("hi", "yo", "ah", eval_score=2, utterances=roles),
+    engaging = rated_utterances([dialogue("hi", "yo", "ah", eval_score=2, utterances=roles),
                       dialogue("q", "r", engaging=1), dialogue("no", "score"), dialogue("go", engagement=4)])
     assert engaging == [("yo", 0.25), ("ah", 0.25), ("r", 1.0), ("go", 0.8)]
 
@@ -148,8 +148,8 @@ def test_shipped_metrics_learn_and_score(tiny_encoder: Path, tiny_weights: Path)
     for requested in METRICS:
         metric = registry.choose(requested).metric
         for part in trainables.parts(requested):
-            weights = checkpoint.find(trainables.choose(requested, part).weights, models.encoder().weights.identity,
-                                      models.home)
+            name = trainables.choose(requested, part).checkpoint_name
+            weights = checkpoint.find(name, models.encoder().weights.identity, models.home)
             losses = weights.card["losses"]
             assert losses[-1] < losses[0], (requested, part)
         columns = metric.score([known, bare], models)
@@ -163,7 +163,7 @@ def test_shipped_weights_stay_small() -> None:
     sizes = {path: path.stat().st_size for path in checkpoint.SHIPPED.rglob("*") if path.is_file()}
     names = {folder.name for folder in checkpoint.SHIPPED.iterdir()}
     weights = {name for name in names if (checkpoint.SHIPPED / name / checkpoint.WEIGHTS).exists()}
-    assert weights == {trainables.choose(name, part).weights for name in trainables.shipped()
+    assert weights == {trainables.choose(name, part).checkpoint_name for name in trainables.shipped()
                        for part in trainables.parts(name)}
     assert all((checkpoint.SHIPPED / name / evidence.FILE).exists() for name in names - weights)
     large = {path.parent.name: size for path, size in sizes.items() if size >= 2_000_000}
@@ -198,7 +198,7 @@ def test_shipped_weights_belong_to_available_encoders(tmp_path: Path) -> None:
 
 def test_adem_needs_two_contexts_or_ratings(rng: np.random.Generator) -> None:
     single = dialogue("hi", positive_responses=["a", "b"])
-    with pytest.raises(MetricError, match="only one context"):
+    with pytest.raises(MetricError, match="fewer than two contexts"):
         rated_replies([single], rng)
     assert rated_replies([dialogue("hi", positive_responses=["a"], rated_responses=[["b", 2]])], rng)
 
@@ -209,14 +209,14 @@ def test_options_name_their_weights_and_the_command_that_trains_them() -> None:
              "dynaeval[speakers=3]": "dynaeval-speakers-3", "grade[khop=false]": "grade-no-khop",
              "grade[first=3,second=0]": "grade-n3-0", "grade[weighted=false]": "grade-unweighted",
              "grade[tagger=nltk]": "grade-nltk-keywords"}
-    assert {requested: trainables.choose(requested).weights for requested in names} == names
+    assert {requested: trainables.choose(requested).checkpoint_name for requested in names} == names
     for requested in (*names, *trainables.shipped(), "deb[negatives=0.5%]", "deb[negatives=10%,recipe=paper]",
                       "ruber[size=large,recipe=paper]", "dynaeval[negatives=ss,pooling=both,likeness=false]",
                       "grade[negatives=lexical,branch=utterances,khop=false,weighted=false,first=3,second=0]",
                       "grade[graph=neighbours,nodes=,tagger=lists,recipe=paper]", "s-dicoh[words=,recipe=paper]",
                       "dynaeval[window=3,speakers=3]", "deb[recipe=original]"):
         for part in trainables.parts(requested):
-            name = trainables.choose(requested, part).weights
+            name = trainables.choose(requested, part).checkpoint_name
             _, _, metric, *recipe = shlex.split(checkpoint.command(name))
-            named = trainables.by_recipe(metric, recipe[1] if recipe else "", "x" if recipe else "")
-            assert trainables.choose(named, part).weights == name
+            named = trainables.with_recipe(metric, recipe[1] if recipe else "", "x" if recipe else "")
+            assert trainables.choose(named, part).checkpoint_name == name

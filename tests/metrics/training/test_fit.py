@@ -73,7 +73,7 @@ def test_rate_schedules() -> None:
         (Recipe((), steps=7, warmup=0, epochs=3, schedule="halved"), [1, 1, 1, 0.5, 0.5, 0.25, 0.25]),
         (two_steps_an_epoch, [1, 1, 0.5, 0.5, 0.25, 0.25]),
     ):
-        shares = [loop.share_of_rate(recipe, step) for step in range(recipe.steps)]
+        shares = [loop.rate_factor(recipe, step) for step in range(recipe.steps)]
         assert shares == pytest.approx(expected)
     with pytest.raises(MetricError, match="another schedule"):
         two_steps_an_epoch.over(0)

@@ -29,7 +29,7 @@ from metrics.training.examples import Contrast  # noqa: E402
 from metrics.training.loop import fit  # noqa: E402
 from metrics.training.objectives import contrast, retrieval  # noqa: E402
 from metrics.training.recipe import Recipe, TrainingData  # noqa: E402
-from metrics.training.tuned import Tuned, built, tokenized  # noqa: E402
+from metrics.training.tuned import Tuned, network_of, tokenized  # noqa: E402
 from tests import tiny_weights  # noqa: E402
 from tests.conftest import make_item, refused  # noqa: E402
 
@@ -53,7 +53,7 @@ def command(tmp_path: Path, tiny_encoder: Path) -> Callable[..., int]:
 
 @pytest.mark.parametrize("pooling", ["cls", "mean", "max"])
 def test_padding_does_not_change_a_row(pooling: str, data: TrainingData, rng: np.random.Generator) -> None:
-    result = built(data, hidden=3, pooling=pooling)
+    result = network_of(data, hidden=3, pooling=pooling)
     network = result.network.eval()
     rows = result.inputs(["tea", "do you like the rain", "hello there what is not"], rng)
     alone = [network(*result.inputs([text], rng)) for text in ("tea", "do you like the rain")]
@@ -67,9 +67,9 @@ def test_the_body_or_its_adapters_are_trained(rank: int, prefixes: set[str], dat
     names = checkpoint.trained_tensors(contrast(data, (TOY, TOY)).network)
     assert {name.partition(".")[0] for name in names} == prefixes
     assert not any("pooler" in name for name in names)
-    data.built, data.recipe = None, dataclasses.replace(TINY, rank=2, checkpointing=True)
+    data.untrained, data.recipe = None, dataclasses.replace(TINY, rank=2, checkpointing=True)
     with pytest.raises(BadOption, match="no effect with adapters"):
-        built(data)
+        network_of(data)
 
 
 def test_each_example_is_judged_by_its_output(data: TrainingData) -> None:
@@ -102,9 +102,9 @@ def test_the_trained_transformer_is_an_encoder(data: TrainingData) -> None:
     after = encoder.sentences(["do you like tea"])
     assert np.abs(after - before).max() > 1e-3
     np.testing.assert_allclose(after, expected, rtol=1e-2, atol=2e-3)  # float16
-    data.encoder, data.built = "+dialogue", None
+    data.encoder, data.untrained = "+dialogue", None
     with pytest.raises(BadOption, match=r"is already fine-tuned as dialogue.*; use --encoder .*tiny-encoder$"):
-        built(data)
+        network_of(data)
 
 
 def test_deb_from_pretraining_to_a_score(tmp_path: Path, command: Callable[..., int], tiny_encoder: Path,
@@ -185,7 +185,7 @@ def test_an_encoder_that_lacks_a_part_is_refused(words: list[str], message: str,
 
 def test_a_share_of_the_contexts_keeps_its_adversarial_replies(data: TrainingData) -> None:
     counts = {share: sum(example.wrong is not None for example in set(
-        Deb(negatives=share)._judged(data.dialogues(), data.rng))) for share in ("1%", "10%", "both")}
+        Deb(negatives=share)._labelled_contrasts(data.dialogues(), data.rng))) for share in ("1%", "10%", "both")}
     assert 0 < counts["1%"] < counts["10%"] < counts["both"]
 
 
