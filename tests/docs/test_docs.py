@@ -18,7 +18,7 @@ from harness import cli, own
 from harness.scoring.parts import MAX_ITEMS, MAX_ITEMS_WITH_LM
 from metrics import registry as metrics
 from metrics.external import files, isolation
-from metrics.external.files import SKIPPED
+from metrics.external.files import SKIPPED_FOLDERS
 from metrics.external.isolation import Settings, serving
 from metrics.models.service import Models
 from metrics.registry import choose
@@ -150,8 +150,8 @@ def test_protocol_example_works(tmp_path: Path) -> None:
 
 def test_protocol_page_names_every_setting_and_type() -> None:
     page = (ROOT / "docs" / "protocol.md").read_text()
-    folders = SKIPPED - {"__pycache__", "node_modules"}
-    for word in (*Settings.__slots__, *serving.TYPES, *isolation.MISLEADING, *folders):
+    folders = SKIPPED_FOLDERS - {"__pycache__", "node_modules"}
+    for word in (*Settings.__slots__, *serving.TYPES, *isolation.PYTHON_VARIABLES, *folders):
         assert f"`{word}`" in page or f"\n{word} = " in page, word
     assert serving.MAX_MESSAGE_BYTES == 1 << 30
     assert f"({Settings().timeout:.0f})" in page
