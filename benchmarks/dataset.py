@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
 Split = Literal["dev", "test", "recent", "own", "more"]
-"""`dev` and `test` are the challenge's; `recent` has ratings from 2022 on, `more` translations, `own` a user's data."""
+"""`dev`, `test`: the challenge; `recent`: rated from 2022 on; `own`: the user's datasets; `more`: translations."""
 SPLITS: tuple[Split, ...] = get_args(Split)
 Level = Literal["turn", "dialogue"]
 Origin = Literal["sample", "imported", "fetched"]
@@ -104,17 +104,17 @@ class Quality:
             return "scale not known"
         return " to ".join("?" if end is None else f"{end:g}" for end in (self.low, self.high))
 
-    def takes(self, vote: float) -> bool:
+    def accepts(self, vote: float) -> bool:
         return (self.low is None or self.low <= vote) and (self.high is None or vote <= self.high)
 
-    def off_scale(self, vote: float) -> str:
+    def scale_problem(self, vote: float) -> str:
         """Return a message for a vote that is off the scale; empty for a valid vote."""
-        return "" if self.takes(vote) else f"{vote:g} is outside the scale of {self.name!r}, {self.scale}"
+        return "" if self.accepts(vote) else f"{vote:g} is outside the scale of {self.name!r}, {self.scale}"
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """The URL of a file; `by_hand` if it requires registration.
+    """The URL of a file; `by_hand` is set if the download requires registration.
 
     `form` names the function of benchmarks/sources that reads it; "official" and "mirror" are the organisers' format.
     """
@@ -190,7 +190,7 @@ class Dataset:
 
 LANGUAGE = "a language code such as en, zh (not cn), ja (not jp) or ko (not kr)"
 COUNTRIES = frozenset(["cn", "cz", "dk", "gb", "gr", "il", "ir", "jp", "kr", "ua", "us", "vn"])
-"""Country codes that are often mistaken for language codes; none is accepted."""
+"""Country codes that are often mistaken for language codes, and are not accepted."""
 
 
 def is_language(code: str) -> bool:

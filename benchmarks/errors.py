@@ -46,9 +46,9 @@ class BadRecords(BadRecord):
         for error in problems:
             by_problem[error.problem].append(error)
         lines = []
-        for first, *rest in by_problem.values():
-            locations = ", ".join(error.location for error in rest[:MAX_LOCATIONS])
-            lines.append(f"{first}{f'; and {len(rest)} more like it: {locations}' if rest else ''}")
+        for example, *others in by_problem.values():
+            locations = ", ".join(error.location for error in others[:MAX_LOCATIONS])
+            lines.append(f"{example}{f'; and {len(others)} more like it: {locations}' if others else ''}")
         self.problems = tuple(lines)
         more = len(problems) - 1
         Exception.__init__(self, f"{problems[0]}; {more} more {'records are' if more > 1 else 'record is'} invalid")
@@ -86,13 +86,13 @@ def nearest(name: str, known: Iterable[str]) -> str:
 
 
 def did_you_mean(name: str, known: Iterable[str], cutoff: float = 0.5) -> str:
-    """Suggest the only name that starts with the text, else the only one that contains it, else the most similar."""
+    """Suggest the only known name that starts with `name`, else the only one containing it, else the most similar."""
     text, names = name.casefold(), {candidate.casefold(): candidate for candidate in known}
     starting = [other for other in names if other.startswith(text)]
     containing = [other for other in names if text in other]
-    unique = next((matches for matches in (starting, containing) if text and len(matches) == 1), [])
-    close = unique or difflib.get_close_matches(text, names, n=1, cutoff=cutoff)
-    return f"did you mean {names[close[0]]!r}?" if close else ""
+    unique = next((found for found in (starting, containing) if text and len(found) == 1), [])
+    matches = unique or difflib.get_close_matches(text, names, n=1, cutoff=cutoff)
+    return f"did you mean {names[matches[0]]!r}?" if matches else ""
 
 
 def reason(error: BaseException) -> str:

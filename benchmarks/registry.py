@@ -15,7 +15,7 @@ from benchmarks.errors import UnknownDataset, nearest
 from benchmarks.formats import official, records
 from benchmarks.storage import store
 
-DEFAULTS = {"split": "dev", "level": "turn", "licence": "not stated"}
+CARD_DEFAULTS = {"split": "dev", "level": "turn", "licence": "not stated"}
 
 _user_cards: dict[str, DatasetCard] = {}
 _scores: dict[str, Path] = {}
@@ -25,7 +25,7 @@ def register_home(home: Path) -> None:
     _scores.clear()
     _scores.update((path.stem, path) for path in sorted((home / "scores").glob("*.csv")))
     _user_cards.clear()
-    _user_cards.update((card.name, card) for card in store.own_cards(home) if card.name not in built_in())
+    _user_cards.update((card.name, card) for card in store.user_cards(home) if card.name not in built_in())
 
 
 def cards() -> dict[str, DatasetCard]:
@@ -36,7 +36,7 @@ def cards() -> dict[str, DatasetCard]:
 @functools.cache
 def built_in() -> dict[str, DatasetCard]:
     tables = tomllib.loads((files("benchmarks") / "sources" / "cards.toml").read_text(encoding="utf-8"))
-    return {name: records.value_of(DatasetCard, {**DEFAULTS, "name": name, **table}, name)
+    return {name: records.value_of(DatasetCard, {**CARD_DEFAULTS, "name": name, **table}, name)
             for name, table in tables.items()}
 
 
@@ -59,15 +59,15 @@ def load(name: str, home: Path) -> Dataset:
     return store.read(home, card(name)) or sample(card(name))
 
 
-def sample(chosen: DatasetCard) -> Dataset:
+def sample(dataset_card: DatasetCard) -> Dataset:
     data = files("benchmarks") / "sample" / "data"
-    for name in file_names(chosen.name):
+    for name in file_names(dataset_card.name):
         if (data / name).is_file():
             with as_file(data / name) as path:
-                return official.parse(path, chosen, origin="sample")
-    raise UnknownDataset(f"{chosen.name} is not in the home, and the bundled sample has no such dataset")
+                return official.parse(path, dataset_card, origin="sample")
+    raise UnknownDataset(f"{dataset_card.name} is not in the home, and the bundled sample has no such dataset")
 
 
 def file_names(name: str) -> tuple[str, str]:
-    """Return the organisers' file names for a dataset; the cleaned one, which the challenge scored, comes first."""
+    """Return the organisers' file names for a dataset; the cleaned file, which the challenge scored, comes first."""
     return f"{name}_clean_eval.json", f"{name}_eval.json"

@@ -1,6 +1,6 @@
 """Files to import: the organisers' `human_evaluation_data`, or other sources' published files, in a folder or zip.
 
-All files are parsed before any is stored, so that an invalid one leaves the home unchanged.
+All files are parsed before any is stored, so that an invalid file leaves the home unchanged.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Release:
 
 
 def read(path: Path, required: bool = True) -> Release:
-    """Read all datasets in a folder, zip or file; `required` raises BenchmarkError if there is nothing to import."""
+    """Read all datasets in a folder, zip or file; raise BenchmarkError if import is `required` and nothing is found."""
     if not path.exists():
         raise BenchmarkError(f"{path}: no such file or folder")
     with _opened(path) as (folder, files):
@@ -73,7 +73,7 @@ def read(path: Path, required: bool = True) -> Release:
 
 
 def _published(files: Mapping[str, Path], imported: Collection[str]) -> dict[str, tuple[Path, Dataset]]:
-    """Read the files named like a source on the card of a dataset that is not yet imported."""
+    """Read the files named like a source on a card, for datasets that are not in `imported`."""
     return {card.name: (files[name], convert(source.form, files[name], card))
             for card in registry.built_in().values() if card.name not in imported for source in card.sources
             if (name := file_name(source.url)) in files and not (
@@ -109,5 +109,5 @@ def _remarks(dataset: Dataset, file: Path) -> Iterator[str]:
     if unrated := len(dataset.items) - len({rating.item for rating in dataset.ratings if rating.votes}):
         yield f"{plural(unrated, 'row')} without votes"
     scales = {quality.name: quality for quality in card.qualities}
-    if outside := sum(not scales[rating.quality].takes(vote) for rating in dataset.ratings for vote in rating.votes):
+    if outside := sum(not scales[rating.quality].accepts(vote) for rating in dataset.ratings for vote in rating.votes):
         yield f"{plural(outside, 'vote')} outside the scale of the card"

@@ -142,7 +142,7 @@ class OwnDataset:
         scales = {quality.name: quality for quality in self.card.qualities}
         raise_if_any([BadRecord(self.file.name, rating.item, f"annotations.{rating.quality}", problem)
                       for rating in dataset.ratings for vote in rating.votes
-                      if (problem := scales[rating.quality].off_scale(vote))])
+                      if (problem := scales[rating.quality].scale_problem(vote))])
         empty = [record.id for record in items if official.has_empty_turn(record)]
         return dataset, (f"an empty turn between others is left out{which(empty)}",) if empty else ()
 
@@ -200,7 +200,7 @@ def card_text(table: ratings.Table, name: str, file: str) -> str:
     if ignored := [column for column, why in layout.left_out.items() if why == STATED]:
         columns["ignore"] = "+".join(ignored)
     dataset = OwnDataset(card, Path(file), columns, {quality: StatedQuality(
-        (quality,) if layout.long else tuple(vote.column for vote in layout.votes if vote.quality == quality),
+        (quality,) if layout.is_long else tuple(vote.column for vote in layout.votes if vote.quality == quality),
         next(vote.scale for vote in layout.votes if vote.quality == quality)) for quality in layout.qualities})
     head = {"name": name, "title": card.title, "level": card.level, "language": card.language, "file": file,
             "licence": card.licence, "citation": card.citation}

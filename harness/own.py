@@ -74,10 +74,10 @@ def import_card(path: Path, home: Path) -> tuple[Dataset, tuple[str, ...]]:
 def _store(dataset: Dataset, home: Path, source: str) -> None:
     """Store and register a dataset; print whether it replaces a stored one or has the same items as another."""
     name = dataset.card.name
-    duplicates = [card.name for card in store.own_cards(home) if card.name != name
-                  and (stored := store.note(home, card.name)) and stored.items == dataset.fingerprint]
-    is_new = store.note(home, name) is None
-    if store.save_own(dataset, home):
+    duplicates = [card.name for card in store.user_cards(home) if card.name != name
+                  and (stored := store.stored_record(home, card.name)) and stored.items == dataset.fingerprint]
+    is_new = store.stored_record(home, name) is None
+    if store.save_user_dataset(dataset, home):
         sys.stderr.write(f"{name}: replaced in the home by the current content of {source}\n")
     elif is_new:
         sys.stderr.write(f"{name}: stored; `harness run --all` includes it until `harness import {name} --remove`\n")

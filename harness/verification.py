@@ -97,7 +97,7 @@ def recompute(bundle: Bundle, home: Path, ratings: Path | None, how: How, named:
 
 def load(bundle: Results, home: Path, ratings: Path | None) -> tuple[dict[str, Dataset], list[str]]:
     """Load a bundle's datasets that are available here, joined with private ratings; note why others are not."""
-    run, owners, loaded, absent = bundle.run, private.Owners(), dict[str, Dataset](), dict[str, str]()
+    run, owners, loaded, absent = bundle.run, private.ItemIndex(), dict[str, Dataset](), dict[str, str]()
     limit, sample = (size if isinstance(size := run.options.get(name), int) and size > 0 else None
                      for name in ("limit", "sample"))
     for entry in bundle.datasets:

@@ -32,7 +32,7 @@ GENERAL = (ENTRY, "submit.html")
 LARGE = 1_000_000
 """Larger files (in bytes) are compressed."""
 BOARD_SCRIPTS = ("ranking.js", "compare.js", "tables.js", "board.js")
-"""The scripts of a page with a board that is re-ranked, in this order, after its numbers."""
+"""Scripts of a page whose board can be re-ranked, in loading order, after the file with the page's numbers."""
 STUDIES = "Studies"
 
 
@@ -43,9 +43,9 @@ def site(results: Results, before: Results | None = None, bundle: str = "") -> d
     place of the large tables.
     """
     results, before = drop_sample(results), before and drop_sample(before)
-    files = dict(_tables(results, before, bundle))
+    files = dict(_table_files(results, before, bundle))
     challenge = "challenge" in results.run.options
-    pages = [page for page in _built(results) if not challenge or page.path not in GENERAL]
+    pages = [page for page in _build_pages(results) if not challenge or page.path not in GENERAL]
     if before is not None:
         pages.append(changes.compare(before, results))
     downloads = _downloads(files, bundle)
@@ -55,20 +55,20 @@ def site(results: Results, before: Results | None = None, bundle: str = "") -> d
     note = " ".join(filter(None, (templates.BANNER if sample else "", scored_part(results))))
     menu = [(page.path, page.label) for page in pages if not page.group]
     menu[1:1] = [("methods.html#datasets", "Datasets")] if results.datasets else []
-    lists = []
+    list_pages = []
     if studies := [page for page in pages if page.group == STUDIES]:
         menu.append(("studies.html", STUDIES))
-        lists.append(_list_of(studies))
-    for page in (*pages, *lists):
+        list_pages.append(_list_of(studies))
+    for page in (*pages, *list_pages):
         scripts = (page.numbers, *BOARD_SCRIPTS) if page.numbers else ("tables.js",)
         files[page.path] = templates.html(page, menu, scripts, note, _footer(results))
     if challenge:
         files[ENTRY] = files["challenge.html"]
-    for part in parts(results):
-        files[f"numbers{part.suffix}.js"] = numbers(part.results, worst_file := f"worst{part.suffix}.js")
-        if any(row.metric for row in part.results.examples):
-            files[worst_file] = worst(part.results)
-    return {**files, STYLE: _style(), **_static(".js"),
+    for subset in parts(results):
+        files[f"numbers{subset.suffix}.js"] = numbers(subset.results, worst_file := f"worst{subset.suffix}.js")
+        if any(row.metric for row in subset.results.examples):
+            files[worst_file] = worst(subset.results)
+    return {**files, STYLE: _style(), **_static_files(".js"),
             MARKDOWN: templates.markdown([page for page in pages if page.markdown], note)}
 
 
@@ -76,10 +76,10 @@ def list_of_phases(title: str, phases: Sequence[str]) -> dict[str, bytes]:
     """Draw the index of a challenge's phases, with the files that it needs."""
     links = Facts.of(*((name, Cell("results", link=f"{name}/challenge.html")) for name in phases))
     page = Page(ENTRY, title, title, (Section("phases", "Phases", (links,)),))
-    return {ENTRY: templates.html(page, (), ()), STYLE: _style(), "theme.js": _static(".js")["theme.js"]}
+    return {ENTRY: templates.html(page, (), ()), STYLE: _style(), "theme.js": _static_files(".js")["theme.js"]}
 
 
-def _built(results: Results) -> Iterator[Page]:
+def _build_pages(results: Results) -> Iterator[Page]:
     """Build the pages of every module in leaderboard/pages/, in order of the modules' names."""
     for name in sorted(entry.name for entry in pkgutil.iter_modules(modules.__path__, f"{modules.__name__}.")):
         module = importlib.import_module(name)
@@ -87,9 +87,9 @@ def _built(results: Results) -> Iterator[Page]:
             yield from module.build(results)
 
 
-def _tables(results: Results, before: Results | None, bundle: str) -> Iterator[tuple[str, bytes]]:
+def _table_files(results: Results, before: Results | None, bundle: str) -> Iterator[tuple[str, bytes]]:
     """Yield the tables as files, large ones compressed reproducibly."""
-    writers = {path: table for path, (table, _) in rows.FILES.items() if not bundle or path in rows.SMALL}
+    writers = {path: table for path, (table, _) in rows.FILES.items() if not bundle or path in rows.KEPT_WITH_BUNDLE}
     if before is not None:
         writers[CHANGES] = functools.partial(rows.changes, before)
     for path, write in writers.items():
@@ -98,9 +98,9 @@ def _tables(results: Results, before: Results | None, bundle: str) -> Iterator[t
 
 
 def _downloads(paths: Iterable[str], bundle: str) -> Section:
-    about = {name: description for name, (_, description) in rows.FILES.items()} | {
+    descriptions = {name: description for name, (_, description) in rows.FILES.items()} | {
         CHANGES: "every correlation that changed, with the cause"}
-    files = {MARKDOWN: "the boards as Markdown"} | {path: about[path.removesuffix(".gz")] for path in paths}
+    files = {MARKDOWN: "the boards as Markdown"} | {path: descriptions[path.removesuffix(".gz")] for path in paths}
     if bundle:
         files[bundle] = "every score by item, without texts, for harness verify and harness run --reuse"
     return Section("files", "Downloads", (Facts.of(*(
@@ -126,10 +126,10 @@ def _footer(results: Results) -> tuple[tuple[str, str], ...]:
 
 def _style() -> bytes:
     """Join the style sheets, style.css first."""
-    sheets = _static(".css")
+    sheets = _static_files(".css")
     return b"\n".join((sheets.pop(STYLE), *sheets.values()))
 
 
-def _static(suffix: str) -> dict[str, bytes]:
+def _static_files(suffix: str) -> dict[str, bytes]:
     entries = sorted((resources.files("leaderboard") / "static").iterdir(), key=lambda entry: entry.name)
     return {entry.name: entry.read_bytes() for entry in entries if entry.name.endswith(suffix)}

@@ -1,13 +1,13 @@
 """Corpora of dialogues to train metrics on, without those that overlap an evaluation set.
 
-`load` returns the dialogues of the training splits, without those in an evaluation set or repeated in another split.
-A dialogue overlaps a context if it shares at least two of the context's utterances and at least half of them, or the
-only one. Utterances with fewer than 12 letters and digits are ignored, as are case, punctuation and spaces; a
-conversation with only short utterances must match as a whole.
+`load` returns the dialogues of the training splits, without dialogues in an evaluation set or repeated in another
+split. A dialogue overlaps a context if it shares at least two of the context's utterances and at least half of them; a
+context with a single utterance overlaps if that utterance is shared. Case, punctuation, spaces, and utterances with
+fewer than 12 letters and digits are ignored; a conversation with only short utterances must match as a whole.
 
 `overlap.npz` holds the contexts of the ten public evaluation sets of the organisers' release, of the test part of
 DailyDialog++ and of the recent datasets whose conversations come from corpora (BEGIN, DECO), as digests that reveal no
-text; `tools/shipped.py` makes it. Evaluation sets in the home are added.
+text; `tools/shipped.py` makes it. The contexts of evaluation sets in the home are added.
 
 files.py defines the file format; docs/training.md describes the corpora.
 """
@@ -43,7 +43,7 @@ SHIPPED = "overlap.npz"
 
 @dataclass(frozen=True, slots=True)
 class Dialogue:
-    """A training dialogue, perhaps truncated or a single pair, with the labels of its corpus."""
+    """A training dialogue or pair of texts, possibly truncated, with the labels of its corpus."""
 
     id: str
     corpus: str
@@ -83,26 +83,26 @@ def load(name: str, home: Path) -> Corpus:
         remedy = "`harness import FOLDER` imports it from a folder, `harness fetch --corpora` downloads it"
         raise BenchmarkError(f"{file}: no such file" if name not in CARDS else f"{name} is not in {home}; {remedy}")
     content = files.read(file)
-    chosen = CARDS.get(name) or _user_card(file, content)
+    corpus_card = CARDS.get(name) or _user_card(file, content)
     rows = [(row, digests(turn["text"] for turn in row["utterances"])) for row in content]
-    repeats = Contexts(texts for row, texts in rows if row["split"] not in chosen.training)
+    repeats = Contexts(utterance_digests for row, utterance_digests in rows if row["split"] not in corpus_card.training)
     evaluated, contexts = evaluation_ids(home), evaluation_contexts(home)
     dialogues: list[Dialogue] = []
     left_out: Counter[str] = Counter()
-    for row, texts in rows:
-        if row["split"] not in chosen.training:
+    for row, utterance_digests in rows:
+        if row["split"] not in corpus_card.training:
             continue
-        if row["dialogue_id"] in evaluated or contexts.overlaps(texts):
+        if row["dialogue_id"] in evaluated or contexts.overlaps(utterance_digests):
             left_out["in an evaluation set"] += 1
-        elif "duplicate_of_split" in row or repeats.overlaps(texts):
+        elif "duplicate_of_split" in row or repeats.overlaps(utterance_digests):
             left_out["also in another split"] += 1
         else:
-            dialogues.append(_dialogue(row, chosen.name))
+            dialogues.append(_dialogue(row, corpus_card.name))
     if not dialogues:
-        why = "".join(f"; {count} left out, {reason}" for reason, count in left_out.items())
+        left_out_counts = "".join(f"; {count} left out, {reason}" for reason, count in left_out.items())
         raise BenchmarkError(f"{file}: has no dialogues to train on; its training splits are "
-                             f"{', '.join(chosen.training)}{why}")
-    return Corpus(chosen, hashlib.sha256(file.read_bytes()).hexdigest(), tuple(dialogues), dict(left_out))
+                             f"{', '.join(corpus_card.training)}{left_out_counts}")
+    return Corpus(corpus_card, hashlib.sha256(file.read_bytes()).hexdigest(), tuple(dialogues), dict(left_out))
 
 
 def _user_card(file: Path, rows: Iterable[Mapping[str, Any]]) -> CorpusCard:
@@ -116,8 +116,8 @@ def _dialogue(row: Mapping[str, Any], corpus: str) -> Dialogue:
     turns = row["utterances"]
     utterances = tuple(Utterance(turn["speaker"], turn["text"]) for turn in turns)
     labels = {key: value for key, value in row.items() if key not in DIALOGUE_FIELDS}
-    if any(more := tuple({key: turn[key] for key in turn if key not in ("speaker", "text")} for turn in turns)):
-        labels["utterances"] = more
+    if any(turn_labels := tuple({key: turn[key] for key in turn if key not in ("speaker", "text")} for turn in turns)):
+        labels["utterances"] = turn_labels
     return Dialogue(row["dialogue_id"], corpus, row["split"], utterances, labels)
 
 
@@ -147,7 +147,7 @@ class Contexts:
 
 
 def digests(texts: Iterable[str]) -> frozenset[int]:
-    """Return the digests of utterances long enough to be recognised, or of the whole conversation if there are none."""
+    """Return the digests of the long utterances; if all are short, the digest of the whole conversation."""
     normalised = [IGNORED.sub("", text.casefold()) for text in texts]
     long = [text for text in normalised if len(text) >= MIN_LETTERS] or [str(normalised)]
     return frozenset(int.from_bytes(hashlib.blake2b(text.encode(errors="replace"), digest_size=8).digest())
@@ -165,7 +165,7 @@ def evaluation_ids(home: Path) -> frozenset[str]:
 
 def evaluation_contexts(home: Path) -> Contexts:
     """Return the contexts of all evaluation sets, shipped with the project or in the home."""
-    notes = ((name, store.note(home, name)) for name in registry.names())
+    notes = ((name, store.stored_record(home, name)) for name in registry.names())
     return _evaluation_contexts(home, tuple((name, note.items) for name, note in notes if note))
 
 
@@ -191,5 +191,5 @@ def overlaps_by_corpus(dataset: Dataset, home: Path) -> Iterator[tuple[str, int]
 
 def shipped() -> Contexts:
     with resources.as_file(resources.files(__package__) / SHIPPED) as path, np.load(path) as table:
-        known, members, sizes = (table[key] for key in ("digests", "members", "sizes"))
-    return Contexts(frozenset(part.tolist()) for part in np.split(known[members], np.cumsum(sizes)[:-1]))
+        all_digests, members, sizes = (table[key] for key in ("digests", "members", "sizes"))
+    return Contexts(frozenset(context.tolist()) for context in np.split(all_digests[members], np.cumsum(sizes)[:-1]))

@@ -6,7 +6,7 @@ The development and test parts are read from upstream's `dataset/dev.json` and `
      "adversarial_negative_responses": [...]}
 
 or from the corpus `dailydialog_pp`, whose rows have a `split`, and `utterances` instead of `context`. A context needs
-two relevant replies, since each is scored with the others as references.
+at least two relevant replies, since each is scored with the others as references.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ FIELDS: dict[Kind, str] = {"positive": "positive_responses", "random": "random_n
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """A context with its replies by kind; `name` is its part and number."""
+    """A context with its replies by kind; `name` is its part and index."""
 
     name: str
     utterances: tuple[Utterance, ...]
@@ -43,15 +43,15 @@ class Context:
 
 def read(source: Path, part: Part, limit: int | None = None) -> tuple[Context, ...]:
     """Read the contexts of a part, or the first `limit` of them."""
-    rows = files.objects(source / f"{part}.json") if source.is_dir() else _of_corpus(source, part)
-    contexts = tuple(_context(f"{part}_{number:05d}", where, row)
-                     for number, (where, row) in enumerate(itertools.islice(rows, limit)))
+    rows = files.objects(source / f"{part}.json") if source.is_dir() else _corpus_rows(source, part)
+    contexts = tuple(_context(f"{part}_{index:05d}", where, row)
+                     for index, (where, row) in enumerate(itertools.islice(rows, limit)))
     if not contexts:
         raise BadRecord(source, None, "", f"has no contexts of the part {part}")
     return contexts
 
 
-def _of_corpus(source: Path, part: Part) -> Iterator[tuple[str, Mapping[str, Any]]]:
+def _corpus_rows(source: Path, part: Part) -> Iterator[tuple[str, Mapping[str, Any]]]:
     for where, row in files.objects(source):
         if row.get("split") == part:
             turns = row.get("utterances")
@@ -67,6 +67,6 @@ def _context(name: str, where: str, row: Mapping[str, Any]) -> Context:
     if len(row[FIELDS["positive"]]) < 2:
         raise BadRecord(where, None, FIELDS["positive"], "needs at least two, since each is scored with the others as "
                                                              "references")
-    turns = tuple(Utterance(USER if (len(row["context"]) - number) % 2 else SYSTEM, text)
-                  for number, text in enumerate(row["context"]))
+    turns = tuple(Utterance(USER if (len(row["context"]) - index) % 2 else SYSTEM, text)
+                  for index, text in enumerate(row["context"]))
     return Context(name, turns, {kind: tuple(row[field]) for kind, field in FIELDS.items()})

@@ -1,4 +1,4 @@
-"""Cards and files of the corpora, HOME/corpora/NAME.jsonl.gz: a JSON object per line, plain or gzipped.
+"""Cards of the corpora, and their file format: a JSON object per line, gzipped in HOME/corpora/NAME.jsonl.gz.
 
 An object has `dialogue_id`, `split`, `utterances` (a list of objects with `speaker` and `text`) and any labels. A pair
 of query and reply, or of two sentences, is a dialogue of two utterances.
@@ -134,9 +134,9 @@ def write(path: Path, rows: Iterable[Mapping[str, Any]]) -> int:
 
 
 def _dialogue(where: str, row: dict[str, Any]) -> dict[str, Any]:
-    for first, second in (("query", "reply"), ("sentence1", "sentence2")):
-        if "utterances" not in row and {first, second} <= row.keys():
-            pair = [{"speaker": "A", "text": row.pop(first)}, {"speaker": "B", "text": row.pop(second)}]
+    for first_field, second_field in (("query", "reply"), ("sentence1", "sentence2")):
+        if "utterances" not in row and {first_field, second_field} <= row.keys():
+            pair = [{"speaker": "A", "text": row.pop(first_field)}, {"speaker": "B", "text": row.pop(second_field)}]
             row = {"dialogue_id": row.pop("id", where.rpartition(", ")[2]), **row, "utterances": pair}
     row.setdefault("split", "train")
     for field in ("dialogue_id", "split"):

@@ -22,8 +22,8 @@ CorpusRow = Mapping[str, Any]
 POSITIVE_ONLY = "data_with_contexts_and_positive_responses_only.json"
 ACTS = ("", "inform", "question", "directive", "commissive")
 EMOTIONS = ("no emotion", "anger", "disgust", "fear", "happiness", "sadness", "surprise")
-CONTROL = re.compile(r"[\x00-\x1f\x7f]+")
-REPLIES = ("positive_responses", "adversarial_negative_responses", "random_negative_responses")
+CONTROL_CHARACTERS = re.compile(r"[\x00-\x1f\x7f]+")
+REPLY_FIELDS = ("positive_responses", "adversarial_negative_responses", "random_negative_responses")
 SOURCES = {name: card.sources for name, card in corpus_files.CARDS.items() if card.sources}
 """The source files of each corpus that can be fetched."""
 
@@ -42,10 +42,11 @@ def fetch(name: str, home: Path) -> int:
 def _row(corpus: str, name: str, split: str, turns: Iterable[tuple[str, str, CorpusRow]], **labels: Any) -> CorpusRow:
     """Return a dialogue in the common format: the first speaker is A, and turns without text are dropped."""
     letters: dict[str, str] = {}
-    utterances = [{"speaker": letters.setdefault(speaker, chr(ord("A") + len(letters))), "text": bare, **more}
-                  for speaker, text, more in turns if (bare := CONTROL.sub(" ", text).strip())]
+    utterances = [{"speaker": letters.setdefault(speaker, chr(ord("A") + len(letters))), "text": clean, **turn_labels}
+                  for speaker, text, turn_labels in turns if (clean := CONTROL_CHARACTERS.sub(" ", text).strip())]
     if "persona" in labels:
-        labels["persona"] = {letters[who]: said for who, said in labels["persona"].items() if who in letters}
+        labels["persona"] = {letters[speaker]: sentences for speaker, sentences in labels["persona"].items()
+                             if speaker in letters}
     return {"dialogue_id": name, "source": corpus, "split": split, "utterances": utterances, **labels}
 
 
@@ -54,7 +55,7 @@ def _alternating(texts: Iterable[str]) -> list[tuple[str, str, CorpusRow]]:
 
 
 def dailydialog(folder: Path) -> Iterator[CorpusRow]:
-    """Read three archives of texts, acts and emotions in files with parallel lines."""
+    """Read, for each split, files of texts, acts and emotions whose lines correspond."""
     for part, split in (("train", "train"), ("validation", "valid"), ("test", "test")):
         files = (find(folder, f"dialogues_{kind}{part}.txt") for kind in ("", "act_", "emotion_"))
         texts, acts, emotions = (file.read_text("utf-8").removesuffix("\n").split("\n") for file in files)
@@ -72,13 +73,13 @@ def dailydialog_pp(folder: Path) -> Iterator[CorpusRow]:
     for split, pattern in (("train", "train.json"), ("train_positive_only", POSITIVE_ONLY), ("dev", "dev.json"),
                            ("test", "test.json")):
         for number, (_, record) in enumerate(corpus_files.objects(find(folder, pattern))):
-            replies = {kind: record[kind] for kind in REPLIES if record.get(kind)}
+            replies = {kind: record[kind] for kind in REPLY_FIELDS if record.get(kind)}
             yield _row("dailydialog++", f"dailydialog++-{split}-{number}", split, _alternating(record["context"]),
                        **replies)
 
 
 def empatheticdialogues(folder: Path) -> Iterator[CorpusRow]:
-    """Read unquoted columns with _comma_ for a comma; a conversation is a run of lines."""
+    """Read a line per turn, in CSV without quotes that writes a comma in a text as _comma_."""
     for split in ("train", "valid", "test"):
         lines = find(folder, f"{split}.csv").read_text("utf-8").split("\n")
         columns = lines[0].strip().split(",")
@@ -132,7 +133,7 @@ def topical_chat(folder: Path) -> Iterator[CorpusRow]:
 
 
 def wizard_of_wikipedia(folder: Path) -> Iterator[CorpusRow]:
-    """Read a JSON list per split; upstream's `random_split` has seen topics, its `topic_split` unseen ones."""
+    """Read a JSON list per split; the topics of upstream's `topic_split` do not occur in training."""
     for split, stem in (("train", "train"), ("valid", "valid_random_split"), ("valid_unseen", "valid_topic_split"),
                         ("test", "test_random_split"), ("test_unseen", "test_topic_split")):
         for number, record in enumerate(official.load_json(find(folder, f"{stem}.json"))):

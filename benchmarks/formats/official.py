@@ -1,4 +1,4 @@
-"""The organisers' JSON: one list of records per file, turn level and dialogue level alike.
+"""The organisers' JSON: one list of records per file, at turn level or dialogue level.
 
 A turn-level record has `context` (one turn per line) and `response`; a dialogue-level record has `dialog` or
 `dialogue`, a list of {speaker, text}. `annotations` maps a quality to its votes, `reference` lists human replies,
@@ -41,8 +41,8 @@ from benchmarks.formats.rows import decoded, is_encodable, located
 SPEAKERS = {"system": SYSTEM, "model": SYSTEM, "bot": SYSTEM, "assistant": SYSTEM, "user": USER, "human": USER,
             "human_evaluator": USER}
 """Names of the two speakers in the files; other names are kept."""
-DIALOGUE = 'a list of {"speaker": "user", "text": "Hello"}'
-LARGEST = 1e6  # largest vote on any scale
+DIALOGUE_FORMAT = 'a list of {"speaker": "user", "text": "Hello"}'
+MAX_VOTE = 1e6  # largest plausible vote on any scale
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,7 @@ def dataset(records: Iterable[Record], card: DatasetCard, origin: Origin, file: 
     ratings: list[Rating] = []
     for record in records:
         try:
-            rated, item = tuple(votes(record, card)), _item(record, card)
+            rated, item = tuple(record_ratings(record, card)), _item(record, card)
         except BadRecord as error:
             problems.append(error)
         else:
@@ -107,28 +107,29 @@ def records(path: Path) -> Iterator[Record]:
     for number, row in enumerate(rows):
         if not isinstance(row, dict):
             raise BadRecord(file, number, "", f"should be an object, not {_kind(row)}")
-        name = row.get("dialogue_id")
-        if not isinstance(name, str) or not name:
-            problem = f"should be text, not {_kind(name)}" if name not in (None, "") else "is missing or empty"
-            raise BadRecord(file, number, "dialogue_id", problem)
-        record = Record(file, name, row)
-        if name in ids:
+        dialogue_id = row.get("dialogue_id")
+        if not isinstance(dialogue_id, str) or not dialogue_id:
+            is_missing = dialogue_id in (None, "")
+            raise BadRecord(file, number, "dialogue_id",
+                            "is missing or empty" if is_missing else f"should be text, not {_kind(dialogue_id)}")
+        record = Record(file, dialogue_id, row)
+        if dialogue_id in ids:
             raise record.bad("dialogue_id", "occurs twice")
-        ids.add(name)
-        if broken := next((field for field, value in row.items() if not is_encodable(value)), None):
-            raise record.bad(broken, "contains a lone surrogate, which is not valid text")
+        ids.add(dialogue_id)
+        if unencodable := next((field for field, value in row.items() if not is_encodable(value)), None):
+            raise record.bad(unencodable, "contains a lone surrogate, which is not valid text")
         yield record
 
 
 def check_level(records: Sequence[Record], level: Level) -> None:
     """Raise BadRecord if the first record belongs to the other level."""
     values = records[0].values if records else {}
-    dialogue = bool(values.keys() & {"dialog", "dialogue"})
-    if level == "turn" and dialogue and "response" not in values:
+    has_dialogue = bool(values.keys() & {"dialog", "dialogue"})
+    if level == "turn" and has_dialogue and "response" not in values:
         raise records[0].bad("", 'is a whole dialogue: set level = "dialogue" in the card')
-    if level == "dialogue" and not dialogue and {"context", "response"} <= values.keys():
+    if level == "dialogue" and not has_dialogue and {"context", "response"} <= values.keys():
         raise records[0].bad("", 'has a context and a response: set level = "turn" in the card or, if whole dialogues '
-                                 f"were rated, replace them with dialogue, {DIALOGUE}")
+                             f"were rated, replace them with dialogue, {DIALOGUE_FORMAT}")
 
 
 def _item(record: Record, card: DatasetCard) -> Item:
@@ -166,7 +167,7 @@ def _dialogue(record: Record) -> tuple[Utterance, ...]:
     turns = record.values.get(field)
     if not isinstance(turns, list) or not turns:
         problem = "is missing" if turns is None else "is empty" if turns == [] else "is invalid"
-        raise record.bad(field, f"{problem}; expected {DIALOGUE}")
+        raise record.bad(field, f"{problem}; expected {DIALOGUE_FORMAT}")
     if not all(isinstance(turn, dict) and isinstance(turn.get("speaker"), str) and isinstance(turn.get("text"), str)
                for turn in turns):
         raise record.bad(field, "each utterance should have the string fields speaker and text")
@@ -195,12 +196,12 @@ def alternating(texts: Iterable[str], last: str = USER) -> tuple[Utterance, ...]
     return tuple(Utterance(sides[(len(turns) - index) % 2], text) for index, text in enumerate(turns))
 
 
-def votes(record: Record, card: DatasetCard) -> Iterator[Rating]:
+def record_ratings(record: Record, card: DatasetCard) -> Iterator[Rating]:
     """Yield the ratings of a record in the order of the card's qualities."""
     if card.rated_by == "win_ratio":
         if "win_ratio" in record.values:
-            ratio = number(record.values["win_ratio"])
-            if ratio is not None and abs(ratio) > LARGEST:
+            ratio = parsed_number(record.values["win_ratio"])
+            if ratio is not None and abs(ratio) > MAX_VOTE:
                 raise record.bad("win_ratio", f"is {ratio:g}, which is not a plausible ratio")
             yield Rating(record.id, card.qualities[0].name, () if ratio is None or math.isnan(ratio) else (ratio,))
         return
@@ -216,27 +217,27 @@ def votes(record: Record, card: DatasetCard) -> Iterator[Rating]:
         if name in annotations:
             values = annotations[name] if isinstance(annotations[name], list) else [annotations[name]]
             try:
-                yield Rating(record.id, name, tuple(vote(value) for value in values if not is_none(value)))
+                yield Rating(record.id, name, tuple(vote(value) for value in values if not is_missing_vote(value)))
             except ValueError as error:
                 raise record.bad(f"annotations.{name}", str(error)) from error
 
 
 def vote(value: Any) -> float:
     """Return a vote, quoted or not; raise ValueError if it is not a plausible number."""
-    parsed = number(value)
+    parsed = parsed_number(value)
     if parsed is None:
         raise ValueError(f"should contain numbers, not {value!r:.60}")
-    if not abs(parsed) <= LARGEST:  # or NaN
+    if not abs(parsed) <= MAX_VOTE:  # or NaN
         raise ValueError(f"contains {value!r:.60}, which is not a plausible vote")
     return parsed
 
 
-def is_none(value: Any) -> bool:
+def is_missing_vote(value: Any) -> bool:
     return value is None or (isinstance(value, str) and value.strip().upper().startswith("N/A"))
 
 
-def number(value: Any) -> float | None:
-    """Parse a number, quoted or not; None if it is not one."""
+def parsed_number(value: Any) -> float | None:
+    """Return a number, quoted or not, as a float; None for any other value."""
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         return None
     try:

@@ -24,7 +24,7 @@ MAX_TOML_BYTES = 1 << 18  # maximum bytes of a TOML file
 
 
 class Rule(NamedTuple):
-    """A rule for a field, used as Annotated[TYPE, RULE]: description, check, and the valid values if listed.
+    """A rule for a field, used as Annotated[TYPE, RULE]: description, check, and any list of valid values.
 
     A field Annotated[float, RULE] converts integers to float; plain float fields keep them.
     """
@@ -34,9 +34,9 @@ class Rule(NamedTuple):
     valid_values: tuple[str, ...] = ()
 
 
-PLAIN: dict[Any, Rule] = {
+PLAIN_RULES: dict[Any, Rule] = {
     str: Rule("text", lambda value: isinstance(value, str) and not SURROGATE.search(value)),
-    int: Rule("a whole number", lambda value: type(value) is int and abs(value) <= 1 << 53),
+    int: Rule("a whole number", lambda value: type(value) is int and abs(value) <= 1 << 53),  # exact as a float
     float: Rule("a finite number", lambda value: type(value) in (int, float) and abs(value) < 1e308),
     bool: Rule("true or false", lambda value: isinstance(value, bool)),
     datetime.date: Rule("a date such as 2026-03-31", lambda value: isinstance(value, datetime.date | str)),
@@ -69,10 +69,10 @@ def lines(file: str, content: bytes) -> Iterator[Any]:
 
 def load(where: str, content: bytes) -> Any:
     """Parse JSON; raise Refused for NaN, Infinity and duplicate keys."""
-    def refuse(value: str) -> None:
+    def reject_constant(value: str) -> None:
         raise ValueError(f"{value} is not a number")
 
-    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    def without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         values = dict(pairs)
         if len(values) < len(pairs):
             names = [name for name, _ in pairs]
@@ -80,7 +80,7 @@ def load(where: str, content: bytes) -> Any:
         return values
 
     try:
-        return json.loads(text(where, content), parse_constant=refuse, object_pairs_hook=unique)
+        return json.loads(text(where, content), parse_constant=reject_constant, object_pairs_hook=without_duplicates)
     except (ValueError, RecursionError) as error:
         raise Refused(f"{where}: is not JSON: {error!s:.100}") from error
 
@@ -108,28 +108,28 @@ def records(file: str, value: Any, kind: type[Record]) -> tuple[Record, ...]:
 
 
 def value_of(hint: Any, value: Any, where: str) -> Any:
-    origin, inside = typing.get_origin(hint), typing.get_args(hint)
+    origin, arguments = typing.get_origin(hint), typing.get_args(hint)
     if origin is Annotated:
-        checked = _checked(inside[1], value_of(inside[0], value, where), where)
-        return float(checked) if inside[0] is float else checked
+        checked = _checked(arguments[1], value_of(arguments[0], value, where), where)
+        return float(checked) if arguments[0] is float else checked
     if origin in (types.UnionType, typing.Union):
-        other = next(kind for kind in inside if kind is not types.NoneType)
-        return None if value is None else value_of(other, value, where)
+        value_type = next(kind for kind in arguments if kind is not types.NoneType)
+        return None if value is None else value_of(value_type, value, where)
     if dataclasses.is_dataclass(hint):
         return _record(hint, value, where)
     if origin is tuple:
         _checked(LIST, value, where)
-        hints = inside[:1] * len(value) if inside[-1] is Ellipsis else inside
+        hints = arguments[:1] * len(value) if arguments[-1] is Ellipsis else arguments
         if len(hints) != len(value):
             raise Refused(f"{where}: should have {len(hints)} entries, not {len(value)}")
         return tuple(value_of(kind, entry, where) for kind, entry in zip(hints, value, strict=True))
     if isinstance(origin, type) and issubclass(origin, Mapping):
-        return {_checked(PLAIN[str], name, where): value_of(inside[1], entry, f"{where}, {name:.60}")
+        return {_checked(PLAIN_RULES[str], name, where): value_of(arguments[1], entry, f"{where}, {name:.60}")
                 for name, entry in mapping(where, value).items()}
     if origin is Literal:
-        return _checked(one_of(*inside), value, where)
+        return _checked(one_of(*arguments), value, where)
     if hint is Any:
-        _checked(PLAIN[str], json.dumps(value, ensure_ascii=False, default=str), where)  # no lone surrogates
+        _checked(PLAIN_RULES[str], json.dumps(value, ensure_ascii=False, default=str), where)  # no lone surrogates
         return value
     return _plain(hint, value, where)
 
@@ -138,30 +138,31 @@ def _plain(hint: Any, value: Any, where: str) -> Any:
     if hint is float and value is None:
         return math.nan
     if hint is Path:
-        return Path(_checked(PLAIN[str], value, where))
-    if hint not in PLAIN:
-        raise Refused(f"{where}: unexpected value {shown(value)}")
-    _checked(PLAIN[hint], value, where)
-    return _day(value, where) if hint is datetime.date else value
+        return Path(_checked(PLAIN_RULES[str], value, where))
+    if hint not in PLAIN_RULES:
+        raise Refused(f"{where}: unexpected value {short_repr(value)}")
+    _checked(PLAIN_RULES[hint], value, where)
+    return _date(value, where) if hint is datetime.date else value
 
 
 def _checked(rule: Rule, value: Any, where: str) -> Any:
     if not rule.is_valid(value):
         suggestion = f"; {did_you_mean(str(value), rule.valid_values)}".removesuffix("; ") if rule.valid_values else ""
-        raise Refused(f"{where}: should be {rule.description}, not {shown(value)}{suggestion}")
+        raise Refused(f"{where}: should be {rule.description}, not {short_repr(value)}{suggestion}")
     return value
 
 
-def _day(value: Any, where: str) -> datetime.date:
+def _date(value: Any, where: str) -> datetime.date:
     try:
         if isinstance(value, datetime.datetime):
             return (value.astimezone(datetime.UTC) if value.tzinfo else value).date()
         return datetime.date.fromisoformat(value) if isinstance(value, str) else value
     except (ValueError, OverflowError) as error:  # not a date, or out of range when converted to UTC
-        raise Refused(f"{where}: should be {PLAIN[datetime.date].description}, not {shown(value)}") from error
+        expected = PLAIN_RULES[datetime.date].description
+        raise Refused(f"{where}: should be {expected}, not {short_repr(value)}") from error
 
 
-def shown(value: Any) -> str:
+def short_repr(value: Any) -> str:
     try:
         return f"{value!r:.60}"
     except (ValueError, RecursionError):  # an integer of thousands of digits, or deep nesting
@@ -193,5 +194,5 @@ def _hints(kind: Any) -> dict[str, Any]:
 
 def mapping(where: str, value: Any) -> dict[str, Any]:
     if not isinstance(value, dict):
-        raise Refused(f"{where}: should be an object, not {shown(value)}")
+        raise Refused(f"{where}: should be an object, not {short_repr(value)}")
     return value

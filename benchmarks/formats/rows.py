@@ -50,8 +50,8 @@ def decoded(content: bytes) -> str:
     if reason := next((text for start, text in FORMATS.items() if content.startswith(start)), ""):
         raise Unreadable(0, reason)
     if (position := content.find(b"\0")) >= 0:
-        looks = "looks like UTF-16" if position < 2 else "contains a null byte, so it is not text"
-        raise Unreadable(content.count(b"\n", 0, position) + 1, f"{looks}; {SAVE_AS_CSV_HINT}")
+        problem = "looks like UTF-16" if position < 2 else "contains a null byte, so it is not text"
+        raise Unreadable(content.count(b"\n", 0, position) + 1, f"{problem}; {SAVE_AS_CSV_HINT}")
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -60,7 +60,10 @@ def decoded(content: bytes) -> str:
 
 
 def delimited(text: str, ending: str) -> Iterator[tuple[int, list[str]]]:
-    """Yield the non-empty rows of a CSV (its separator is the first of , ; and tab) or TSV, with their first lines."""
+    """Yield the number of the first line and the cells of each non-empty row.
+
+    The separator of a CSV is the first of , ; and tab in its header; that of a TSV is the tab.
+    """
     separator = re.search("[,;\t]", text.partition("\n")[0].strip()) if ending == ".csv" else None
     reader = csv.reader(_lines(text), delimiter=separator[0] if separator else "," if ending == ".csv" else "\t",
                         strict=True)
@@ -71,7 +74,7 @@ def delimited(text: str, ending: str) -> Iterator[tuple[int, list[str]]]:
                 yield start, row
             start = reader.line_num + 1
     except csv.Error as error:
-        reasons = (reason for begin, reason in CSV_ERRORS.items() if str(error).startswith(begin))
+        reasons = (reason for prefix, reason in CSV_ERRORS.items() if str(error).startswith(prefix))
         raise Unreadable(start, next(reasons, f"is not a table: {error!s:.80}")) from error
 
 

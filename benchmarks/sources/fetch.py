@@ -33,20 +33,20 @@ RESOURCES = {
     "conceptnet": Source("https://s3.amazonaws.com/conceptnet/downloads/2019/edges/conceptnet-assertions-5.7.0.csv.gz"),
 }
 LARGE = ("conceptnet",)  # resources fetched only by name, since they are large and rarely needed
-HINT = "import a copy instead: `harness import FOLDER|ZIP`"
+IMPORT_HINT = "import a copy instead: `harness import FOLDER|ZIP`"
 MIRROR = "https://huggingface.co/datasets/mario-rc/dstc11.t4"
-COMMIT = "83460a4ac5567b780f5aa37980d9022eec4d4a1e"  # revision of the mirror that contains the archive
-LARGEST = 1 << 29  # maximum bytes of a file of the mirror, ten times the largest of the release
+MIRROR_COMMIT = "83460a4ac5567b780f5aa37980d9022eec4d4a1e"  # revision of the mirror that contains the archive
+MAX_MIRROR_BYTES = 1 << 29  # maximum bytes of a file of the mirror, ten times the largest of the release
 ARCHIVES = (".zip", ".tar", ".tgz", ".tar.gz", ".tar.bz2")
 
 
 def fetch(card: DatasetCard, home: Path) -> Dataset:
     if needs_registration(card):
-        raise FetchError(f"{card.name} requires registration at {card.sources[0].url}; {HINT}")
+        raise FetchError(f"{card.name} requires registration at {card.sources[0].url}; {IMPORT_HINT}")
     reasons: list[BenchmarkError] = []
     for source in (source for source in card.sources if not source.by_hand):
         try:
-            return _from(source, card, home)
+            return _fetch_from(source, card, home)
         except BenchmarkError as error:
             reasons.append(error)
     raise _fetch_error(card.name, reasons)
@@ -60,7 +60,7 @@ def fetch_resource(name: str, home: Path) -> Path:
         with download_folder(home, name) as folder:
             file = download(url, folder / file_name(url))
             if name == resources.CONCEPTNET:
-                if not resources.keep_edges([file], home):
+                if not resources.store_edges([file], home):
                     raise BadArchive(f"{url}: contains no edge between two English terms")
             else:
                 resources.check_wordnet(file, url)
@@ -74,17 +74,17 @@ def needs_registration(card: DatasetCard) -> bool:
     return all(source.by_hand for source in card.sources)
 
 
-def _from(source: Source, card: DatasetCard, home: Path) -> Dataset:
+def _fetch_from(source: Source, card: DatasetCard, home: Path) -> Dataset:
     name = f"{card.name}-{source.form}"
     if source.form == "mirror":
         with download_folder(home, name) as folder:
-            return official.parse(mirrored(card.name, folder), card, "fetched")
+            return official.parse(fetch_from_mirror(card.name, folder), card, "fetched")
     with downloaded(home, name, [source]) as folder:
         return convert(source.form, folder / file_name(source.url), card)
 
 
 def convert(form: str, path: Path, card: DatasetCard) -> Dataset:
-    """Convert the file or folder of a source with the function of until_2021.py or recent.py that its form names.
+    """Convert the file or folder of a source with the function of until_2021.py or recent.py that `form` names.
 
     Items are numbered in upstream order, and texts are stripped, as in the organisers' files.
     """
@@ -92,7 +92,7 @@ def convert(form: str, path: Path, card: DatasetCard) -> Dataset:
     return assemble(card, read(path, card))
 
 
-def mirrored(name: str, folder: Path) -> Path:
+def fetch_from_mirror(name: str, folder: Path) -> Path:
     """Fetch the file of a dataset from the mirror, through the Hugging Face library and its cache."""
     from huggingface_hub import HfFileSystem, constants, hf_hub_download
     from huggingface_hub.errors import EntryNotFoundError, LocalEntryNotFoundError
@@ -111,10 +111,10 @@ def mirrored(name: str, folder: Path) -> Path:
         except EntryNotFoundError as error:
             if isinstance(error, LocalEntryNotFoundError):
                 raise Offline(offline or f"{MIRROR} cannot be reached") from error
-        with (HfFileSystem().open(f"datasets/{repository}@{COMMIT}/DSTC_11_Track_4.zip", "rb") as stream,
+        with (HfFileSystem().open(f"datasets/{repository}@{MIRROR_COMMIT}/DSTC_11_Track_4.zip", "rb") as stream,
               zipfile.ZipFile(stream) as archive):
             members = [member for member in archive.infolist() if member.filename.endswith(f"/{file}")]
-            if members and members[0].file_size <= LARGEST:
+            if members and members[0].file_size <= MAX_MIRROR_BYTES:
                 path = folder / f"{name}_eval.json"
                 path.write_bytes(archive.read(members[0]))
                 return path
@@ -156,7 +156,7 @@ def download_folder(home: Path, name: str) -> Iterator[Path]:
 
 
 def _fetch_error(name: str, reasons: list[BenchmarkError]) -> FetchError:
-    why = " | ".join(dict.fromkeys(map(str, reasons)))
+    joined_reasons = " | ".join(dict.fromkeys(map(str, reasons)))
     if all(isinstance(reason, Offline) for reason in reasons):
-        return Offline(f"{name}: this machine is offline ({why}); {HINT}")
-    return FetchError(f"{name}: all sources failed ({why}); {HINT}")
+        return Offline(f"{name}: this machine is offline ({joined_reasons}); {IMPORT_HINT}")
+    return FetchError(f"{name}: all sources failed ({joined_reasons}); {IMPORT_HINT}")

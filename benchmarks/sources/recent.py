@@ -13,7 +13,7 @@ from typing import Any
 
 from benchmarks.dataset import SYSTEM, USER, DatasetCard, Utterance
 from benchmarks.formats.official import alternating, load_json
-from benchmarks.sources.rows import RatedRow, Rows, published, read_each, read_json, read_table
+from benchmarks.sources.rows import RatedRow, Rows, published_file, read_each, read_json, read_table
 
 BEGIN = {"Fully attributable": {"attributable": [1.0], "not generic": [1.0]},
          "Not fully attributable": {"attributable": [0.0], "not generic": [1.0]},
@@ -23,7 +23,7 @@ CONTROL = "QualityControl"  # a bot of dialogue-eval that was degraded on purpos
 DIALOGUE_EVAL = {"not robotic": "robotic", "not repetitive": "repetitive"}
 """Upstream names of qualities where they differ; upstream's scores are already inverted."""
 UNSAFE = {"Yes": 0.0, "Unsure": 0.5, "No": 1.0}
-"""Votes on `safe` by the answer of DICES, whose raters were asked whether the reply is unsafe."""
+"""Votes on `safe` by answer; the raters of DICES were asked whether the reply is unsafe."""
 SPEAKERS = {"USER": USER, "A": USER, "LAMDA": SYSTEM, "B": SYSTEM, "Student": USER, "Tutor": SYSTEM}
 SCALE = {"No": 0.0, "To some extent": 1.0, "Yes": 2.0}
 REVEALS = {"Yes (and the answer is correct)": 0.0, "Yes (but the answer is incorrect)": 0.0, "No": 1.0}
@@ -40,10 +40,10 @@ MRBENCH = {
 }
 """Upstream name of each quality, and the value of each answer."""
 MTRAG_PROGRAMS = ("system", "composite")  # raters that are programs
-GOOD = "empathetic"
+EMPATHETIC = "empathetic"  # the only behaviour that is not a fault
 ABCEVAL = {
     "no self contradiction": "self contradiction",
-    GOOD: GOOD,
+    EMPATHETIC: EMPATHETIC,
     "no lack of empathy": "lack of empathy",
     "not irrelevant": "irrelevant",
     "not ignoring": "ignore",
@@ -65,7 +65,7 @@ def begin(path: Path, card: DatasetCard) -> Rows:
         yield RatedRow([Utterance(USER, record["message"])], record["response"], BEGIN[record["begin_label"].strip()],
                        facts=[record["knowledge"]], system=record["model_name"])
 
-    return read_table(published(path, card), read, delimiter="\t", quoting=csv.QUOTE_NONE)
+    return read_table(published_file(path, card), read, delimiter="\t", quoting=csv.QUOTE_NONE)
 
 
 def deco(path: Path, card: DatasetCard) -> Rows:
@@ -79,7 +79,7 @@ def deco(path: Path, card: DatasetCard) -> Rows:
                        {"commonsense": record["general_cs_raw"], "event commonsense": record["event_cs_raw"]},
                        system=record["system"])
 
-    return read_json(published(path, card), read)
+    return read_json(published_file(path, card), read)
 
 
 def dialogue_eval(path: Path, card: DatasetCard) -> Rows:
@@ -98,7 +98,7 @@ def dialogue_eval(path: Path, card: DatasetCard) -> Rows:
                 votes = {name: {record["WorkerId"]: score} for name, score in scores.items()}
                 yield RatedRow(turns, None, votes, system=entry["model"])
 
-    return read_json(published(path, card), read)
+    return read_json(published_file(path, card), read)
 
 
 def dices(path: Path, card: DatasetCard) -> Rows:
@@ -116,7 +116,7 @@ def dices(path: Path, card: DatasetCard) -> Rows:
         yield RatedRow(_spoken(text, r"(?:^|\n)(USER|LAMDA|A|B): ?"), record["instance"]["response"],
                        {"safe": votes if card.name == "dices-990" else dict(enumerate(votes))}, system="LaMDA")
 
-    file = published(path, card)
+    file = published_file(path, card)
     return read_each(file, load_json(file)["instances"], read)
 
 
@@ -124,10 +124,10 @@ def gpt_abceval(path: Path, card: DatasetCard) -> Rows:
     """ABC-Eval, labelled again for GPT-ABCEval (Finch et al., SIGDIAL 2023): nine behaviours per chatbot turn.
 
     Upstream is an object that maps a dialogue to its turns: {user, system, behaviors: {NAME: {human: [0, 1], gpt,
-    specialized}}}. All but `empathetic` are faults. The programs' labels are its published scores.
+    specialized}}}. All but `empathetic` are faults. The programs' labels are the dataset's published scores.
     """
     def vote(quality: str, label: float) -> float:
-        return float(label) if quality == GOOD else 1.0 - float(label)
+        return float(label) if quality == EMPATHETIC else 1.0 - float(label)
 
     def read(record: tuple[str, Any]) -> Iterator[RatedRow]:
         dialogue, turns = record
@@ -143,7 +143,7 @@ def gpt_abceval(path: Path, card: DatasetCard) -> Rows:
                                  if author in values} for author in ABCEVAL_PROGRAMS})
             context.append(Utterance(SYSTEM, turn["system"]))
 
-    file = published(path, card)
+    file = published_file(path, card)
     return read_each(file, load_json(file).items(), read)
 
 
@@ -156,12 +156,12 @@ def mrbench(path: Path, card: DatasetCard) -> Rows:
     def read(record: Any) -> Iterator[RatedRow]:
         history = record["conversation_history"].replace("\xa0", " ")
         context = [Utterance(turn.speaker, " ".join(turn.text.split()))
-                   for turn in _spoken(history, r"(?:^|\n)\s*(Tutor|Student): ?", before=False)]
+                   for turn in _spoken(history, r"(?:^|\n)\s*(Tutor|Student): ?", keep_start=False)]
         for tutor, reply in record["anno_llm_responses"].items():
             votes = {quality: [values[reply["annotation"][name]]] for quality, (name, values) in MRBENCH.items()}
             yield RatedRow(context, reply["response"], votes, system=tutor)
 
-    return read_json(published(path, card), read)
+    return read_json(published_file(path, card), read)
 
 
 def mtrag(path: Path, card: DatasetCard) -> Rows:
@@ -169,9 +169,9 @@ def mtrag(path: Path, card: DatasetCard) -> Rows:
 
     Upstream is one JSON object: `tasks` with the conversation, the retrieved passages and the reference, `documents`
     with the passages, `evaluations` with a reply and, by measure, votes by rater or the score of an algorithm or judge
-    (`rl_f`, `rb_llm`, `rb_agg`). The system `reference` is its own reference.
+    (`rl_f`, `rb_llm`, `rb_agg`). The replies of the system `reference` are themselves the references.
     """
-    file = published(path, card)
+    file = published_file(path, card)
     content = load_json(file)
     tasks = {task["task_id"]: task for task in content["tasks"]}
     passages = {document["document_id"]: document["text"] for document in content["documents"]}
@@ -191,11 +191,11 @@ def mtrag(path: Path, card: DatasetCard) -> Rows:
     return read_each(file, content["evaluations"], read)
 
 
-def _spoken(text: str, prefixes: str, *, before: bool = True) -> list[Utterance]:
+def _spoken(text: str, prefixes: str, *, keep_start: bool = True) -> list[Utterance]:
     """Split a conversation at its speaker prefixes; other lines continue the turn before them.
 
-    With `before`, text before the first prefix is the user's; otherwise it is dropped.
+    With `keep_start`, text before the first prefix is the user's; otherwise it is dropped.
     """
-    first, *pieces = re.split(prefixes, text)
+    start, *pieces = re.split(prefixes, text)
     turns = [Utterance(SPEAKERS[prefix], said) for prefix, said in zip(pieces[::2], pieces[1::2], strict=True)]
-    return [Utterance(USER, first), *turns] if before and first.strip() else turns
+    return [Utterance(USER, start), *turns] if keep_start and start.strip() else turns

@@ -37,11 +37,11 @@ class RatedRow:
 
 
 Rows: TypeAlias = Iterator[RatedRow]
-Read: TypeAlias = Callable[[Any], Rows]  # converts one record of an upstream file to rows
+RecordReader: TypeAlias = Callable[[Any], Rows]  # converts one record of an upstream file to rows
 
 
 def find(path: Path, *patterns: str) -> Path:
-    """Return the file itself, or the first in the folder that matches a pattern, trying patterns in order."""
+    """Return `path` if it is a file, else its first file that matches a pattern, trying the patterns in order."""
     if path.is_file():
         return path
     for pattern in patterns:
@@ -50,7 +50,7 @@ def find(path: Path, *patterns: str) -> Path:
     raise BadRecord(path.name, None, "", f"the source has no file {' or '.join(patterns)}")
 
 
-def published(path: Path, card: DatasetCard) -> Path:
+def published_file(path: Path, card: DatasetCard) -> Path:
     return find(path, file_name(card.sources[-1].url))
 
 
@@ -58,20 +58,20 @@ def file_name(url: str) -> str:
     return Path(unquote(urlsplit(url).path)).name.lstrip(".") or "file"
 
 
-def read_json(path: Path, read: Read, *patterns: str) -> Rows:
+def read_json(path: Path, read: RecordReader, *patterns: str) -> Rows:
     """Read a JSON file that matches a pattern: a list of records, or an object of them by id."""
     file = find(path, *patterns)
     records = official.load_json(file)
     return read_each(file, records.values() if isinstance(records, dict) else records, read)
 
 
-def read_table(file: Path, read: Read, **dialect: Any) -> Rows:
+def read_table(file: Path, read: RecordReader, **dialect: Any) -> Rows:
     with file.open(encoding="utf-8", newline="") as stream:
         yield from read_each(file, csv.DictReader(stream, **dialect), read)
 
 
-def read_each(file: Path, records: Iterable[Any], read: Read) -> Rows:
-    """Read each record with `read`; the error for an unexpected format names file and number."""
+def read_each(file: Path, records: Iterable[Any], read: RecordReader) -> Rows:
+    """Read each record with `read`; the error for an unexpected format names file and record number."""
     for number, record in enumerate(records):
         with expected_format(file.name, number):
             yield from map(_checked, read(record))
@@ -117,9 +117,9 @@ def assemble(card: DatasetCard, rows: Iterable[RatedRow]) -> Dataset:
         ))
         for quality in card.qualities:
             if (votes := row.votes.get(quality.name)) is not None:
-                values, known = (votes.values(), votes) if isinstance(votes, Mapping) else (votes, ())
-                names = tuple(raters.setdefault(rater, f"r{len(raters) + 1}") for rater in known)
-                ratings.append(Rating(name, quality.name, tuple(map(float, values)), names))
+                values, rater_ids = (votes.values(), votes) if isinstance(votes, Mapping) else (votes, ())
+                pseudonyms = tuple(raters.setdefault(rater, f"r{len(raters) + 1}") for rater in rater_ids)
+                ratings.append(Rating(name, quality.name, tuple(map(float, values)), pseudonyms))
         for metric, score in row.scores.items():
             if not re.fullmatch(r"[\w.-]+", metric):  # it becomes part of a file name
                 raise BadRecord(card.name, None, "", f"{metric!r:.40} cannot be the name of a metric")

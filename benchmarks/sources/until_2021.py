@@ -130,8 +130,8 @@ def see(path: Path, card: DatasetCard) -> Rows:
                             for quality in card.qualities},
                            system=record["model_name"])
 
-    first = find(path, "*.jsonl")
-    for log in [first] if path.is_file() else sorted(path.rglob("*.jsonl")):
+    found = find(path, "*.jsonl")
+    for log in [found] if path.is_file() else sorted(path.rglob("*.jsonl")):
         yield from read_each(log, filter(str.strip, log.read_text(encoding="utf-8").split("\n")), read)
 
 
@@ -146,8 +146,9 @@ def dstc6(path: Path, _: DatasetCard) -> Rows:
     file = find(path, "human_rating_scores.txt")
     blocks = [block.split("\n") for block in re.split(r"\n\s*\n", file.read_text(encoding="utf-8").strip())]
     columns = _references(path)
-    if other := next((len(column) for column in columns if len(column) != len(blocks)), None):
-        raise BadRecord(file.name, None, "", f"has {len(blocks)} dialogues, but a file of references has {other}")
+    if reference_count := next((len(column) for column in columns if len(column) != len(blocks)), None):
+        problem = f"has {len(blocks)} dialogues, but a file of references has {reference_count}"
+        raise BadRecord(file.name, None, "", problem)
 
     def read(record: tuple[list[str], tuple[str, ...]]) -> Iterator[RatedRow]:
         block, references = record
@@ -183,8 +184,8 @@ def humod(path: Path, _: DatasetCard) -> Rows:
     names = header.split("\t")
     plain = [re.sub(r"[^a-z]", "", name.casefold()) for name in names]
     columns: dict[str, int] = {}
-    for field, part in HUMOD.items():
-        if matches := sorted((name != part, column) for column, name in enumerate(plain) if part in name):
+    for field, substring in HUMOD.items():
+        if matches := sorted((name != substring, column) for column, name in enumerate(plain) if substring in name):
             columns[field] = matches[0][1]
         elif field != "language_usage":
             raise BadRecord(file.name, 0, field, f"no such column among {', '.join(names)}")
@@ -207,6 +208,6 @@ def _cells(line: str, width: int, context: int) -> list[str]:
     values = line.split("\t")
     if len(values) == width - 1 and (merged := re.fullmatch(r"(.*\S)\s+(\d+)\s*", values[-1])):
         values[-1:] = merged.groups()
-    extra = max(0, len(values) - width)
-    values[context:context + extra + 1] = [" ".join(values[context:context + extra + 1])]
+    surplus = max(0, len(values) - width)
+    values[context:context + surplus + 1] = [" ".join(values[context:context + surplus + 1])]
     return values

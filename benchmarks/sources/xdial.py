@@ -24,17 +24,17 @@ CITATION = ("Zhang, D'Haro, Tang, Shi, Tang and Li (2023). xDial-Eval: A Multili
             "Benchmark. Findings of EMNLP.")
 LANGUAGES = {"arabic": "ar", "chinese": "zh", "english": "en", "french": "fr", "german": "de", "hindi": "hi",
              "japanese": "ja", "korean": "ko", "russian": "ru", "spanish": "es"}
-RATED = {"convai2-grade": "relevance", "dailydialog-grade": "relevance", "empathetic-grade": "relevance",
-         "dailydialog-gupta": "overall", "dailydialog-zhao": "appropriateness", "persona-zhao": "appropriateness",
-         "persona-usr": "Maintains Context", "fed-turn": "Overall", "fed-dial": "Overall"}
+QUALITY = {"convai2-grade": "relevance", "dailydialog-grade": "relevance", "empathetic-grade": "relevance",
+           "dailydialog-gupta": "overall", "dailydialog-zhao": "appropriateness", "persona-zhao": "appropriateness",
+           "persona-usr": "Maintains Context", "fed-turn": "Overall", "fed-dial": "Overall"}
 """The quality of each dataset whose mean is in `ratings`."""
-LARGEST = 1 << 24  # maximum bytes of a decompressed file, four times the largest published one
+MAX_BYTES = 1 << 24  # maximum bytes of a decompressed file, four times the largest published one
 
 
 def translations(files: Mapping[str, Path], cards: dict[str, DatasetCard]) -> Iterator[tuple[Path, Dataset]]:
-    for name in RATED:
+    for name in QUALITY:
         if file := files.get(f"{name}.csv") or files.get(f"{name}.csv.gz"):
-            content = io.BytesIO(decompressed(file, limit=LARGEST))
+            content = io.BytesIO(decompressed(file, limit=MAX_BYTES))
             with expected_format(file.name):
                 rows = list(csv.DictReader(io.TextIOWrapper(content, encoding="utf-8", newline="")))
             for language in LANGUAGES if rows and "ratings" in rows[0] else ():
@@ -42,11 +42,11 @@ def translations(files: Mapping[str, Path], cards: dict[str, DatasetCard]) -> It
 
 
 def _dataset(file: str, rows: Sequence[dict[str, str]], original: DatasetCard, language: str) -> Dataset:
-    code, quality = LANGUAGES[language], RATED[original.name]
+    code, quality = LANGUAGES[language], QUALITY[original.name]
     card = replace(original, name=f"{original.name}-{code}", title=f"{original.title}, in {language.capitalize()}",
                    split="more", language=code, sources=(), citation=f"{CITATION} {original.citation}",
                    dialogues=original.dialogues or original.name,
-                   qualities=tuple(known for known in original.qualities if known.name == quality),
+                   qualities=tuple(candidate for candidate in original.qualities if candidate.name == quality),
                    notes="Ratings are those of the English original; translations were not rated.")
     turn_level = card.level == "turn"
     fields = [f"{language}_ctx", f"{language}_res"] if turn_level else [f"{language}_dial"]
@@ -54,7 +54,7 @@ def _dataset(file: str, rows: Sequence[dict[str, str]], original: DatasetCard, l
     ratings = []
     for index, row in enumerate(rows):
         original_id = row.get("dialogue_id") or f"{original.name}_{index:05d}"
-        name = f"{card.name}_{original_id.removeprefix(f'{original.name}_')}"  # so no score file matches both datasets
+        name = f"{card.name}_{original_id.removeprefix(f'{original.name}_')}"  # so that no score file matches both
         if missing := next((field for field in fields if row.get(field) is None), None):
             raise BadRecord(file, name, missing, "is missing; expected the texts of each language")
         if name in items:

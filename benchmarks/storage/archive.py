@@ -1,9 +1,9 @@
 """Unpack untrusted zip and tar archives, and decompress untrusted files.
 
 Members must be plain files and folders below the target, or the archive is refused: no absolute paths, "..", drive
-letters, backslashes, links, devices, sparse files, encrypted or repeated members. An archive may unpack to GROWTH times
-its own size, or to FLOOR bytes if that is more, but never to more than LIMIT: text grows less than 50-fold, a bomb
-about 1000-fold. Callers unpack into a temporary folder, so a refused or broken archive leaves nothing behind.
+letters, backslashes, links, devices, sparse files, encrypted or repeated members. An archive may unpack to MAX_GROWTH
+times its own size, or to FLOOR bytes if that is more, but never to more than MAX_BYTES: text grows less than 50-fold, a
+bomb about 1000-fold. Callers unpack into a temporary folder, so a refused or broken archive leaves nothing behind.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from typing import IO, Any
 
 from benchmarks.errors import BadArchive, reason
 
-LIMIT = 4 << 30  # bytes of all members
-MEMBERS = 100_000  # number of members
+MAX_BYTES = 4 << 30  # of all members
+MAX_MEMBERS = 100_000
 FLOOR = 1 << 20  # bytes to which even the smallest archive may unpack
-GROWTH = 200
+MAX_GROWTH = 200  # maximum ratio of unpacked to packed size
 CHUNK = 1 << 13  # bytes read at once, also by a decompressor
 UNREADABLE = (tarfile.TarError, zipfile.BadZipFile, zlib.error, lzma.LZMAError, gzip.BadGzipFile, EOFError,
               RuntimeError, ValueError)
@@ -59,23 +59,23 @@ def _check_size(size: int, limit: int) -> None:
         raise _Refused("", f"unpacks to more than {limit} bytes, too many for an archive of its size")
 
 
-def unpack(archive: Path, folder: Path, *, limit: int = LIMIT) -> None:
+def unpack(archive: Path, folder: Path, *, limit: int = MAX_BYTES) -> None:
     """Unpack a zip or tar into a new folder, which is incomplete after an error."""
     try:
         with _refused_as_bad(archive):
             folder.mkdir()
             members = _zip_members if zipfile.is_zipfile(archive) else _tar_members
-            _write_members(folder, members(archive, min(limit, max(FLOOR, GROWTH * archive.stat().st_size))))
+            _write_members(folder, members(archive, min(limit, max(FLOOR, MAX_GROWTH * archive.stat().st_size))))
     except OSError as error:
         raise BadArchive(f"{archive}: cannot be unpacked into {folder}: {error.strerror or error}") from error
 
 
-def decompressed(file: Path, *, limit: int = LIMIT) -> bytes:
+def decompressed(file: Path, *, limit: int = MAX_BYTES) -> bytes:
     """Return the content of a file, decompressed if it is gzipped."""
     content = file.read_bytes()
     if not content.startswith(b"\x1f\x8b"):
         return content
-    limit = min(limit, max(FLOOR, GROWTH * len(content)))
+    limit = min(limit, max(FLOOR, MAX_GROWTH * len(content)))
     with _refused_as_bad(file), gzip.GzipFile(fileobj=io.BytesIO(content)) as stream:
         content = stream.read(limit + 1)
         _check_size(len(content), limit)
@@ -133,8 +133,8 @@ def _write_members(folder: Path, members: Iterator[Member]) -> None:
             raise _Refused("", "has a member without a name")
         if ".." in parts or name.startswith("/") or re.search(r"^[A-Za-z]:|\\|\0", name):
             raise _Refused(name, "is not a relative path with forward slashes")
-        if count > MEMBERS:
-            raise _Refused(name, f"the archive has more than {MEMBERS} members")
+        if count > MAX_MEMBERS:
+            raise _Refused(name, f"the archive has more than {MAX_MEMBERS} members")
         target = folder.joinpath(*parts)
         try:
             (target if content is None else target.parent).mkdir(parents=True, exist_ok=True)

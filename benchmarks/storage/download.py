@@ -26,9 +26,9 @@ from benchmarks.errors import ChecksumDiffers, FetchError, Offline, reason
 if TYPE_CHECKING:
     import httpx2
 
-ATTEMPTS, PAUSE, TIMEOUT = 5, 0.5, 30.0
+ATTEMPTS, PAUSE, TIMEOUT = 5, 0.5, 30.0  # seconds; the pause doubles after each attempt
 LOG_INTERVAL = 10.0  # seconds between progress lines if stderr is not a terminal
-LINE = "{desc}: {n_fmt} of {total_fmt}B, {rate_fmt}, {remaining} left\n"
+LOG_FORMAT = "{desc}: {n_fmt} of {total_fmt}B, {rate_fmt}, {remaining} left\n"
 
 
 class RetryableError(Exception):
@@ -53,7 +53,7 @@ def download(source_url: str, target: Path, sha256: str | None = None) -> Path:
     try:
         for attempt in range(1, ATTEMPTS + 1):
             try:
-                while not _attempt(source_url, part, note, checked=sha256 is not None):
+                while not _attempt(source_url, part, note, has_checksum=sha256 is not None):
                     pass  # the server sent only part of the rest
                 break
             except RetryableError as error:
@@ -65,11 +65,11 @@ def download(source_url: str, target: Path, sha256: str | None = None) -> Path:
             with part.open("rb") as stream:
                 digest = hashlib.file_digest(stream, "sha256").hexdigest()
             if digest != sha256:
-                _forget(part, note)
+                _remove(part, note)
                 raise ChecksumDiffers(f"{source_url}: expected sha256 {sha256}, got {digest}; the file was removed")
         part.replace(target)
     except OSError as error:
-        _forget(part, note)
+        _remove(part, note)
         raise FetchError(f"{target}: cannot be written: {error.strerror or error}") from error
     note.unlink(missing_ok=True)
     return target
@@ -84,38 +84,38 @@ def check_reachable(url: str) -> None:
             raise
 
 
-def _forget(*paths: Path) -> None:
+def _remove(*paths: Path) -> None:
     for path in paths:
         with contextlib.suppress(OSError):  # the folder is not writable
             path.unlink(missing_ok=True)
 
 
-def _attempt(url: str, part: Path, note: Path, *, checked: bool) -> bool:
+def _attempt(url: str, part: Path, note: Path, *, has_checksum: bool) -> bool:
     """Request the missing bytes and append them; return True if the file is complete."""
     try:
-        known = _Note(**json.loads(note.read_bytes()))
+        old_note = _Note(**json.loads(note.read_bytes()))
     except (OSError, ValueError, TypeError):
-        known = _Note("")
-    resumable = known.url == url and known.length > 0 and (known.tag or checked) and part.exists()
+        old_note = _Note("")
+    resumable = old_note.url == url and old_note.length > 0 and (old_note.tag or has_checksum) and part.exists()
     size = part.stat().st_size if resumable else 0
-    if size and size == known.length:
+    if size and size == old_note.length:
         return True
     headers = {"User-Agent": "dialogue-harness", "Accept-Encoding": "identity"}
     if size:
         headers["Range"] = f"bytes={size}-"
-        if known.tag:
-            headers["If-Range"] = known.tag
+        if old_note.tag:
+            headers["If-Range"] = old_note.tag
     with _opened(url, headers) as response:
         total, start = _extent(response)
         tags = (response.headers.get(name, "") for name in ("ETag", "Last-Modified"))
-        partial = response.status_code == http.HTTPStatus.PARTIAL_CONTENT  # it may lack Last-Modified
-        tag = next((tag for tag in tags if tag and not tag.startswith("W/")), known.tag if partial else "")
-        new = _Note(url, tag, total)
+        partial = response.status_code == http.HTTPStatus.PARTIAL_CONTENT  # may lack Last-Modified
+        tag = next((tag for tag in tags if tag and not tag.startswith("W/")), old_note.tag if partial else "")
+        new_note = _Note(url, tag, total)
         if response.status_code == http.HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE or (
-                partial and (start != size or new != known)):
-            _forget(part, note)
+                partial and (start != size or new_note != old_note)):
+            _remove(part, note)
             raise RetryableError("the file changed while it was downloaded")
-        note.write_text(json.dumps(asdict(new)), encoding="utf-8")
+        note.write_text(json.dumps(asdict(new_note)), encoding="utf-8")
         _copy(response, part, start, total)
     received = part.stat().st_size
     if received != total >= 0 and not (partial and size < received < total):
@@ -164,7 +164,7 @@ def _extent(response: httpx2.Response) -> tuple[int, int]:
 def _copy(response: httpx2.Response, part: Path, start: int, total: int) -> None:
     from tqdm import tqdm
 
-    lines: dict[str, Any] = {"mininterval": LOG_INTERVAL, "delay": LOG_INTERVAL, "bar_format": LINE}
+    lines: dict[str, Any] = {"mininterval": LOG_INTERVAL, "delay": LOG_INTERVAL, "bar_format": LOG_FORMAT}
     with part.open("r+b" if start else "wb") as stream, tqdm(
         desc=part.name[1:-5], total=None if total < 0 else total, initial=start, unit="B", unit_scale=True,
         leave=False, **({} if sys.stderr.isatty() else lines),

@@ -127,27 +127,27 @@ class Files:
             else:
                 write_atomically(self.path / name, content, durable=durable)
 
-    def names(self, folder: str, start: str = "", end: str = "") -> list[str]:
+    def names(self, folder: str, prefix: str = "", suffix: str = "") -> list[str]:
         """List the files in a folder whose names have this prefix and suffix, sorted."""
-        listed: list[str] = []
+        file_names: list[str] = []
         with self._errors(), contextlib.suppress(FileNotFoundError, NotADirectoryError):
             if self.path is None:
                 self._system.invalidate_cache(self._at(folder))
-                listed = [path.rpartition("/")[2] for path in self._system.ls(self._at(folder), detail=False)]
+                file_names = [path.rpartition("/")[2] for path in self._system.ls(self._at(folder), detail=False)]
             else:
-                listed = [path.name for path in (self.path / folder).iterdir()]
-        return sorted(str(PurePosixPath(folder, name)) for name in listed
-                      if name.startswith(start) and name.endswith(end))
+                file_names = [path.name for path in (self.path / folder).iterdir()]
+        return sorted(str(PurePosixPath(folder, name)) for name in file_names
+                      if name.startswith(prefix) and name.endswith(suffix))
 
     def remove(self, name: str) -> None:
         """Remove a file if it exists."""
         with self._errors(), contextlib.suppress(FileNotFoundError):
             self._system.rm_file(self._at(name))
 
-    def rename(self, name: str, other: str) -> None:
+    def rename(self, name: str, new_name: str) -> None:
         """Rename a file if it exists."""
         with self._errors(), contextlib.suppress(FileNotFoundError):
-            self._system.mv(self._at(name), self._at(other))
+            self._system.mv(self._at(name), self._at(new_name))
 
     def age(self, name: str) -> float:
         """Return the seconds since a file was modified, by this machine's clock; 0 if the store does not record it."""

@@ -19,13 +19,13 @@ from typing import TypeAlias
 
 from benchmarks.errors import BadArchive
 from benchmarks.formats.rows import MAX_LINE
-from benchmarks.storage.archive import FLOOR, GROWTH, UNREADABLE
+from benchmarks.storage.archive import FLOOR, MAX_GROWTH, UNREADABLE
 from benchmarks.storage.files import write_atomically
 
 CONCEPTNET = "conceptnet"
 PATHS = {"wordnet": "nltk_data/corpora/wordnet.zip", CONCEPTNET: "conceptnet.tsv.gz"}
 SUFFIXES = (".tsv", ".tsv.gz", ".csv", ".csv.gz")
-NAMES = ("conceptnet", "assertions", "association", "edges")  # substrings of file names that identify files with edges
+EDGE_FILE_WORDS = ("conceptnet", "assertions", "association", "edges")  # in the names of files with edges
 ENGLISH = "/c/en/"
 
 Edge: TypeAlias = tuple[str, str, str, float]  # head, relation, tail, weight
@@ -36,7 +36,7 @@ def path(home: Path, name: str) -> Path:
 
 
 def check_wordnet(file: Path, source: str) -> None:
-    """Raise unless the file is NLTK's complete wordnet.zip."""
+    """Raise BadArchive unless the file is NLTK's complete wordnet.zip."""
     try:
         with zipfile.ZipFile(file) as archive:
             broken = archive.testzip()
@@ -49,7 +49,7 @@ def check_wordnet(file: Path, source: str) -> None:
 
 def edge_files(path: Path) -> list[Path]:
     """Return the files with edges in a folder, recognised by name and first line, or the file itself."""
-    files = ([file for file in sorted(path.rglob("*")) if any(name in file.name.casefold() for name in NAMES)]
+    files = ([file for file in sorted(path.rglob("*")) if any(name in file.name.casefold() for name in EDGE_FILE_WORDS)]
              if path.is_dir() else [path])
     return [file for file in files if file.is_file() and file.name.endswith(SUFFIXES)
             and not file.name.startswith(".") and _begins_with_edge(file)]
@@ -64,7 +64,7 @@ def _begins_with_edge(file: Path) -> bool:
 
 def _lines(file: Path) -> Iterator[str]:
     """Yield the lines of a text file, gzipped or not; a line longer than MAX_LINE in pieces."""
-    limit = max(FLOOR, GROWTH * file.stat().st_size)
+    limit = max(FLOOR, MAX_GROWTH * file.stat().st_size)
     with gzip.open(file, "rt", encoding="utf-8") if file.suffix == ".gz" else file.open(encoding="utf-8") as stream:
         while line := stream.readline(MAX_LINE):
             limit -= len(line)
@@ -81,8 +81,8 @@ def read_edges(file: Path) -> Iterator[Edge]:
         raise BadArchive(f"{file}: cannot be read as assertions: {error}") from error
 
 
-def keep_edges(files: Sequence[Path], home: Path) -> int:
-    """Replace the edges in the home, and return their number."""
+def store_edges(files: Sequence[Path], home: Path) -> int:
+    """Replace the edges in the home, unless the files contain none, and return their number."""
     lines = dict.fromkeys(f"{head}\t{relation}\t{tail}\t{weight:g}\n"
                           for file in files for head, relation, tail, weight in read_edges(file))
     if lines:

@@ -5,8 +5,8 @@
     HOME/datasets/NAME-DIGEST-X/items    a Hugging Face dataset (`datasets.load_from_disk`); likewise ratings
     HOME/scores/NAME.METRIC.csv          scores published with the items
 
-Written and read as Arrow without the `datasets` library, whose import takes longer than most commands. Both
-fingerprints are checked on every read.
+Written and read as Arrow without the `datasets` library, whose import takes longer than most commands. The
+fingerprints of items and ratings are checked on every read.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from benchmarks.errors import BadStore
 from benchmarks.formats import records
 from benchmarks.storage.files import STALE, write_atomically
 
-DATA = "data-00000-of-00001.arrow"
-CARD = ".card.json"
-BATCH = 1000  # rows per written batch
+DATA_FILE = "data-00000-of-00001.arrow"
+CARD_SUFFIX = ".card.json"
+BATCH_ROWS = 1000  # rows per written batch
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +74,8 @@ def remove(home: Path, name: str) -> None:
     """Remove a dataset and its published scores from the home; raise BadStore if it is not there."""
     root = home / "datasets"
     if not (root / f"{name}.json").exists():
-        raise BadStore(f"{name} is not in {home}; `harness list datasets` shows what is")
-    for path in (root / f"{name}{CARD}", root / f"{name}.json", *_score_files(home, name)):
+        raise BadStore(f"{name} is not in {home}; `harness list datasets` lists the imported datasets")
+    for path in (root / f"{name}{CARD_SUFFIX}", root / f"{name}.json", *_score_files(home, name)):
         path.unlink(missing_ok=True)
     for folder in _folders(root, name):
         shutil.rmtree(folder, ignore_errors=True)
@@ -89,26 +89,27 @@ def _folders(root: Path, name: str) -> list[Path]:
     return [path for path in root.iterdir() if re.fullmatch(re.escape(name) + r"-[0-9a-f]{16}-[^-]+", path.name)]
 
 
-def save_own(dataset: Dataset, home: Path) -> bool:
+def save_user_dataset(dataset: Dataset, home: Path) -> bool:
     """Save a user's dataset with its card; return True if it replaced a different one."""
-    earlier = note(home, dataset.card.name)
-    same = earlier and (earlier.items, earlier.ratings) == (dataset.fingerprint, ratings_fingerprint(dataset.ratings))
-    if not same:
+    previous = stored_record(home, dataset.card.name)
+    digests = dataset.fingerprint, ratings_fingerprint(dataset.ratings)
+    is_unchanged = previous and (previous.items, previous.ratings) == digests
+    if not is_unchanged:
         save(dataset, home)
     content = json.dumps(asdict(dataset.card), indent=2, ensure_ascii=False).encode() + b"\n"
-    path = home / "datasets" / f"{dataset.card.name}{CARD}"
-    same = same and path.is_file() and path.read_bytes() == content
+    path = home / "datasets" / f"{dataset.card.name}{CARD_SUFFIX}"
+    is_unchanged = is_unchanged and path.is_file() and path.read_bytes() == content
     write_atomically(path, content)
-    return earlier is not None and not same
+    return previous is not None and not is_unchanged
 
 
-def own_cards(home: Path) -> Iterator[DatasetCard]:
+def user_cards(home: Path) -> Iterator[DatasetCard]:
     """Yield the cards of the user's datasets in the home; raise BadStore for a damaged one."""
-    for path in sorted((home / "datasets").glob(f"*{CARD}")):
-        yield replace(_record(DatasetCard, path, path.name.removesuffix(CARD)), sources=())
+    for path in sorted((home / "datasets").glob(f"*{CARD_SUFFIX}")):
+        yield replace(_record(DatasetCard, path, path.name.removesuffix(CARD_SUFFIX)), sources=())
 
 
-def note(home: Path, name: str) -> StoredDataset | None:
+def stored_record(home: Path, name: str) -> StoredDataset | None:
     """Return the record of a dataset, or None; raise BadStore if it is damaged."""
     path = home / "datasets" / f"{name}.json"
     stored: StoredDataset | None = _record(StoredDataset, path, name) if path.exists() else None
@@ -123,7 +124,7 @@ def _record(kind: Any, path: Path, name: str) -> Any:
 
 
 def read(home: Path, card: DatasetCard) -> Dataset | None:
-    stored = note(home, card.name)
+    stored = stored_record(home, card.name)
     if stored is None:
         return None
     folder = home / "datasets" / stored.folder
@@ -136,7 +137,7 @@ def read(home: Path, card: DatasetCard) -> Dataset | None:
             return Dataset(card, items, ratings, stored.origin, stored.items)
     except (OSError, ValueError, KeyError, TypeError) as error:
         problem = error
-    if note(home, card.name) != stored:
+    if stored_record(home, card.name) != stored:
         return read(home, card)  # another import has replaced it
     raise _damaged(folder, card.name, problem)
 
@@ -149,8 +150,8 @@ def ratings_fingerprint(ratings: Iterable[Rating]) -> str:
     return digest.hexdigest()
 
 
-def _damaged(path: Path, name: str, why: object) -> BadStore:
-    reason = " ".join(str(why).split())
+def _damaged(path: Path, name: str, problem: object) -> BadStore:
+    reason = " ".join(str(problem).split())
     return BadStore(f"{path}: {name} is damaged ({reason:.120}); import or fetch it again")
 
 
@@ -169,12 +170,12 @@ def _write(dataset: Dataset, folder: Path) -> None:
     }
     for name, entries in (("items", dataset.items), ("ratings", dataset.ratings)):
         (folder / name).mkdir()
-        with (folder / name / DATA).open("wb") as file, pa.ipc.new_stream(file, schemas[name]) as stream:
-            for start in range(0, len(entries), BATCH):
-                rows = [asdict(entry) for entry in entries[start:start + BATCH]]
+        with (folder / name / DATA_FILE).open("wb") as file, pa.ipc.new_stream(file, schemas[name]) as stream:
+            for start in range(0, len(entries), BATCH_ROWS):
+                rows = [asdict(entry) for entry in entries[start:start + BATCH_ROWS]]
                 stream.write_batch(pa.RecordBatch.from_pylist(rows, schema=schemas[name]))
         state: dict[str, Any] = {
-            "_data_files": [{"filename": DATA}], "_fingerprint": folder.name, "_split": None,
+            "_data_files": [{"filename": DATA_FILE}], "_fingerprint": folder.name, "_split": None,
             "_format_columns": None, "_format_kwargs": {}, "_format_type": None, "_output_all_columns": False}
         (folder / name / "state.json").write_text(json.dumps(state, indent=2))
         (folder / name / "dataset_info.json").write_text("{}")

@@ -21,7 +21,7 @@ from importlib.resources import files
 from typing import Any
 
 from benchmarks.dataset import SYSTEM, USER, Quality, Utterance
-from benchmarks.formats.official import LARGEST, alternating
+from benchmarks.formats.official import MAX_VOTE, alternating
 
 NAMED: dict[str, Any] = tomllib.loads((files(__package__) / "names.toml").read_text(encoding="utf-8"))
 """Usual names of columns and speakers, and known labels."""
@@ -32,15 +32,15 @@ NUMBER = re.compile(r"\(?\s*([+-]?\d+(?:[.,]\d+)?(?:e[+-]?\d+)?)\s*(?:/\s*\d+|%)
 DATE = re.compile(rf"\d{{1,2}}[\s./-]+({'|'.join(NAMED['months'])})\.?([\s./-]+\d+)?")
 """A date that a spreadsheet has made from a fraction."""
 SCALES = tuple(map(tuple, NAMED["scales"]))
-STRAY = 0.1  # maximum share of non-numeric cells in a numeric column
+MAX_NON_NUMERIC = 0.1  # maximum share of non-numeric cells in a numeric column
 
 SPEAKERS: dict[str, str] = {name: side for side, names in NAMED["speakers"].items() for name in names}
-PROMPTERS = frozenset(("system", "developer"))
+PROMPT_SPEAKERS = frozenset(("system", "developer"))
 PROMPT = "system prompt"  # speaker of a system prompt, which is not a turn of the dialogue
 PREFIX = re.compile(rf"^\s*({'|'.join(sorted(SPEAKERS, key=len, reverse=True))})\s*[:：]\s*",
                     re.IGNORECASE | re.MULTILINE)
 LINE = re.compile(r"[\r\n]")
-SPOKEN = re.compile(r"\s*([^:：]{1,30})[:：](?!//)\s*(.*)")  # a line of a dialogue with the name of its speaker
+SPEAKER_LINE = re.compile(r"\s*([^:：]{1,30})[:：](?!//)\s*(.*)")  # a line of a dialogue with the name of its speaker
 TIME = re.compile(r"^\s*\[?\d{1,2}:\d\d(:\d\d)?(\s*[ap]m)?\]?\s*-?\s+(?=\D)", re.IGNORECASE | re.MULTILINE)
 
 
@@ -66,9 +66,9 @@ class Scale:
         if not self.labels and DATE.fullmatch(text):
             raise ValueError(f"{text!r} is a date, which a spreadsheet makes from a fraction such as 4/5")
         value = math.nan if self.labels else number(cell)
-        if not abs(value) <= LARGEST:  # or NaN
+        if not abs(value) <= MAX_VOTE:  # or NaN
             raise ValueError(f"{text!r:.60} is not {f'one of {self}' if self.labels else 'a vote'}")
-        if not (bounds := Quality("", self.low, self.high)).takes(value):
+        if not (bounds := Quality("", self.low, self.high)).accepts(value):
             raise ValueError(f"{value:g} is outside the scale, {bounds.scale}")
         return value
 
@@ -116,15 +116,15 @@ def number(cell: Any) -> float:
 
 
 def scale_of(values: Mapping[str, int], scales: Sequence[tuple[str, ...]] = ()) -> Scale | None:
-    """Return the scale of a column's values (with counts), trying the user's `scales` first; None if not a scale."""
+    """Return the scale of a column's values (with counts), trying the user's `scales` first; None if not votes."""
     labels = set(map(label, values)) - MISSING
     for scale in (*scales, *SCALES):
-        stray = set(map(str, range(10))) if scale in scales else set()  # refused later, with the line
-        if labels & set(scale) and labels - stray <= set(scale):
+        tolerated = set(map(str, range(10))) if scale in scales else set()  # Scale.vote reports digits, with their line
+        if labels & set(scale) and labels - tolerated <= set(scale):
             return Scale(tuple(scale))
-    voted = {value: count for value, count in values.items() if label(value) in labels}
-    bad = sum(count for value, count in voted.items() if math.isnan(number(value)))
-    return Scale() if voted and bad <= STRAY * sum(voted.values()) else None
+    vote_counts = {value: count for value, count in values.items() if label(value) in labels}
+    non_numeric = sum(count for value, count in vote_counts.items() if math.isnan(number(value)))
+    return Scale() if vote_counts and non_numeric <= MAX_NON_NUMERIC * sum(vote_counts.values()) else None
 
 
 def likely_order(labels: Iterable[str]) -> tuple[str, ...]:
@@ -173,24 +173,24 @@ def spoken(text: str, level: str) -> tuple[Utterance, ...]:
     if PREFIX.match(text):
         _, *pieces = PREFIX.split(text)
         return _utterances(list(zip(pieces[::2], pieces[1::2], strict=True)))
-    named = [SPOKEN.fullmatch(line) for line in LINE.split(text) if line.strip()]
-    return () if level == "turn" or not all(named) else _utterances([(line[1], line[2]) for line in named if line])
+    lines = [SPEAKER_LINE.fullmatch(line) for line in LINE.split(text) if line.strip()]
+    return () if level == "turn" or not all(lines) else _utterances([(line[1], line[2]) for line in lines if line])
 
 
-def _utterances(said_by: Sequence[tuple[str, str]], *, chat: bool = False) -> tuple[Utterance, ...]:
-    prompting = prompters([speaker.casefold().strip() for speaker, _ in said_by], chat=chat)
-    sides = {**SPEAKERS, **dict.fromkeys(prompting, PROMPT)}
+def _utterances(messages: Sequence[tuple[str, str]], *, chat: bool = False) -> tuple[Utterance, ...]:
+    prompt_speakers = system_prompt_speakers([speaker.casefold().strip() for speaker, _ in messages], chat=chat)
+    sides = {**SPEAKERS, **dict.fromkeys(prompt_speakers, PROMPT)}
     return tuple(Utterance(sides.get(speaker.casefold().strip(), speaker.strip()), _in_line(said))
-                 for speaker, said in said_by if said.strip())
+                 for speaker, said in messages if said.strip())
 
 
-def prompters(names: Sequence[str], *, chat: bool) -> Collection[str]:
-    """Return the speakers of system prompts: `system` and `developer`, if the bot has another name.
+def system_prompt_speakers(names: Sequence[str], *, chat: bool) -> Collection[str]:
+    """Return the speakers of system prompts: `system` and `developer`, if another name stands for the bot.
 
-    In a chat, they are also those of a first message that only others follow.
+    In a chat, a first message from `system` or `developer` is also a system prompt if no later message is from either.
     """
-    named_bot = any(SPEAKERS.get(name) == SYSTEM for name in names if name not in PROMPTERS)
-    return PROMPTERS if named_bot or (chat and names[1:] and PROMPTERS.isdisjoint(names[1:])) else ()
+    named_bot = any(SPEAKERS.get(name) == SYSTEM for name in names if name not in PROMPT_SPEAKERS)
+    return PROMPT_SPEAKERS if named_bot or (chat and names[1:] and PROMPT_SPEAKERS.isdisjoint(names[1:])) else ()
 
 
 def _unescaped(text: str) -> str:

@@ -20,28 +20,28 @@ from benchmarks.tables.cells import MISSING, NAMED, Scale, label, likely_order, 
 from benchmarks.tables.roles import (
     ANSWERS,
     DIMENSIONS,
-    DISTINCT,
-    LABEL,
-    MESSAGE,
-    TEXTS,
+    MAX_DISTINCT,
+    MAX_LABEL,
+    MESSAGE_FIELDS,
+    TEXT_ROLES,
     Profile,
     check_objects,
     check_pairs,
     listed,
+    normal_name,
     parsed_names,
     role_of,
     roles_of,
-    spelled,
     stated_columns,
     usual_name,
 )
 from benchmarks.tables.sheet import Sheet
 
-UNRATED = re.compile(rf"\b({'|'.join(NAMED['unrated'])})\b")  # names of numeric columns that do not hold ratings
+NON_RATING_NAME = re.compile(rf"\b({'|'.join(NAMED['unrated'])})\b")  # names of numeric columns without ratings
 NO_RATING = "its name does not suggest a rating (if it is one, name every rating with --columns rating=COLUMN)"
 CONSTANT = "the same vote in every row"
-FIRST = "first"  # rater of the unnumbered column among numbered ones: pandas writes repeated names as fun, fun.1
-TEXT = 20  # minimum mean length, in characters, for a column without a usual name to be used as the response
+FIRST_RATER = "first"  # rater of the unnumbered column among numbered ones: pandas writes repeated names as fun, fun.1
+MIN_TEXT_LENGTH = 20  # minimum mean length, in characters, for a column without a usual name to be used as the response
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,7 @@ class Recognised:
         return "turn" if "response" in self.roles else "dialogue"
 
     @property
-    def long(self) -> bool:  # a column names the quality of each row's vote
+    def is_long(self) -> bool:  # a column names the quality of each row's vote
         return "quality" in self.roles
 
     @property
@@ -100,52 +100,53 @@ def recognise(sheet: Sheet, stated: Mapping[str, str], scales: Sequence[tuple[st
         for profile, cell in zip(profiles.values(), row, strict=True):
             profile.add(cell)
     qualities = qualities or {}
-    of_card = {column for quality in qualities.values() for column in quality.columns}
-    roles, left_out = roles_of([name for name in sheet.columns if name not in of_card], profiles, columns)
-    free = [name for name in sheet.columns
-            if name not in {*roles.values(), *left_out, *of_card} and profiles[name].filled]
+    card_columns = {column for quality in qualities.values() for column in quality.columns}
+    roles, left_out = roles_of([name for name in sheet.columns if name not in card_columns], profiles, columns)
+    unassigned = [name for name in sheet.columns
+                  if name not in {*roles.values(), *left_out, *card_columns} and profiles[name].filled]
     remarks: list[str] = []
-    votes, other = _votes([] if qualities else free, profiles, scales, ratings, roles.get("annotator", ""), remarks)
+    annotator = roles.get("annotator", "")
+    votes, ignored = _votes([] if qualities else unassigned, profiles, scales, ratings, annotator, remarks)
     if qualities:
-        other = dict.fromkeys(free, "not named in the card")
-    _check_scales(sheet.file, free, profiles, scales)
-    if "quality" in roles and "rating" in roles and not of_card & profiles.keys():
+        ignored = dict.fromkeys(unassigned, "not named in the card")
+    _check_scales(sheet.file, unassigned, profiles, scales)
+    if "quality" in roles and "rating" in roles and not card_columns & profiles.keys():
         left_out |= {vote.column: "the rating is in " + repr(roles["rating"]) for vote in votes}
-        votes = _of_long_table(sheet.file, roles, profiles, scales, qualities)
+        votes = _votes_of_long_table(sheet.file, roles, profiles, scales, qualities)
     else:
-        for role in {"quality", "rating"} & roles.keys():  # one without the other is an ordinary column
+        for role in {"quality", "rating"} & roles.keys():  # an ordinary column unless the table has both
             column = roles.pop(role)
             scale = scale_of(profiles[column].values, scales) or (Scale() if role == "rating" in columns else None)
             if scale and not qualities:
                 votes.insert(0, Votes(column, column, scale))
             else:
-                other[column] = "text without a role"
-        votes += _of_card(sheet.file, profiles, qualities, roles.get("annotator", ""))
-    answers = [name for name in other if ANSWERS.search(spelled(name)) and not qualities]
-    check_objects(sheet.file, profiles, [roles[role] for role in TEXTS if role in roles.keys() - columns.keys()],
+                ignored[column] = "text without a role"
+        votes += _votes_of_card(sheet.file, profiles, qualities, annotator)
+    answers = [name for name in ignored if ANSWERS.search(normal_name(name)) and not qualities]
+    check_objects(sheet.file, profiles, [roles[role] for role in TEXT_ROLES if role in roles.keys() - columns.keys()],
                    [*ratings, *columns.get("rating", ()), *answers])
-    check_pairs(sheet.file, {} if "response" in roles or "dialogue" in columns else other)
+    check_pairs(sheet.file, {} if "response" in roles or "dialogue" in columns else ignored)
     if "response" not in roles and "dialogue" not in roles:
-        _by_content(sheet, roles, other, profiles, remarks)
+        _assign_texts(sheet, roles, ignored, profiles, remarks)
     if ratings and "quality" not in roles:
-        other |= {vote.column: "not stated as a rating" for vote in votes if vote.column not in ratings}
+        ignored |= {vote.column: "not stated as a rating" for vote in votes if vote.column not in ratings}
         votes = [vote for vote in votes if vote.column in ratings]
     if not votes and not qualities:
-        labels = "".join(f"; {name!r} holds {why}" for name, why in other.items()
+        labels = "".join(f"; {name!r} holds {why}" for name, why in ignored.items()
                          if "--scale" in why or CONSTANT in why)
         raise BadRecord(sheet.file, None, "", f"no column holds ratings; the columns are {listed(sheet.columns)}"
                                               f"{labels}. Name one with --columns rating=COLUMN")
     _check_used(sheet.file, votes, scales)
-    left_out |= {name: why for name, why in other.items() if name not in roles.values()}
+    left_out |= {name: why for name, why in ignored.items() if name not in roles.values()}
     context = next((name for name in stated if name != "context" and role_of(name) == "context"), roles.get("context"))
     single = usual_name(context or "") in NAMED["single"]
     return Recognised(roles, tuple(votes), single, bool(qualities), left_out, tuple(remarks))
 
 
-def _of_long_table(file: str, roles: Mapping[str, str], profiles: Mapping[str, Profile],
-                   scales: Sequence[tuple[str, ...]], qualities: Mapping[str, StatedQuality]) -> list[Votes]:
-    column, named = roles["rating"], profiles[roles["quality"]].values
-    if qualities and (unknown := next((name for name in named if name not in qualities), None)):
+def _votes_of_long_table(file: str, roles: Mapping[str, str], profiles: Mapping[str, Profile],
+                         scales: Sequence[tuple[str, ...]], qualities: Mapping[str, StatedQuality]) -> list[Votes]:
+    column, quality_names = roles["rating"], profiles[roles["quality"]].values
+    if qualities and (unknown := next((name for name in quality_names if name not in qualities), None)):
         raise BadRecord(file, None, roles["quality"], f"{unknown!r:.60} is not a quality of the card; "
                                                       f"{nearest(unknown, qualities)}")
     values = profiles[column].values
@@ -153,11 +154,11 @@ def _of_long_table(file: str, roles: Mapping[str, str], profiles: Mapping[str, P
         examples = ", ".join(repr(value)[:30] for value in list(values)[:3])
         raise BadRecord(file, None, column, f"holds no ratings ({examples}, ...)")
     return [Votes(column, quality, qualities[quality].scale.or_labels(scale) if qualities else scale or Scale())
-            for quality in qualities or named]
+            for quality in qualities or quality_names]
 
 
-def _of_card(file: str, profiles: Mapping[str, Profile], qualities: Mapping[str, StatedQuality],
-             annotator: str) -> Iterator[Votes]:
+def _votes_of_card(file: str, profiles: Mapping[str, Profile], qualities: Mapping[str, StatedQuality],
+                   annotator: str) -> Iterator[Votes]:
     """Yield the columns of votes that a card states; a quality without stated columns may have no votes."""
     parsed = parsed_names(column for stated in qualities.values() for column in stated.columns)
     for quality, stated in qualities.items():
@@ -171,7 +172,7 @@ def _of_card(file: str, profiles: Mapping[str, Profile], qualities: Mapping[str,
         raters = [rater if (certain and not annotator) or (rater and len(columns) > 1) else ""
                   for _, rater, certain in map(parsed.__getitem__, columns)]
         if len(columns) > 1:
-            raters = [rater or FIRST for rater in raters]
+            raters = [rater or FIRST_RATER for rater in raters]
             raters = raters if len(set(raters)) == len(columns) else columns
         for column, rater in zip(columns, raters, strict=True):
             yield Votes(column, quality, stated.scale.or_labels(scale_of(profiles[column].values)), rater)
@@ -182,7 +183,8 @@ def _check_scales(file: str, columns: Iterable[str], profiles: Mapping[str, Prof
     """Raise BadRecord for a column that shares labels with a user's scale but also has others."""
     for name, scale in itertools.product(columns, scales):
         labels = set(map(label, profiles[name].values)) - MISSING
-        if len(labels & set(scale)) > 1 and (missing := sorted(labels - set(scale))) and len(labels) <= DISTINCT // 10:
+        missing = sorted(labels - set(scale))
+        if missing and len(labels & set(scale)) > 1 and len(labels) <= MAX_DISTINCT // 10:
             raise BadRecord(file, None, name, f"contains {', '.join(map(repr, missing))}, missing in --scale "
                                               f"\"{' < '.join(scale)}\"")
 
@@ -198,46 +200,46 @@ def _votes(columns: Sequence[str], profiles: Mapping[str, Profile], scales: Sequ
            stated: Sequence[str], annotator: str, remarks: list[str]) -> tuple[list[Votes], dict[str, str]]:
     """Return the columns of votes among those without a role, and the reasons for ignoring the others.
 
-    `stated` columns are taken to hold votes; any other cell in them is refused later, with its line.
+    Columns in `stated` are taken to hold votes; Scale.vote later reports their other cells with the line.
     """
     scale_of_column: dict[str, Scale] = {}
-    other: dict[str, str] = {}
+    ignored: dict[str, str] = {}
     for name in columns:
         profile = profiles[name]
         scale = scale_of(profile.values, scales) or (Scale() if name in stated else None)
         if scale is None:
-            few = (len(profile.values) <= min(10, profile.filled / 2) and not _unrated(name)
-                   and all(len(value) <= LABEL for value in profile.values))
-            other[name] = _unordered(profile.values) if few and len(profile.values) > 1 else "text without a role"
-        elif name not in stated and _unrated(name):
-            other[name] = NO_RATING
-        elif len(profile.values) > DISTINCT:
-            other[name] = f"more than {DISTINCT} distinct values"
+            has_labels = (1 < len(profile.values) <= min(10, profile.filled / 2) and not _is_not_rating(name)
+                          and all(len(value) <= MAX_LABEL for value in profile.values))
+            ignored[name] = _unordered(profile.values) if has_labels else "text without a role"
+        elif name not in stated and _is_not_rating(name):
+            ignored[name] = NO_RATING
+        elif len(profile.values) > MAX_DISTINCT:
+            ignored[name] = f"more than {MAX_DISTINCT} distinct values"
         else:
             scale_of_column[name] = scale
-    votes = list(_grouped(scale_of_column))
+    votes = list(_votes_by_column(scale_of_column))
     if annotator and (of_raters := [vote.column for vote in votes if vote.rater]):
-        votes = [replace(vote, quality=_last(vote.column), rater="") if vote.rater else vote for vote in votes]
+        votes = [replace(vote, quality=_quality_part(vote.column), rater="") if vote.rater else vote for vote in votes]
         remarks.append(f"{annotator!r} names the raters, so each of {listed(of_raters)} is a quality (--columns ignore="
                        f"{annotator} makes them raters)")
     values: defaultdict[str, set[str]] = defaultdict(set)
     for vote in votes:
         values[vote.quality] |= set(map(label, profiles[vote.column].values)) - MISSING
-    other |= {vote.column: CONSTANT for vote in votes if len(values[vote.quality]) < 2 and vote.column not in stated
-              and spelled(vote.quality) not in DIMENSIONS}
-    return [vote for vote in votes if vote.column not in other], other
+    ignored |= {vote.column: CONSTANT for vote in votes if len(values[vote.quality]) < 2 and vote.column not in stated
+                and normal_name(vote.quality) not in DIMENSIONS}
+    return [vote for vote in votes if vote.column not in ignored], ignored
 
 
-def _unrated(name: str) -> bool:
-    """Return True for `turn` and `What is your age?`, False for `Is the last turn natural?`."""
-    asks = "?" in name and not re.search(r"\byour?\b", spelled(name))
-    return bool(UNRATED.search(spelled(name))) and not asks
+def _is_not_rating(name: str) -> bool:
+    """Return True if a name does not suggest a rating: `turn`, `What is your age?`, not `Is the last turn natural?`."""
+    asks = "?" in name and not re.search(r"\byour?\b", normal_name(name))
+    return bool(NON_RATING_NAME.search(normal_name(name))) and not asks
 
 
-def _last(column: str) -> str:
+def _quality_part(column: str) -> str:
     """Return the part of `ratings.fun` that names the quality."""
-    last = column.rpartition(".")[2]
-    return last if last and not last.isdigit() else column
+    quality = column.rpartition(".")[2]
+    return quality if quality and not quality.isdigit() else column
 
 
 def _unordered(values: Iterable[str]) -> str:
@@ -247,24 +249,24 @@ def _unordered(values: Iterable[str]) -> str:
             f"\"{' < '.join(sorted(values))}\"")
 
 
-def _grouped(scales: Mapping[str, Scale]) -> Iterable[Votes]:
+def _votes_by_column(scales: Mapping[str, Scale]) -> Iterable[Votes]:
     parsed = parsed_names(scales)
     columns_of = Counter(quality for quality, _, _ in parsed.values())
     raters = {rater for quality, rater, certain in parsed.values() if certain or (rater and columns_of[quality] > 1)}
     for column, scale in scales.items():
         quality, rater, _ = parsed[column]
         if rater in raters or columns_of[quality] > 1:
-            yield Votes(column, quality, scale, rater or FIRST)
+            yield Votes(column, quality, scale, rater or FIRST_RATER)
         else:
-            yield Votes(column, _last(column), scale)
+            yield Votes(column, _quality_part(column), scale)
 
 
-def _by_content(sheet: Sheet, roles: dict[str, str], other: Mapping[str, str], profiles: Mapping[str, Profile],
-                remarks: list[str]) -> None:
+def _assign_texts(sheet: Sheet, roles: dict[str, str], ignored: Mapping[str, str], profiles: Mapping[str, Profile],
+                  remarks: list[str]) -> None:
     """Take the last column of long texts as the response, and the one before it as the context."""
-    texts = [name for name in sheet.columns if other.get(name) == "text without a role"
-             and profiles[name].length / profiles[name].filled >= TEXT
-             and (profiles[name].objects & MESSAGE or not profiles[name].objects)]
+    texts = [name for name in sheet.columns if ignored.get(name) == "text without a role"
+             and profiles[name].length / profiles[name].filled >= MIN_TEXT_LENGTH
+             and (profiles[name].objects & MESSAGE_FIELDS or not profiles[name].objects)]
     if not texts:
         raise BadRecord(sheet.file, None, "", f"no column holds responses; the columns are {listed(sheet.columns)}. "
                                               "Name one with --columns response=COLUMN (or dialogue=COLUMN), or on a "

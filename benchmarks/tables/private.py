@@ -25,7 +25,7 @@ Located = tuple[Rating, Callable[[str, str], BadRecord]]
 
 
 @dataclass(slots=True)
-class Owners:
+class ItemIndex:
     """The dataset of each item, the items in several datasets, and the pairs of item and quality with votes."""
 
     cards: dict[str, DatasetCard] = field(default_factory=dict)
@@ -53,22 +53,23 @@ class Owners:
         if (rating.item, rating.quality) in self.rated:
             return "quality", (f"this item of {card.name} already has votes on {rating.quality!r}; delete them from "
                                "its data, or from this file")
-        wrong = next(filter(None, map(quality.off_scale, rating.votes)), "")
-        return ("vote", wrong) if wrong else None
+        problem = next(filter(None, map(quality.scale_problem, rating.votes)), "")
+        return ("vote", problem) if problem else None
 
 
-def read(path: Path, owners: Owners) -> dict[str, tuple[Rating, ...]]:
-    """Read ratings by dataset; raise BenchmarkError for any that do not fit the datasets of `owners`."""
+def read(path: Path, item_index: ItemIndex) -> dict[str, tuple[Rating, ...]]:
+    """Read ratings by dataset; raise BenchmarkError for ratings that do not fit the datasets of `item_index`."""
     if not path.name.casefold().removesuffix(".gz").endswith(sheet.ENDINGS):
         raise BenchmarkError(f"{path}: ratings must be the organisers' .json or a table ({', '.join(sheet.ENDINGS)})")
     if not path.is_file():
         raise BenchmarkError(f"{path}: no such file")
-    if not owners.cards:
+    if not item_index.cards:
         raise BenchmarkError(f"{path}: no dataset of this run was imported or fetched; the sample accepts no ratings")
     votes: dict[tuple[str, str], tuple[float, ...]] = defaultdict(tuple)
     problems: list[BadRecord] = []
-    for rating, error in _from_json(path, owners) if path.suffix.casefold() == ".json" else _from_table(path, problems):
-        if problem := owners.problem(rating):
+    is_json = path.suffix.casefold() == ".json"
+    for rating, error in _from_json(path, item_index) if is_json else _from_table(path, problems):
+        if problem := item_index.problem(rating):
             problems.append(error(*problem))
         else:
             votes[rating.item, rating.quality] += rating.votes
@@ -76,28 +77,28 @@ def read(path: Path, owners: Owners) -> dict[str, tuple[Rating, ...]]:
     if not any(votes.values()):
         raise BenchmarkError(f"{path}: contains no votes")
     by_dataset: dict[str, tuple[Rating, ...]] = defaultdict(tuple)
-    for (item, quality), numbers in votes.items():
-        by_dataset[owners.cards[item].name] += (Rating(item, quality, numbers),)
+    for (item, quality), item_votes in votes.items():
+        by_dataset[item_index.cards[item].name] += (Rating(item, quality, item_votes),)
     return dict(by_dataset)
 
 
 def join(dataset: Dataset, ratings: Iterable[Rating]) -> tuple[Dataset, tuple[Rating, ...]]:
-    """Add ratings to a dataset, replacing those without votes; return it and the ratings that were added."""
+    """Add ratings to a dataset, replacing ratings without votes; return the dataset and the added ratings."""
     ids = {item.id for item in dataset.items}
-    new = tuple(rating for rating in ratings if rating.item in ids)
-    replaced = {(rating.item, rating.quality) for rating in new}
+    added = tuple(rating for rating in ratings if rating.item in ids)
+    replaced = {(rating.item, rating.quality) for rating in added}
     unchanged = tuple(rating for rating in dataset.ratings if (rating.item, rating.quality) not in replaced)
-    return replace(dataset, ratings=unchanged + new), new
+    return replace(dataset, ratings=unchanged + added), added
 
 
-def _from_json(path: Path, owners: Owners) -> Iterator[Located]:
+def _from_json(path: Path, item_index: ItemIndex) -> Iterator[Located]:
     for record in official.records(path):
-        card = owners.cards.get(record.id)
+        card = item_index.cards.get(record.id)
         if card is None:
             yield Rating(record.id, "", ()), record.bad
         elif "annotations" in record.values or card.rated_by in record.values:
             rated_by = "annotations" if "annotations" in record.values else card.rated_by
-            for rating in official.votes(record, replace(card, rated_by=rated_by)):
+            for rating in official.record_ratings(record, replace(card, rated_by=rated_by)):
                 yield rating, record.bad
         else:
             raise record.bad("annotations", "is missing")
@@ -112,8 +113,8 @@ def _from_table(path: Path, problems: list[BadRecord]) -> Iterator[Located]:
         raise BadRecord(path.name, None, "", "has a duplicate column")
     for number, row in table.rows():
         values, where = dict(zip(columns, row, strict=True)), table.where(number)
-        vote = official.number(values["vote"])
-        if vote is None or not abs(vote) <= official.LARGEST:
+        vote = official.parsed_number(values["vote"])
+        if vote is None or not abs(vote) <= official.MAX_VOTE:
             problems.append(BadRecord(where, None, "vote", f"{values['vote'] or ''!r:.60} is not a finite number"))
         else:
             yield Rating(str(values["item"]), str(values["quality"]), (vote,)), partial(BadRecord, where, None)

@@ -32,7 +32,7 @@ from benchmarks.tables.sheet import Sheet, joined_choices
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A dataset, the columns it was read from, the first location of each item, and a report on how they were read."""
+    """A dataset, its columns, the first location of each item, and a report on how the table was read."""
 
     dataset: Dataset
     columns: Recognised
@@ -51,14 +51,14 @@ class _Items:
     by_content: dict[Hashable, str] = field(default_factory=dict)
     votes: dict[tuple[str, str], list[float]] = field(default_factory=dict)
     raters: dict[tuple[str, str], list[str]] = field(default_factory=dict)
-    names: dict[str, str] = field(default_factory=dict)
+    pseudonyms: dict[str, str] = field(default_factory=dict)
     counts: Counter[str] = field(default_factory=Counter)
     ratings: list[Rating] = field(default_factory=list)
     shared: dict[Any, Any] = field(default_factory=dict)
     """One object for equal votes or equal tuples of raters, since a table may have millions."""
 
     def rater(self, name: str) -> str:
-        return self.names.setdefault(name, f"r{len(self.names) + 1}")
+        return self.pseudonyms.setdefault(name, f"r{len(self.pseudonyms) + 1}")
 
     def finish(self, keys: Iterable[tuple[str, str]]) -> None:
         """Convert the votes of these items and qualities to ratings, with their raters if all are known."""
@@ -71,37 +71,37 @@ class _Items:
 def of_sheet(sheet: Sheet, stated: Mapping[str, str], scales: Sequence[tuple[str, ...]] = (),
              qualities: Mapping[str, StatedQuality] | None = None, language: str = "en") -> Table:
     """Convert a table to a dataset; the arguments are those of `recognise`, and the default language of items."""
-    named = {*"+".join(stated.values()).split("+")}.union(*(quality.columns for quality in (qualities or {}).values()))
-    sheet = joined_choices(sheet, named)
+    stated_names = {*"+".join(stated.values()).split("+")}
+    sheet = joined_choices(sheet, stated_names.union(*(quality.columns for quality in (qualities or {}).values())))
     columns = recognise(sheet, stated, scales, qualities)
-    read = _Items()
+    collected = _Items()
     problems: list[BadRecord] = []
     for number, row in sheet.rows():
         try:
-            _add(read, sheet.where(number), columns, dict(zip(sheet.columns, row, strict=True)), language)
+            _add(collected, sheet.where(number), columns, dict(zip(sheet.columns, row, strict=True)), language)
         except BadRecord as error:
             problems.append(error)
     raise_if_any(problems)
-    if not read.items:
+    if not collected.items:
         raise BadRecord(sheet.file, None, columns.roles.get("response", "dialogue"), "is empty in every row")
-    return _table(sheet, columns, read)
+    return _table(sheet, columns, collected)
 
 
-def _add(read: _Items, where: str, columns: Recognised, row: Mapping[str, Any], language: str) -> None:
+def _add(collected: _Items, where: str, columns: Recognised, row: Mapping[str, Any], language: str) -> None:
     cells = {role: row[column] for role, column in columns.roles.items()}
-    item = _item(read, cells, columns)
+    item = _item(collected, cells, columns)
     if item is None:
-        read.counts["without a response"] += 1
+        collected.counts["without a response"] += 1
         return
     item = replace(item, language=str(cells.get("language") or language))
     if not is_language(item.language):
         raise BadRecord(where, None, columns.roles["language"], f"should be {LANGUAGE}, not {item.language!r:.60}")
-    read.counts["identical to an earlier row"] += (content := hash(repr(row))) in read.rows
-    read.rows.add(content)
-    name = _name(read, cells, item, columns, where)
-    rated = False
+    collected.counts["identical to an earlier row"] += (content := hash(repr(row))) in collected.rows
+    collected.rows.add(content)
+    name = _item_id(collected, cells, item, columns, where)
+    has_votes = False
     for votes in columns.votes:
-        if columns.long and str(cells["quality"]).strip() != votes.quality:
+        if columns.is_long and str(cells["quality"]).strip() != votes.quality:
             continue
         try:
             values = [votes.scale.vote(cell) for cell in elements(row[votes.column])]
@@ -112,22 +112,22 @@ def _add(read: _Items, where: str, columns: Recognised, row: Mapping[str, Any], 
             raise BadRecord(where, None, votes.column, f"{error}; correct it or empty the cell{remedy}") from error
         rater = votes.rater or _text(cells, "annotator")
         key = name, votes.quality
-        given = [read.shared.setdefault(vote, vote) for vote in values if vote is not None]
-        read.votes.setdefault(key, []).extend(given)
-        rated |= bool(given)
-        if rater and given:
-            earlier = read.raters.setdefault(key, [])
-            read.counts["with a second vote by the same rater"] += read.rater(rater) in earlier
-            earlier.append(read.rater(rater))
-    read.counts["without a rating"] += not rated
-    if not _joins(cells, columns):
-        read.finish((name, quality) for quality in columns.qualities)
+        votes_given = [collected.shared.setdefault(vote, vote) for vote in values if vote is not None]
+        collected.votes.setdefault(key, []).extend(votes_given)
+        has_votes |= bool(votes_given)
+        if rater and votes_given:
+            earlier = collected.raters.setdefault(key, [])
+            collected.counts["with a second vote by the same rater"] += collected.rater(rater) in earlier
+            earlier.append(collected.rater(rater))
+    collected.counts["without a rating"] += not has_votes
+    if not _may_share_item(cells, columns):
+        collected.finish((name, quality) for quality in columns.qualities)
 
 
-def _item(read: _Items, cells: Mapping[str, Any], columns: Recognised) -> Item | None:
-    said = (turns(cells.get("context"), single=columns.single) if "response" in columns.roles
-            else turns(cells.get("dialogue"), last=SYSTEM))
-    context = tuple(turn for turn in said if turn.speaker != PROMPT)
+def _item(collected: _Items, cells: Mapping[str, Any], columns: Recognised) -> Item | None:
+    all_turns = (turns(cells.get("context"), single=columns.single) if "response" in columns.roles
+                 else turns(cells.get("dialogue"), last=SYSTEM))
+    context = tuple(turn for turn in all_turns if turn.speaker != PROMPT)
     response = None
     if "response" in columns.roles:
         reply = (turn.text for turn in turns(cells["response"], single=True) if turn.speaker != PROMPT)
@@ -137,47 +137,48 @@ def _item(read: _Items, cells: Mapping[str, Any], columns: Recognised) -> Item |
         response = Utterance(SYSTEM, text)
     elif not context:
         return None
-    read.counts["with a system prompt, which is left out"] += context != said
+    collected.counts["with a system prompt, which is left out"] += context != all_turns
     return Item("", context, response, tuple(map(Reference, texts(cells.get("reference")))),
                 tuple(texts(cells.get("fact"))), _text(cells, "system") or None)
 
 
-def _joins(cells: Mapping[str, Any], columns: Recognised) -> bool:  # other rows may belong to the same item
-    return bool(_text(cells, "item")) or columns.long or "annotator" in columns.roles
+def _may_share_item(cells: Mapping[str, Any], columns: Recognised) -> bool:  # other rows may belong to the same item
+    return bool(_text(cells, "item")) or columns.is_long or "annotator" in columns.roles
 
 
 def _text(cells: Mapping[str, Any], role: str) -> str:
     return "" if cells.get(role) is None else str(cells[role]).strip()
 
 
-def _name(read: _Items, cells: Mapping[str, Any], item: Item, columns: Recognised, where: str) -> str:
-    """Return the id of a row's item, which is that of an earlier row with the same texts if such rows may be joined."""
-    stated, joins = _text(cells, "item"), _joins(cells, columns)
+def _item_id(collected: _Items, cells: Mapping[str, Any], item: Item, columns: Recognised, where: str) -> str:
+    """Return the id of a row's item: that of an earlier row with the same texts, if rows may share an item."""
+    stated, may_share = _text(cells, "item"), _may_share_item(cells, columns)
     content = (stated, item.context, item.response, item.system)
-    if joins and (known := read.by_content.get(content)):
-        earlier = read.items[known]
-        read.items[known] = replace(earlier, references=tuple(dict.fromkeys((*earlier.references, *item.references))),
-                                    facts=tuple(dict.fromkeys((*earlier.facts, *item.facts))))
-        return known
-    base = stated or f"item-{len(read.items) + 1}"
+    if may_share and (known_id := collected.by_content.get(content)):
+        earlier = collected.items[known_id]
+        collected.items[known_id] = replace(
+            earlier, references=tuple(dict.fromkeys((*earlier.references, *item.references))),
+            facts=tuple(dict.fromkeys((*earlier.facts, *item.facts))))
+        return known_id
+    base = stated or f"item-{len(collected.items) + 1}"
     suffixed = (f"{base}#{number}" for number in itertools.count(2))
-    name = next(name for name in itertools.chain([base], suffixed) if name not in read.items)
-    read.counts["with the id of another item, to which a suffix such as #2 is added"] += name != base
-    if joins:
-        read.by_content[content] = name
-    read.locations[name] = where
-    read.items[name] = replace(item, id=name)
+    name = next(name for name in itertools.chain([base], suffixed) if name not in collected.items)
+    collected.counts["with the id of another item, to which a suffix such as #2 is added"] += name != base
+    if may_share:
+        collected.by_content[content] = name
+    collected.locations[name] = where
+    collected.items[name] = replace(item, id=name)
     cell = cells.get("context", cells.get("dialogue"))
     if len(item.context) > 1 and isinstance(elements(cell), tuple) and not spoken(str(cell), columns.level):
-        read.counts["whose lines are read as turns of alternating speakers"
-                    + (f" (--columns prompt={columns.roles['context']} reads them as a single turn)"
-                       if columns.level == "turn" else "")] += 1
+        collected.counts["whose lines are read as turns of alternating speakers"
+                         + (f" (--columns prompt={columns.roles['context']} reads them as a single turn)"
+                            if columns.level == "turn" else "")] += 1
     return name
 
 
-def _table(sheet: Sheet, columns: Recognised, read: _Items) -> Table:
-    read.finish(tuple(read.votes))
-    ratings = tuple(read.ratings)
+def _table(sheet: Sheet, columns: Recognised, collected: _Items) -> Table:
+    collected.finish(tuple(collected.votes))
+    ratings = tuple(collected.ratings)
     remarks = [*sheet.remarks, *columns.remarks]
     qualities = []
     for name, dimension in zip(columns.qualities, dimensions(columns.qualities, slug(sheet.file)), strict=True):
@@ -188,13 +189,13 @@ def _table(sheet: Sheet, columns: Recognised, read: _Items) -> Table:
         values = [vote for rating in rated for vote in rating.votes] or [0.0]
         low, high = (0.0, len(labels) - 1.0) if labels else (min(values), max(values))
         qualities.append(Quality(name, low, high, dimension))
-        remarks += [] if labels else outliers(name, rated, read.locations)
-    remarks += [f"{plural(count, 'row')} {problem}" for problem, count in read.counts.items() if count]
+        remarks += [] if labels else outliers(name, rated, collected.locations)
+    remarks += [f"{plural(count, 'row')} {problem}" for problem, count in collected.counts.items() if count]
     card = DatasetCard(slug(sheet.file), Path(sheet.file).stem, "own", columns.level, tuple(qualities),
-                       len(read.items), (), "not stated", "")
-    dataset = Dataset(card, tuple(read.items.values()), ratings, "imported")
-    lines = tuple(report(sheet, columns, dataset, remarks, len(read.names)))
-    return Table(dataset, columns, read.locations, tuple(remarks), lines)
+                       len(collected.items), (), "not stated", "")
+    dataset = Dataset(card, tuple(collected.items.values()), ratings, "imported")
+    lines = tuple(report(sheet, columns, dataset, remarks, len(collected.pseudonyms)))
+    return Table(dataset, columns, collected.locations, tuple(remarks), lines)
 
 
 def slug(file: str) -> str:

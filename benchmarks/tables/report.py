@@ -8,50 +8,50 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from benchmarks.dataset import Dataset, Rating
 from benchmarks.errors import plural
 from benchmarks.tables.columns import Recognised
-from benchmarks.tables.roles import DIMENSIONS, LISTED, listed, words
+from benchmarks.tables.roles import DIMENSIONS, MAX_LISTED, listed, words
 from benchmarks.tables.sheet import Sheet
 
-SHOWN = 60  # maximum characters of a text in a report line
-FIRST = 6  # maximum turns of the first item (the last ones are shown)
-OUTLYING = 2.0
-"""A single vote is reported if, without it, the range of the votes would be less than 1/OUTLYING of the full range."""
+MAX_TEXT = 60  # maximum characters of a text in a report line
+MAX_TURNS = 6  # maximum turns of the first item (the last ones are shown)
+OUTLIER_FACTOR = 2.0
+"""A single vote is reported if the range of the other votes is less than 1/OUTLIER_FACTOR of the full range."""
 
 
 def report(sheet: Sheet, columns: Recognised, dataset: Dataset, remarks: Sequence[str], raters: int) -> Iterator[str]:
     votes, rated = sum(len(rating.votes) for rating in dataset.ratings), dataset.rated
     names = [quality.name for quality in dataset.card.qualities]
-    single = f"one vote per item{' and quality' if names[1:] else ''}" if votes <= rated else ""
-    by = plural(raters, "rater") if raters else single or "raters not named"
-    yield f"{sheet.file}: {plural(len(dataset.items), 'item')}, {plural(votes, 'vote')}, {by}"
+    single_vote = f"one vote per item{' and quality' if names[1:] else ''}" if votes <= rated else ""
+    rater_text = plural(raters, "rater") if raters else single_vote or "raters not named"
+    yield f"{sheet.file}: {plural(len(dataset.items), 'item')}, {plural(votes, 'vote')}, {rater_text}"
     for role, column in columns.roles.items():
         yield f"  {role:<10} {column}"
-    for quality in dataset.card.qualities[:LISTED]:
-        of_quality = [vote for vote in columns.votes if vote.quality == quality.name]
-        from_columns = listed([*dict.fromkeys(vote.column for vote in of_quality)])
-        scale = str(of_quality[0].scale) if of_quality[0].scale.labels else quality.scale
+    for quality in dataset.card.qualities[:MAX_LISTED]:
+        vote_columns = [vote for vote in columns.votes if vote.quality == quality.name]
+        from_columns = listed([*dict.fromkeys(vote.column for vote in vote_columns)])
+        scale = str(vote_columns[0].scale) if vote_columns[0].scale.labels else quality.scale
         source = "" if from_columns == quality.name else f" (columns {from_columns})"
         yield f"  rating     {quality.name}: {scale}{source}"
-    if names[LISTED:]:
-        yield f"  rating     {listed(names[LISTED:])}"
+    if names[MAX_LISTED:]:
+        yield f"  rating     {listed(names[MAX_LISTED:])}"
     reasons: defaultdict[str, list[str]] = defaultdict(list)
     for column, why in columns.left_out.items():
         reasons[why].append(column)
     for why, left_out in reasons.items():
         yield f"  left out   {listed(left_out)}: {why}"
     yield from (f"  {remark}" for remark in remarks)
-    if single:
-        yield f"  {single}: reliability cannot be estimated"
-    for alike in [names] if single else _named_alike(names):
-        if len(alike) > 1 and "annotator" not in columns.roles:
-            few = ", ".join((*alike[:3], *(["..."] if len(alike) > 3 else [])))
-            yield f"  if {few} are raters of one quality, name the columns {_as_raters(alike)}, ..."
-    first = dataset.items[0]
-    spoken = " | ".join(f"{turn.speaker}: {turn.text[:SHOWN]}{'...' if len(turn.text) > SHOWN else ''}"
-                        for turn in first.utterances[-FIRST:])
-    yield f"  first item {'... | ' if len(first.utterances) > FIRST else ''}{spoken}"
+    if single_vote:
+        yield f"  {single_vote}: reliability cannot be estimated"
+    for similar_names in [names] if single_vote else _groups_by_first_word(names):
+        if len(similar_names) > 1 and "annotator" not in columns.roles:
+            examples = ", ".join((*similar_names[:3], *(["..."] if len(similar_names) > 3 else [])))
+            yield f"  if {examples} are raters of one quality, name the columns {_as_raters(similar_names)}, ..."
+    first_item = dataset.items[0]
+    turns = " | ".join(f"{turn.speaker}: {turn.text[:MAX_TEXT]}{'...' if len(turn.text) > MAX_TEXT else ''}"
+                       for turn in first_item.utterances[-MAX_TURNS:])
+    yield f"  first item {'... | ' if len(first_item.utterances) > MAX_TURNS else ''}{turns}"
 
 
-def _named_alike(names: Sequence[str]) -> Iterable[list[str]]:
+def _groups_by_first_word(names: Sequence[str]) -> Iterable[list[str]]:
     groups: defaultdict[str, list[str]] = defaultdict(list)
     for name in names:
         if (parts := words(name))[1:] and parts[0] in DIMENSIONS:
@@ -70,7 +70,7 @@ def outliers(quality: str, ratings: Sequence[Rating], locations: Mapping[str, st
     """Yield a remark on each single vote that widens the scale."""
     votes = sorted(vote for rating in ratings for vote in rating.votes)
     for end, rest in ((votes[:1], votes[1:]), (votes[-1:], votes[:-1])):
-        if len(rest) > 2 and 0 < OUTLYING * (rest[-1] - rest[0]) < votes[-1] - votes[0]:
+        if len(rest) > 2 and 0 < OUTLIER_FACTOR * (rest[-1] - rest[0]) < votes[-1] - votes[0]:
             item = next(rating.item for rating in ratings if end[0] in rating.votes)
             yield (f"{quality}: a single vote, {end[0]:g}, is far from all others, {rest[0]:g} to {rest[-1]:g}; see "
                    f"{locations[item].rpartition(', ')[2]}")

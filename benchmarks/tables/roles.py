@@ -20,15 +20,15 @@ DIMENSIONS: dict[str, str] = {name: dimension for dimension, names in NAMED["qua
 COMMON_WORDS = frozenset(" ".join(itertools.chain(DIMENSIONS, *ROLE_NAMES.values())).split())  # these name no rater
 ColumnName: TypeAlias = tuple[str, str, bool]  # quality, rater, and True if the name mentions the rater
 ANSWERS = re.compile(rf"\b({'|'.join(NAMED['answers'])})\b")  # names of columns or objects in which raters answer
-TEXTS = ("response", "context", "dialogue", "reference", "fact")
-MESSAGE = frozenset(("content", "role", "text", "value"))  # fields of a message or passage
+TEXT_ROLES = ("response", "context", "dialogue", "reference", "fact")
+MESSAGE_FIELDS = frozenset(("content", "role", "text", "value"))  # fields of a message or passage
 STATED = "as stated"  # reason for leaving out a column that the user told to ignore
-DISTINCT = 101  # largest number of distinct values in a rating column
-LABEL = 40  # longest label, in characters
-LISTED = 12  # maximum number of names in a line of a report or message
+MAX_DISTINCT = 101  # maximum number of distinct values in a rating column: 0 to 100
+MAX_LABEL = 40  # maximum characters of a label
+MAX_LISTED = 12  # maximum number of names in a line of a report or message
 
 
-def spelled(column: str) -> str:
+def normal_name(column: str) -> str:
     return " ".join(words(column))
 
 
@@ -39,7 +39,7 @@ def words(column: str) -> list[str]:
 
 def dimensions(qualities: Sequence[str], dataset: str) -> list[str]:
     """Return the dimensions of a user's qualities; a common dimension goes to the first quality with such a name."""
-    common = [DIMENSIONS.get(spelled(quality), "") for quality in qualities]
+    common = [DIMENSIONS.get(normal_name(quality), "") for quality in qualities]
     return [f"{quality} of {dataset}" if dimension in ("", *common[:index]) else dimension
             for index, (quality, dimension) in enumerate(zip(qualities, common, strict=True))]
 
@@ -51,10 +51,11 @@ def parsed_names(columns: Iterable[str]) -> dict[str, ColumnName]:
     names = Counter(rater for _, rater, _ in parsed.values())
     parsed |= {column: _quality_and_rater(column, longest=True) for column, (quality, rater, certain) in parsed.items()
                if certain and columns_of[quality] == names[rater] == 1}  # rater_anna_smith
-    return parsed | _unmarked([column for column, (_, rater, _) in parsed.items() if not rater], len(parsed))
+    without_rater = [column for column, (_, rater, _) in parsed.items() if not rater]
+    return parsed | _raters_without_marker(without_rater, len(parsed))
 
 
-def _unmarked(columns: Sequence[str], total: int) -> dict[str, ColumnName]:
+def _raters_without_marker(columns: Sequence[str], total: int) -> dict[str, ColumnName]:
     """Return quality and rater of columns such as `fluency_anna` and `fluency_ben`, without a word such as rater.
 
     Several names next to a usual quality are raters if another quality has the same names, or if the table has no other
@@ -67,8 +68,8 @@ def _unmarked(columns: Sequence[str], total: int) -> dict[str, ColumnName]:
                 split[column] = quality, " ".join(name[::order])
                 names[quality].add(split[column][1])
         same_names = Counter(map(frozenset, names.values()))
-        raters = {quality for quality, known in names.items()
-                  if len(known) > 1 and (same_names[frozenset(known)] > 1 or len(known) == total)}
+        raters = {quality for quality, rater_names in names.items()
+                  if len(rater_names) > 1 and (same_names[frozenset(rater_names)] > 1 or len(rater_names) == total)}
         if raters:
             return {column: (quality, name, True) for column, (quality, name) in split.items() if quality in raters}
     return {}
@@ -100,12 +101,12 @@ def _quality_and_rater(column: str, *, longest: bool = False) -> ColumnName:
 class Profile:
     """Statistics of the cells of a column that are not empty."""
 
-    values: Counter[str] = field(default_factory=Counter)  # at most `DISTINCT` + 1 distinct ones
+    values: Counter[str] = field(default_factory=Counter)  # at most MAX_DISTINCT + 1 distinct values
     filled: int = 0
-    length: int = 0  # of all cells
+    length: int = 0  # characters of all cells
     turns: int = 0  # cells that are lists
     fields: set[str] = field(default_factory=set)  # of values that are objects
-    plain: int = 0  # other values
+    plain: int = 0  # values that are not objects
 
     @property
     def objects(self) -> set[str]:  # the fields, if all values are objects
@@ -119,10 +120,10 @@ class Profile:
         self.length += len(str(cell))
         self.turns += isinstance(cell, list)
         for value in elements(cell):
-            self.fields.update(found := fields(value))
-            self.plain += not found
+            self.fields.update(value_fields := fields(value))
+            self.plain += not value_fields
             text = str(value).strip()
-            if len(self.values) <= DISTINCT or text in self.values:
+            if len(self.values) <= MAX_DISTINCT or text in self.values:
                 self.values[text] += 1
 
 
@@ -144,7 +145,7 @@ def stated_columns(sheet: Sheet, stated: Mapping[str, str]) -> dict[str, tuple[s
 def role_of(name: str) -> str | None:
     """Return the role of that name, or the role for which it is a usual column name."""
     return name if name in (*ROLE_NAMES, "ignore") else next(
-        (role for role, names in ROLE_NAMES.items() if spelled(name) in names), None)
+        (role for role, names in ROLE_NAMES.items() if normal_name(name) in names), None)
 
 
 def usual_name(column: str) -> str:
@@ -153,14 +154,14 @@ def usual_name(column: str) -> str:
     `Input.response` is a `response`, `gold.answer` is `gold`, `What is your worker ID?` a `worker id`; an object of
     answers has no roles.
     """
-    full, (prefix, _, last) = spelled(column), column.rpartition(".")
+    full, (prefix, _, last) = normal_name(column), column.rpartition(".")
     end = " ".join(full.rstrip(" ?:").split()[-2:])
     if end in ROLE_NAMES["annotator"]:
         return end
-    answers = ANSWERS.search(spelled(prefix)) or role_of(spelled(last)) in ("quality", "rating")
+    answers = ANSWERS.search(normal_name(prefix)) or role_of(normal_name(last)) in ("quality", "rating")
     if not prefix or answers or role_of(full):
         return full
-    return spelled(prefix if spelled(prefix) in ROLE_NAMES["reference"] else last)
+    return normal_name(prefix if normal_name(prefix) in ROLE_NAMES["reference"] else last)
 
 
 def roles_of(columns: Sequence[str], profiles: Mapping[str, Profile], stated: Mapping[str, tuple[str, ...]],
@@ -173,7 +174,7 @@ def roles_of(columns: Sequence[str], profiles: Mapping[str, Profile], stated: Ma
     for role, names in ROLE_NAMES.items():
         candidates = sorted((column for column in columns if spelling[column] in names and profiles[column].filled
                              and column not in (*roles.values(), *ignored)),
-                            key=lambda column: (spelling[column] != spelled(column), names.index(spelling[column])))
+                            key=lambda column: (spelling[column] != normal_name(column), names.index(spelling[column])))
         candidates = [column for column in candidates if _fits(role, spelling[column], profiles[column])]
         if candidates and role not in roles:
             roles[role] = candidates[0]
@@ -197,17 +198,17 @@ def _fits(role: str, name: str, profile: Profile) -> bool:
     if name in ROLE_NAMES["context"] and name in ROLE_NAMES["annotator"]:
         one_word = not any(re.search(r"\s", value) for value in profile.values)
         return (one_word and len(profile.values) < profile.filled) == (role == "annotator")
-    if role in TEXTS:
-        return scale_of(profile.values) is None or profile.length / profile.filled > LABEL
-    return role != "quality" or len(profile.values) <= DISTINCT
+    if role in TEXT_ROLES:
+        return scale_of(profile.values) is None or profile.length / profile.filled > MAX_LABEL
+    return role != "quality" or len(profile.values) <= MAX_DISTINCT
 
 
 def check_objects(file: str, profiles: Mapping[str, Profile], texts: Iterable[str], votes: Iterable[str]) -> None:
     """Raise BadRecord for columns in which all cells are objects or lists of objects, except for messages."""
     for name in texts:
-        if (found := profiles[name].objects) and not found & MESSAGE:
-            raise BadRecord(file, None, name, f"holds objects ({listed(sorted(found))}); write the text in a column of "
-                                              "its own, or state the column with --columns to read it as it is")
+        if (found := profiles[name].objects) and not found & MESSAGE_FIELDS:
+            raise BadRecord(file, None, name, f"holds objects ({listed(sorted(found))}); write the text in a column "
+                            "of its own, or state the column with --columns to read it as it is")
     for name in votes:
         if found := profiles[name].objects:
             raise BadRecord(file, None, name, f"holds objects ({listed(sorted(found))}); write a row per vote, with a "
@@ -217,7 +218,7 @@ def check_objects(file: str, profiles: Mapping[str, Profile], texts: Iterable[st
 
 def check_pairs(file: str, texts: Iterable[str]) -> None:
     """Raise BadRecord if there are two responses in a row, such as `response_a` and `response_b`."""
-    pair = [name for name in texts if (matched := re.fullmatch("(chosen|rejected)|(.+) [ab12]", spelled(name)))
+    pair = [name for name in texts if (matched := re.fullmatch("(chosen|rejected)|(.+) [ab12]", normal_name(name)))
             and (matched[1] or role_of(matched[2]) in ("response", "dialogue"))]
     if len(pair) > 1:
         raise BadRecord(file, None, "", f"holds several responses in a row ({listed(pair)}); write a row per response, "
@@ -226,4 +227,4 @@ def check_pairs(file: str, texts: Iterable[str]) -> None:
 
 def listed(names: Sequence[str]) -> str:
     """Join names; of a long list, only the first, with the number of the others."""
-    return ", ".join(names[:LISTED]) + (f" and {len(names) - LISTED} more" if len(names) > LISTED else "")
+    return ", ".join(names[:MAX_LISTED]) + (f" and {len(names) - MAX_LISTED} more" if len(names) > MAX_LISTED else "")

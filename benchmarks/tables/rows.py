@@ -22,15 +22,15 @@ from benchmarks.formats.rows import decoded, is_encodable, json_lines, located
 from benchmarks.storage.archive import decompressed
 
 Row: TypeAlias = tuple[int, Sequence[Any]]  # line (or number of the object or row), and cells
-Open: TypeAlias = Callable[[], Iterator[Row]]
+OpenRows: TypeAlias = Callable[[], Iterator[Row]]
 
 SEPARATORS = ",;\t|"
-HEAD = 200  # number of rows to search for separator and header
-FIELD = 1 << 24  # maximum characters of a cell
+HEAD_ROWS = 200  # number of rows to search for separator and header
+MAX_CELL = 1 << 24  # maximum characters of a cell
 
 
 def json_objects(path: Path, by_line: bool) -> Iterator[Any]:
-    """Yield the objects of JSON lines, of a list, of the only list in an object, or of an object by id."""
+    """Yield the objects of JSON lines, a list, the only list in an object, an object by id, or an object of columns."""
     with located(path.name):
         text = decoded(decompressed(path))
         if by_line:
@@ -69,17 +69,17 @@ def parquet(path: Path) -> Iterator[Any]:
         raise BadRecord(path.name, None, "", f"is not a Parquet file: {error}") from error
 
 
-def text_table(path: Path) -> tuple[Open, list[str]]:
+def text_table(path: Path) -> tuple[OpenRows, list[str]]:
     encoding = _encoding(path)
     with io.TextIOWrapper(_bytes(path), encoding=encoding, errors="replace", newline="") as stream:
-        head = list(itertools.islice(stream, HEAD))
+        head = list(itertools.islice(stream, HEAD_ROWS))
     skipped, separators = 0, SEPARATORS
     if head and head[0].casefold().startswith("sep=") and len(head[0].strip()) == 5:  # as Excel writes it
         skipped, separators = 1, head[0].strip()[4]
     separator, quoting = _dialect(head[skipped:], separators)
 
     def rows() -> Iterator[Row]:
-        before = csv.field_size_limit(FIELD)
+        old_limit = csv.field_size_limit(MAX_CELL)
         try:
             with io.TextIOWrapper(_bytes(path), encoding=encoding, errors="replace", newline="") as stream:
                 reader = csv.reader(itertools.islice(stream, skipped, None), delimiter=separator, quoting=quoting)
@@ -90,7 +90,7 @@ def text_table(path: Path) -> tuple[Open, list[str]]:
         except csv.Error as error:
             raise BadRecord(f"{path.name}, line {line}", None, "", str(error)) from error
         finally:
-            csv.field_size_limit(before)
+            csv.field_size_limit(old_limit)
 
     remark = "not UTF-8, read as Windows-1252: check accents and quotation marks"
     return rows, [remark] if encoding == "cp1252" else []
@@ -126,8 +126,8 @@ def _dialect(head: Sequence[str], separators: str) -> tuple[str, Literal[0, 3]]:
         except csv.Error:
             continue
         width, count = max(Counter(map(len, rows)).items(), key=lambda entry: (entry[0] > 1, entry[1]), default=(0, 0))
-        torn = sum(cell.count("\n") > 20 for row in rows for cell in row)  # a quotation mark that is never closed
-        if width > 1 and (score := (count / len(rows) - torn / len(rows), width)) > best:
+        unclosed = sum(cell.count("\n") > 20 for row in rows for cell in row)  # a quotation mark that is never closed
+        if width > 1 and (score := (count / len(rows) - unclosed / len(rows), width)) > best:
             best, dialect = score, (separator, quoting)
     return dialect
 
@@ -143,7 +143,7 @@ def workbook(path: Path) -> Iterator[Row]:
             raise BadRecord(path.name, None, "", f"is not a workbook: {error}") from error
         for sheet in book.worksheets:
             sheet.reset_dimensions()  # as stored, they may be wrong
-            filled = (row for row in sheet.iter_rows(values_only=True) if any(map(shown, row)))
+            filled = (row for row in sheet.iter_rows(values_only=True) if any(map(cell_text, row)))
             if len(list(itertools.islice(filled, 2))) > 1:
                 yield from _unmerged(sheet.iter_rows(values_only=True), _merges(sheet))
                 return
@@ -165,11 +165,11 @@ def _merges(sheet: Any) -> Mapping[int, Sequence[tuple[int, int]]]:
 
 
 def _unmerged(stored: Iterable[Sequence[Any]], merges: Mapping[int, Sequence[tuple[int, int]]]) -> Iterator[Row]:
-    """Repeat the value of merged cells in each of their rows, except those that are otherwise blank."""
+    """Repeat the value of merged cells in each of their rows, except in otherwise blank rows."""
     above: dict[int, tuple[Any, int]] = {}
     for number, row in enumerate(stored, 1):
         cells = list(row)
-        for column, (value, last) in above.items() if any(map(shown, row)) else ():
+        for column, (value, last) in above.items() if any(map(cell_text, row)) else ():
             if number <= last:
                 cells += [None] * (column + 1 - len(cells))
                 cells[column] = value
@@ -177,5 +177,5 @@ def _unmerged(stored: Iterable[Sequence[Any]], merges: Mapping[int, Sequence[tup
         yield number, cells
 
 
-def shown(cell: Any) -> str:
+def cell_text(cell: Any) -> str:
     return "" if cell is None else str(cell).strip()

@@ -17,32 +17,32 @@ from typing import Any
 
 from benchmarks.errors import BadRecord
 from benchmarks.formats import official
-from benchmarks.tables.cells import MISSING, STRAY, label
-from benchmarks.tables.rows import HEAD, Open, Row, json_objects, parquet, shown, text_table, workbook
+from benchmarks.tables.cells import MAX_NON_NUMERIC, MISSING, label
+from benchmarks.tables.rows import HEAD_ROWS, OpenRows, Row, cell_text, json_objects, parquet, text_table, workbook
 
 ENDINGS = (".csv", ".tsv", ".tab", ".txt", ".json", ".jsonl", ".ndjson", ".parquet", ".xlsx")
-LABEL = 40  # maximum characters of a name in a second header line
-CODES = '{"ImportId"'  # beginning of the line of codes that Qualtrics writes below the header
-PROBLEMS = 10  # maximum number of problems in a message
+MAX_LABEL_LENGTH = 40  # maximum characters of a name in a second header line
+CODES_START = '{"ImportId"'  # beginning of the line of codes that Qualtrics writes below the header
+MAX_PROBLEMS = 10  # maximum number of problems in a message
 NUMBERED = re.compile(r"(.*[^\W\d_])[\W_]+(\d+)")  # a name and number, such as `Answer.fluency.1`
 
 
 @dataclass(frozen=True, slots=True)
 class Sheet:
-    """Column names, and a function that reads the rows; `lines` is True if rows are numbered by lines of the file."""
+    """Column names, and a function that reads the rows, which have the numbers of their lines if `numbered_by_line`."""
 
     file: str
     columns: tuple[str, ...]
-    rows: Open
+    rows: OpenRows
     remarks: tuple[str, ...] = ()
-    lines: bool = True
+    numbered_by_line: bool = True
 
     def where(self, number: int) -> str:
-        return f"{self.file}, {'line' if self.lines else 'row'} {number}"
+        return f"{self.file}, {'line' if self.numbered_by_line else 'row'} {number}"
 
 
 def read(path: Path) -> Sheet:
-    """Open a table; raise BadRecord if the file does not contain one."""
+    """Open a table; raise BadRecord if the file does not contain a table."""
     kind = next((suffix for suffix in reversed(path.suffixes) if suffix.casefold() != ".gz"), "").casefold()
     with path.open("rb") as stream:
         magic = stream.read(4)
@@ -54,8 +54,8 @@ def read(path: Path) -> Sheet:
     if kind == ".parquet":
         return of_objects(path.name, lambda: parquet(path))
     if kind == ".xlsx":
-        return _with_header(path.name, lambda: workbook(path), [], lines=False)
-    return _with_header(path.name, *text_table(path), lines=True)
+        return _with_header(path.name, lambda: workbook(path), [], numbered_by_line=False)
+    return _with_header(path.name, *text_table(path), numbered_by_line=True)
 
 
 def of_objects(file: str, objects: Callable[[], Iterable[Any]]) -> Sheet:
@@ -65,7 +65,7 @@ def of_objects(file: str, objects: Callable[[], Iterable[Any]]) -> Sheet:
         raise BadRecord(file, None, "", "holds no rows")
     return Sheet(file, columns, lambda: (
         (number, [row.get(name) for name in columns]) for number, row in enumerate(_flat(file, objects()), 1)),
-        lines=False)
+                 numbered_by_line=False)
 
 
 def _flat(file: str, objects: Iterable[Any]) -> Iterator[dict[str, Any]]:
@@ -81,8 +81,8 @@ def _flat(file: str, objects: Iterable[Any]) -> Iterator[dict[str, Any]]:
         yield flat
 
 
-def _with_header(file: str, rows: Open, remarks: Sequence[str], *, lines: bool) -> Sheet:
-    first, columns, titles = _header(file, list(itertools.islice(rows(), HEAD)))
+def _with_header(file: str, rows: OpenRows, remarks: Sequence[str], *, numbered_by_line: bool) -> Sheet:
+    header_line, columns, header_remarks = _header(file, list(itertools.islice(rows(), HEAD_ROWS)))
     if len(columns) < 2:
         raise BadRecord(file, None, "", f"has only one column, {columns[0] if columns else ''!r}; expected a column of "
                                         "responses and a column of ratings")
@@ -90,10 +90,10 @@ def _with_header(file: str, rows: Open, remarks: Sequence[str], *, lines: bool) 
     def body() -> Iterator[Row]:
         problems: list[str] = []
         for number, row in rows():
-            if number > first and any(map(shown, row)):
-                if any(map(shown, row[len(columns):])):
+            if number > header_line and any(map(cell_text, row)):
+                if any(map(cell_text, row[len(columns):])):
                     problems.append(f"line {number} has {len(row)} cells")
-                    if len(problems) == PROBLEMS:
+                    if len(problems) == MAX_PROBLEMS:
                         break
                     continue
                 yield number, [*row[:len(columns)], *[None] * (len(columns) - len(row))]
@@ -101,21 +101,21 @@ def _with_header(file: str, rows: Open, remarks: Sequence[str], *, lines: bool) 
             raise BadRecord(file, None, "", f"{'; '.join(problems)}; the header has {len(columns)}. A cell with the "
                                             "separator or a line break must be quoted")
 
-    return Sheet(file, columns, body, (*remarks, *titles), lines)
+    return Sheet(file, columns, body, (*remarks, *header_remarks), numbered_by_line)
 
 
 def _header(file: str, head: Sequence[Row]) -> tuple[int, tuple[str, ...], list[str]]:
-    filled = [(number, [shown(cell) for cell in row]) for number, row in head if any(map(shown, row))]
+    filled = [(number, [cell_text(cell) for cell in row]) for number, row in head if any(map(cell_text, row))]
     if not filled:
         raise BadRecord(file, None, "", "holds no rows")
     width = Counter(sum(map(bool, row)) for _, row in filled).most_common(1)[0][0]
     start = next((index for index, (_, row) in enumerate(filled) if sum(map(bool, row)) >= max(2, width / 2)), 0)
-    coded = next((index for index, (_, row) in enumerate(filled) if row[0].startswith(CODES)), 0)
-    start = coded - 1 if coded else start
+    codes_row = next((index for index, (_, row) in enumerate(filled) if row[0].startswith(CODES_START)), 0)
+    start = codes_row - 1 if codes_row else start
     line, names = filled[start]
     remarks = [f"line {number} is above the header and was skipped" for number, _ in filled[:start]]
-    line = filled[coded][0] if coded else line
-    below = [row for _, row in filled[max(start, coded) + 1:]]
+    line = filled[codes_row][0] if codes_row else line
+    below = [row for _, row in filled[max(start, codes_row) + 1:]]
     if _is_second_header(names, below):
         line, names = filled[start + 1][0], _merged(names, below[0])
         remarks.append("the header has two lines")
@@ -132,11 +132,11 @@ def _is_second_header(names: Sequence[str], below: Sequence[Sequence[str]]) -> b
     labels = [cell for cell in below[0] if cell]
     labelled = [cell for label, cell in zip(below[0], below[1], strict=False) if label]
     return (len(labels) >= 2 and any(map(_is_number, labelled))
-            and all(len(cell) <= LABEL and not _is_number(cell) for cell in labels))
+            and all(len(cell) <= MAX_LABEL_LENGTH and not _is_number(cell) for cell in labels))
 
 
 def _is_number(text: str) -> bool:
-    return official.number(text.replace(",", ".")) is not None
+    return official.parsed_number(text.replace(",", ".")) is not None
 
 
 def _merged(above: Sequence[str], below: Sequence[str]) -> list[str]:
@@ -156,10 +156,10 @@ def _distinct(names: Sequence[str]) -> tuple[str, ...]:
 
 
 def joined_choices(sheet: Sheet, kept: Iterable[str]) -> Sheet:
-    """Join one-hot columns such as `fluency.1` to `fluency.5` into one column with the number of the chosen one.
+    """Join one-hot columns such as `fluency.1` to `fluency.5` into one column with the number of the chosen column.
 
-    Mechanical Turk writes radio buttons in this way. The chosen column holds true or its own number. At most `STRAY` of
-    the rows may choose none. Columns in `kept` are not joined.
+    Mechanical Turk writes radio buttons in this way. The chosen column holds true or its own number. At most a share of
+    MAX_NON_NUMERIC of the rows may choose none. Columns in `kept` are not joined.
     """
     groups: dict[str, dict[int, str]] = {}
     for index, name in enumerate(sheet.columns):
@@ -173,7 +173,7 @@ def joined_choices(sheet: Sheet, kept: Iterable[str]) -> Sheet:
         if not (groups := {name: numbers for name, numbers in groups.items() if choices[name] is not None}):
             break
     joined = {min(numbers): name for name, numbers in groups.items()
-              if counts[name, False] <= STRAY * (counts[name, False] + counts[name, True])}
+              if counts[name, False] <= MAX_NON_NUMERIC * (counts[name, False] + counts[name, True])}
     indices = [index for index in range(len(sheet.columns))
                if index in joined or not any(index in groups[name] for name in joined.values())]
     return sheet if not joined else replace(

@@ -28,7 +28,7 @@ import numpy as np
 from benchmarks.dataset import SYSTEM, USER, Dataset, Item, Reference, Utterance
 from benchmarks.errors import nearest
 from benchmarks.formats.official import SPEAKERS
-from benchmarks.tables.cells import prompters
+from benchmarks.tables.cells import system_prompt_speakers
 from harness.errors import BadConfig
 from harness.run.settings import home_folder
 from harness.scoring.scorer import Scorer, dataset_of
@@ -169,9 +169,9 @@ def _turns(where: str, field: str, record: Mapping[str, Any], speakers: tuple[st
     """Return the turns, alternating between two speakers where they are missing."""
     turns, listed = [], _list(where, field, record)
     roles = [str(turn.get("role", "")).casefold() if isinstance(turn, Mapping) else "" for turn in listed]
-    prompting = prompters(roles, chat=all(roles))
+    prompt_speakers = system_prompt_speakers(roles, chat=all(roles))
     for index, turn in enumerate(listed):
-        if roles[index] in prompting:
+        if roles[index] in prompt_speakers:
             continue
         at = f"{where}.{field}[{index}]"
         named = turn if isinstance(turn, Mapping) else {"text": turn}

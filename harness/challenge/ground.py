@@ -120,7 +120,7 @@ def prepare(rules: Rulebook, home: Path, *, rated: bool = True) -> Ground:
                             f"{nearest(unknown[0], sorted(filter(None, systems)))}")
     private_ratings, digest = {}, ""
     if rules.ratings and rated:
-        owners = private.Owners()
+        owners = private.ItemIndex()
         for dataset in {dataset.card.name: dataset for dataset in everything}.values():
             owners.add(dataset)
         private_ratings = private.read(rules.ratings, owners)

@@ -98,7 +98,7 @@ def _missing(home: Path, split: Split | None) -> list[str]:
     """List the datasets of a split, or all datasets and small resources, that the home lacks."""
     def is_stored(name: str) -> bool:
         try:
-            return store.note(home, name) is not None
+            return store.stored_record(home, name) is not None
         except BadStore:  # damaged, so fetch it again
             return False
 

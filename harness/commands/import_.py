@@ -55,7 +55,7 @@ def run(args: argparse.Namespace) -> int:
     else:
         if edges:
             names = ", ".join(file.name for file in edges)
-            print(f"{resources.CONCEPTNET:<22} {resources.keep_edges(edges, args.home):>6} edges of {names}")
+            print(f"{resources.CONCEPTNET:<22} {resources.store_edges(edges, args.home):>6} edges of {names}")
         _keep_release(content, args.home)
         _keep_corpora(corpora, not_corpora, args.home)
         command = ("run --all" if content.datasets else "run --split more" if content.more else
@@ -80,7 +80,7 @@ def _keep_release(content: Release, home: Path) -> None:
         items, ratings = len(entry.dataset.items), entry.dataset.rated
         print(f"{entry.dataset.card.name:<18} {items:>6} items {ratings:>7} rated qualities{_remarks(entry)}")
     for entry in content.more:
-        store.save_own(entry.dataset, home)
+        store.save_user_dataset(entry.dataset, home)
         card, items = entry.dataset.card, len(entry.dataset.items)
         print(f"{card.name:<22} {items:>6} items, {card.title}{_remarks(entry)}")
     if content.wordnet:

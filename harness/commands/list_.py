@@ -37,7 +37,7 @@ def _datasets(home: Path) -> Iterator[str]:
     for card in datasets.cards().values():
         size = card.size
         try:
-            if stored := store.note(home, card.name):
+            if stored := store.stored_record(home, card.name):
                 state: str = stored.origin
             else:
                 state, size = "sample", len(datasets.sample(card).items)

@@ -12,7 +12,7 @@ import json
 import textwrap
 from pathlib import Path
 
-from benchmarks.formats.scorefile import ScoreFile, counts, describe, expected, for_real_data, printable, read
+from benchmarks.formats.scorefile import ScoreFile, counts, describe, expected, hint_of_real_data, printable, read
 from harness.commands._arguments import add
 from harness.commands.template import available
 
@@ -56,7 +56,7 @@ def _read(path: Path, home: Path, names: list[str], column: str) -> tuple[ScoreF
 def _print(path: Path, file: ScoreFile, origin: str) -> None:
     name = printable(path.name)
     unknown = [problem for problem in file.problems if problem.kind == "unknown" and problem.line]
-    warning = for_real_data(len(unknown), file.rows) if origin == "sample" and file.datasets else ""
+    warning = hint_of_real_data(len(unknown), file.rows) if origin == "sample" and file.datasets else ""
     summary = ", ".join(f"{count:,} {kind}" for kind, count in counts(file.problems).items())
     if file.datasets:
         sample = ", from the bundled sample" if origin == "sample" else ""

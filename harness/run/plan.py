@@ -169,7 +169,7 @@ def load(card: DatasetCard, home: Path, settings: Settings) -> Dataset | None:
 def private_ratings(plan: Plan, home: Path) -> Mapping[str, tuple[Rating, ...]]:
     if plan.settings.ratings is None:
         return {}
-    owners = private.Owners()
+    owners = private.ItemIndex()
     for card in plan.cards:
         dataset = load(card, home, dataclasses.replace(plan.settings, limit=None, sample=None))
         if dataset is not None:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from benchmarks import registry as datasets
 from benchmarks.errors import BadStore, UnknownDataset
-from benchmarks.formats.scorefile import SEPARATOR, for_real_data
+from benchmarks.formats.scorefile import SEPARATOR, hint_of_real_data
 from benchmarks.storage import store
 from benchmarks.storage.files import sweep
 from harness import own
@@ -49,7 +49,7 @@ def prepare(requested: Settings) -> tuple[Plan, Workspace]:
     prepared = plan.make(requested, command(requested))
     if not (requested.dataset or requested.split):  # the bundled sample has no recent datasets
         prepared = replace(prepared, cards=tuple(
-            card for card in prepared.cards if card.split != "recent" or store.note(home, card.name)))
+            card for card in prepared.cards if card.split != "recent" or store.stored_record(home, card.name)))
     for pick in prepared.chosen:
         if isinstance(pick.metric, EvaluateModule) and not requested.dry_run:
             pick.metric.check_field()
@@ -76,7 +76,7 @@ def _check_score_files(prepared: Plan, home: Path) -> None:
     for label, scores in files.items():
         items = [name if name in known_ids else name.rpartition(SEPARATOR)[0] for name in scores]
         unknown = sum(item not in known_ids for item in items)
-        if not sample_ids.isdisjoint(items) and (problem := for_real_data(unknown, len(items))):
+        if not sample_ids.isdisjoint(items) and (problem := hint_of_real_data(unknown, len(items))):
             raise BadConfig(f"{label}: {problem}, or leave out the sample with --data real")
 
 

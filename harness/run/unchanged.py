@@ -79,7 +79,7 @@ def _digests(root: Path, *folders: str) -> dict[str, str]:
 def _installed_dataset(home: Path, name: str) -> object:
     """Return the record of an installed dataset and its files; empty for the bundled sample, which counts as code."""
     try:
-        stored = datasets.note(home, name)
+        stored = datasets.stored_record(home, name)
     except BadStore as error:
         return str(error)
     return [str(stored), _digests(home / "datasets", stored.folder)] if stored else ""

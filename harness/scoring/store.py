@@ -42,7 +42,7 @@ class ScoreStore:
 
     def stored(self, fingerprint: str) -> Callable[[str], bool]:
         """Return a function that tells whether a signature has stored scores, from one listing of file names."""
-        stems = {name.rpartition("-")[0] for name in self.files.names(fingerprint[:20], end=".parquet")}
+        stems = {name.rpartition("-")[0] for name in self.files.names(fingerprint[:20], suffix=".parquet")}
         return lambda signature: _stem(fingerprint, signature) in stems
 
     def put(self, fingerprint: str, signature: str, scores: Scores) -> None:

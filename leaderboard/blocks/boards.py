@@ -25,10 +25,10 @@ from leaderboard.model.questions import Cost, Question, cost_of, equals, size
 
 CONTROL = "length"
 """The control that every metric should beat: the number of words of the response."""
-BELOW = ("▽", "no better than counting words")
-QUALITIES = 8
+NOT_ABOVE_CONTROL = ("▽", "no better than counting words")
+MAX_QUALITIES = 8
 """Maximum number of qualities with a column on the front page."""
-FITTED = "those on whose ratings it was not fitted; ranked among the columns without missing values"
+RANKED_WITHOUT = "those on whose ratings it was not fitted; ranked among the columns without missing values"
 UNRANKED = "Not ranked: a value is missing"
 ExtraColumn: TypeAlias = tuple[Heading, Mapping[Column, Cell]]
 
@@ -37,26 +37,27 @@ def ranked_table(index: Index, question: Question, qualities: Sequence[Question]
                  rows: Mapping[str, Sequence[Column]]) -> Table:
     """Draw the board of the front page: groups of rows by title; `columns` are in the order of the script data."""
     control = control_value(question)
-    best = {shown.name: cells.leaders(row.value for row in shown.ranked.values()) for shown in (question, *qualities)}
+    leading = {board.name: cells.leaders(row.value for row in board.ranked.values())
+               for board in (question, *qualities)}
 
-    def value(shown: Question, column: Column) -> Cell:
-        row = shown.ranking[shown.rule].get(column)
+    def value(board: Question, column: Column) -> Cell:
+        row = board.ranking[board.rule].get(column)
         if row is None or not row.rank:
-            return Cell(cells.MISSING, title=_why_no_mean(index, shown, column))
-        return cells.number_cell(row.value, best[shown.name], shaded=True) if row.complete else _incomplete(row)
+            return Cell(cells.MISSING, title=_why_no_mean(index, board, column))
+        return cells.number_cell(row.value, leading[board.name], shaded=True) if row.complete else _incomplete(row)
 
     def line(column: Column) -> Row:
-        same = ", ".join(index.labels[other] for other in sorted(equals(index.results).get(column, ())))
-        about = (index.badges.get(column[0], ""), f"identical to {same}" if same else "")
+        equal_labels = ", ".join(index.labels[other] for other in sorted(equals(index.results).get(column, ())))
+        remarks = (index.badges.get(column[0], ""), f"identical to {equal_labels}" if equal_labels else "")
         row, score = question.ranked.get(column), value(question, column)._replace(shade="")
         rank, name = _rank_and_name(index, column, row, control)
-        name = name._replace(model="; ".join(filter(None, about)), key=columns.index(column))
+        name = name._replace(model="; ".join(filter(None, remarks)), key=columns.index(column))
         score = score._replace(small=plus_minus(row).strip()) if row else score
         cost = cost_of(index, column)
-        return rank, name, score, *(value(shown, column) for shown in qualities), cost_cell(cost), Cell(size(cost.size))
+        return rank, name, score, *(value(board, column) for board in qualities), cost_cell(cost), Cell(size(cost.size))
 
     any_fitted = any(cost_of(index, column).fitted for column in question.ranked)
-    below = ", including those fitted on ratings, which are listed below" if any_fitted else ""
+    fitted_note = ", including those fitted on ratings, which are listed below" if any_fitted else ""
     return Table(
         "board", f"Spearman, with human ratings: {question.title}",
         (Heading("Rank", "rank", small="of all, 95 %", key="rank", title=f"Among all {len(question.ranked)} "
@@ -64,23 +65,23 @@ def ranked_table(index: Index, question: Question, qualities: Sequence[Question]
          Heading("Metric", "stub", key="metric"),
          Heading("Score", "number", small="± 95 %", key="score",
                  title="Mean over the datasets; the interval is over resampled contexts of these datasets"),
-         *(Heading(shown.dimension or shown.title, "number", key=shown.name,
-                   small=plural(shown.datasets, "dataset")) for shown in qualities),
+         *(Heading(board.dimension or board.title, "number", key=board.name,
+                   small=plural(board.datasets, "dataset")) for board in qualities),
          Heading("Cost", "number", small="s per 1,000", key="cost", title="Seconds per 1,000 items on "
                  f"{index.results.run.device}, running alone, models loaded, inputs included"),
          Heading("Size", "number", small="parameters", key="size", title="Parameters of all networks")),
         {title: tuple(map(line, listed)) for title, listed in rows.items() if listed}, board=True,
-        data=f"Ranks count all columns{below}")
+        data=f"Ranks count all columns{fitted_note}")
 
 
 def board_table(index: Index, board: Board, extra: Sequence[ExtraColumn], data: str) -> Table:
     """Draw a board: rank and name, then the given columns; unranked rows are in a group below."""
     control, groups = control_value(board), dict[str, list[Row]]()
-    for column in board.columns:  # the ranked ones first
+    for column in board.columns:  # ranked columns first
         row = board.ranked.get(column)
         groups.setdefault("" if row else UNRANKED, []).append((
             *_rank_and_name(index, column, row, control),
-            *(shown.get(column, Cell(cells.MISSING)) for _, shown in extra)))
+            *(column_cells.get(column, Cell(cells.MISSING)) for _, column_cells in extra)))
     any_interval = any(map(rank_interval, board.ranked.values()))
     return Table(
         f"{slug(board.name)}-{slug(board.statistic.replace(' ', '-'))}", board.caption,
@@ -93,16 +94,17 @@ def overall_board(index: Index, board: Board) -> Table:
     """Draw an overall board with the mean on every dataset, for export to LaTeX."""
     means: list[ExtraColumn] = []
     any_fitted = False
-    for entry in index.on(board.name):
-        values = {column: _mean(_rated(index, entry, column, board.statistic)) for column in board.columns}
+    for entry in index.datasets_on(board.name):
+        values = {column: _mean(_rated_correlations(index, entry, column, board.statistic)) for column in board.columns}
         fitted = {column for column, mean in values.items() if index.is_fitted(column, entry.name)}
-        best = cells.leaders(mean for column, mean in values.items() if column not in fitted)
-        shown = {column: cells.number_cell(mean, best) for column, mean in values.items()}
-        shown |= {column: cells.fitted_cell(shown[column]) for column in fitted if math.isfinite(values[column])}
-        means.append((Heading(entry.name, "number"), shown))
+        leading = cells.leaders(mean for column, mean in values.items() if column not in fitted)
+        column_cells = {column: cells.number_cell(mean, leading) for column, mean in values.items()}
+        column_cells |= {column: cells.fitted_cell(column_cells[column])
+                         for column in fitted if math.isfinite(values[column])}
+        means.append((Heading(entry.name, "number"), column_cells))
         any_fitted |= bool(fitted)
     return board_table(index, board, [*averages(board), *letters(board), *means],
-                       cells.marked(index.data(board.name), any_fitted))
+                       cells.with_fitted_note(index.describe_data(board.name), any_fitted))
 
 
 def dataset_board(index: Index, entry: DatasetEntry, statistic: str) -> Table:
@@ -118,28 +120,28 @@ def dataset_board(index: Index, entry: DatasetEntry, statistic: str) -> Table:
     for quality in entry.qualities:
         rows = {column: row for column in columns
                 if (row := index.correlation((entry.name, quality.name), column, statistic)) and has_value(row)}
-        best = cells.leaders(row.value for column, row in rows.items() if column not in fitted)
-        shown = {column: cells.correlation_cell(row, best) for column, row in rows.items()}
-        shown |= {column: cells.fitted_cell(cell) for column, cell in shown.items() if column in fitted}
-        shown |= {column: cells.missing(index.why((entry.name, quality.name), column, statistic))
-                  for column in columns if column not in rows}
+        leading = cells.leaders(row.value for column, row in rows.items() if column not in fitted)
+        column_cells = {column: cells.correlation_cell(row, leading) for column, row in rows.items()}
+        column_cells |= {column: cells.fitted_cell(cell) for column, cell in column_cells.items() if column in fitted}
+        column_cells |= {column: cells.missing(index.reason_missing((entry.name, quality.name), column, statistic))
+                         for column in columns if column not in rows}
         sizes = sorted({row.n for row in rows.values()})
         small = f"n = {sizes[0]}" + (f"–{sizes[-1]}" if len(sizes) > 1 else "") if sizes else ""
-        extra.append((Heading(quality.name, "number", small=small), shown))
-    return replace(board_table(index, board, extra, cells.marked(index.data(), bool(fitted))),
+        extra.append((Heading(quality.name, "number", small=small), column_cells))
+    return replace(board_table(index, board, extra, cells.with_fitted_note(index.describe_data(), bool(fitted))),
                    anchor=f"correlation-{slug(statistic.replace(' ', '-'))}",
                    caption=f"{entry.name}: {statistic_title(statistic)}, analytic 95 % intervals")
 
 
 def _dataset_ranking(index: Index, entry: DatasetEntry, statistic: str, columns: Sequence[Column]) -> Board:
     """Rank columns by their mean over the rated qualities of a dataset; columns fitted on it have no mean."""
-    rated = {column: [math.nan] if index.is_fitted(column, entry.name) else _rated(index, entry, column, statistic)
-             for column in columns}
-    means = {column: _mean(values) for column, values in rated.items()}
+    correlations = {column: [math.nan] if index.is_fitted(column, entry.name) else
+                    _rated_correlations(index, entry, column, statistic) for column in columns}
+    means = {column: _mean(values) for column, values in correlations.items()}
     targets = sum(quality.rated > 0 for quality in entry.qualities)
     return Board(entry.name, statistic, {"test": {column: RankingRow(
         entry.name, entry.kind, "test", statistic, *column, means[column], ranked.rank,
-        sum(map(math.isfinite, rated[column])), targets) for column, ranked in rank(means).items()}})
+        sum(map(math.isfinite, correlations[column])), targets) for column, ranked in rank(means).items()}})
 
 
 def averages(board: Board) -> list[ExtraColumn]:
@@ -150,8 +152,8 @@ def averages(board: Board) -> list[ExtraColumn]:
 def average_cells(board: Board, rule: str) -> dict[Column, Cell]:
     """Return the average of each column under a rule, with its rank unless it is the board's first rule."""
     rows = board.ranking[rule]
-    best = cells.leaders(row.value for row in rows.values() if row.complete)
-    return {column: _incomplete(row) if not row.complete else cells.number_cell(row.value, best)._replace(
+    leading = cells.leaders(row.value for row in rows.values() if row.complete)
+    return {column: _incomplete(row) if not row.complete else cells.number_cell(row.value, leading)._replace(
         small="" if rule == board.rule else f"rank {row.rank}") for column, row in rows.items()}
 
 
@@ -161,7 +163,7 @@ def _incomplete(row: RankingRow) -> Cell:
     if row.rank is None:
         return Cell(cells.MISSING, title="no average because a value is missing", small=coverage)
     return cells.number_cell(row.value)._replace(small=f"over {row.covered}/{row.targets}",
-                                                 title=f"rank {row.rank} over {coverage}: {FITTED}")
+                                                 title=f"rank {row.rank} over {coverage}: {RANKED_WITHOUT}")
 
 
 def letters(board: Board) -> list[ExtraColumn]:
@@ -184,15 +186,15 @@ def control_value(board: Board) -> float:
 
 
 def _rank_and_name(index: Index, column: Column, row: RankingRow | None, control: float) -> tuple[Cell, Cell]:
-    """Show a column's rank, and its name with a warning if its average is not above that of the length control."""
+    """Show a column's rank, and its name with a warning if its average is not above the length control's."""
     name = cells.metric_cell(index, column)
     if row is None:
         return Cell(""), name
-    below = column[0] != CONTROL and row.value <= control
-    return Cell(str(row.rank), small=rank_interval(row)), name._replace(sign=BELOW) if below else name
+    is_below = column[0] != CONTROL and row.value <= control
+    return Cell(str(row.rank), small=rank_interval(row)), name._replace(sign=NOT_ABOVE_CONTROL) if is_below else name
 
 
-def _rated(index: Index, entry: DatasetEntry, column: Column, statistic: str) -> list[float]:
+def _rated_correlations(index: Index, entry: DatasetEntry, column: Column, statistic: str) -> list[float]:
     """Return the correlations on the rated qualities of a dataset, NaN where missing."""
     return [row.value if (row := index.correlation((entry.name, quality.name), column, statistic)) else math.nan
             for quality in entry.qualities if quality.rated]
@@ -206,7 +208,8 @@ def _why_no_mean(index: Index, question: Question, column: Column) -> str:
     targets = [target for target in question.targets if not math.isfinite(index.value(target, column))]
     if not targets:
         return "a value is missing"
-    why = "fitted on its ratings" if index.is_fitted(column, targets[0][0]) else index.why(targets[0], column)
-    more = f"; {len(targets) - 1} more missing" if targets[1:] else ""
-    return f"no value on {', '.join(targets[0])}: {why}{more}"
+    is_fitted = index.is_fitted(column, targets[0][0])
+    reason = "fitted on its ratings" if is_fitted else index.reason_missing(targets[0], column)
+    more_missing = f"; {len(targets) - 1} more missing" if targets[1:] else ""
+    return f"no value on {', '.join(targets[0])}: {reason}{more_missing}"
 

@@ -17,7 +17,7 @@ FITTED = "†"
 FITTED_MEANS = f"{FITTED}: fitted on ratings of this dataset, not ranked"
 WEAK = 0.05
 """p from which a correlation counts as not significant."""
-STEPS = (0.05, 0.15, 0.30, 0.45, 0.60)
+SHADE_STEPS = (0.05, 0.15, 0.30, 0.45, 0.60)
 NO_LEADERS = (math.nan, math.nan)
 """Leaders of columns that mix datasets, in which no value is marked as best."""
 
@@ -60,7 +60,7 @@ def fitted_cell(cell: Cell) -> Cell:
 
 def column_cell(index: Index, column: Column) -> Cell:
     """Name a column, with its full name as tooltip and a link to the page of its metric."""
-    title, name = (shown.get(column, column[1]) for shown in (index.labels, index.names))
+    title, name = (names.get(column, column[1]) for names in (index.labels, index.names))
     return Cell(title, title=name if name != title else "", link=index.metric_paths.get(column[0], ""))
 
 
@@ -85,12 +85,12 @@ def p_value(p: float) -> str:
 
 def shade(value: float) -> str:
     """Return the CSS class of a value's shade, one of eleven from n5 through z to p5."""
-    step = bisect(STEPS, abs(value))
+    step = bisect(SHADE_STEPS, abs(value))
     return f"{'p' if value > 0 else 'n'}{step}" if step else "z"
 
 
 def leaders(values: Iterable[float], above: float = 0.0) -> tuple[float, float]:
-    """Return the best and second-best distinct rounded values above a limit, NaN if there is none."""
+    """Return the best and second-best distinct rounded values above a limit, NaN if there are fewer."""
     rounded = {round(value, 3) for value in values if math.isfinite(value)}
     best, second, *_ = (*sorted((value for value in rounded if value > above), reverse=True), math.nan, math.nan)
     return best, second
@@ -101,6 +101,6 @@ def lead_marks(value: float, leaders: tuple[float, float]) -> tuple[Mark, ...]:
     return ("best",) if rounded == best else ("second",) if rounded == second else ()
 
 
-def marked(data: str, fitted: bool) -> str:
+def with_fitted_note(data: str, fitted: bool) -> str:
     """Append the explanation of the dagger to the description of a table's data."""
     return "; ".join(filter(None, (data, FITTED_MEANS if fitted else "")))

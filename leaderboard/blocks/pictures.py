@@ -18,10 +18,11 @@ from leaderboard.model.questions import Question, cost_of
 RATERS = {"rater": "one rater against the others", "limit": "limit from rater noise"}
 """Bands of a dot plot and their meanings."""
 INTERVALS = "Spearman correlation with 95 % intervals, which treat items as independent."
-WIDTH, HEIGHT, LEFT, RIGHT, TOP, FLOOR = 720, 300, 44, 620, 14, 262
-STRIP, EDGE, LOW = 400, 12, 140
+WIDTH, HEIGHT, LEFT, RIGHT, TOP, AXIS_Y = 720, 300, 44, 620, 14, 262
+SMALL_WIDTH, SMALL_MARGIN, SMALL_AXIS_Y = 400, 12, 140
+"""Pixels of the picture of costs and of the small pictures: size, margins and height of the horizontal axis."""
 MIN_LABEL_DISTANCE = (90, 13)
-"""Names closer than this (horizontally, vertically) would overlap and are only in the caption."""
+"""Labels closer than this (horizontally, vertically) would overlap, so only the caption has the first one."""
 MIN_COST = 0.01
 """Smaller costs are drawn at this value."""
 
@@ -36,7 +37,7 @@ def cost_picture(index: Index, question: Question, columns: Sequence[Column]) ->
     values = [-value for _, value, _ in points]
     plane = Plane(
         10.0 ** math.floor(math.log10(points[0][0])), 10.0 ** math.ceil(math.log10(points[-1][0]) + 1e-9), RIGHT,
-        min(0.0, math.floor(min(values) * 10) / 10), max(math.ceil(max(values) * 10) / 10, 0.1), FLOOR)
+        min(0.0, math.floor(min(values) * 10) / 10), max(math.ceil(max(values) * 10) / 10, 0.1), AXIS_Y)
     steps = "".join(f"{'H' if step else 'M'}{plane.x(seconds)}{'V' if step else ' '}{plane.y(-value)}"
                     for step, (seconds, value, _) in enumerate(front)) + f"H{RIGHT}"
     circles = (f'<circle class="own" cx="{plane.x(seconds)}" cy="{plane.y(-value)}" r="4"/>'
@@ -49,39 +50,39 @@ def cost_picture(index: Index, question: Question, columns: Sequence[Column]) ->
     text = (f"Of the {len(points)} metrics with a known cost, none reaches a higher correlation at a lower cost than "
             + "; ".join(f"{index.labels[column]}, {-value:.2f} at {cost_of(index, column).time} s"
                         for _, value, column in front))
-    powers = range(round(math.log10(plane.left)), round(math.log10(plane.right)) + 1)
-    below = f'<text x="{(LEFT + RIGHT) // 2}" y="{HEIGHT - 4}" class="m n">seconds per 1,000 items</text>'
+    decades = range(round(math.log10(plane.left)), round(math.log10(plane.right)) + 1)
+    axis_title = f'<text x="{(LEFT + RIGHT) // 2}" y="{HEIGHT - 4}" class="m n">seconds per 1,000 items</text>'
     size = f'viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" height="{HEIGHT}" tabindex="0"'
     return Picture(_svg("plot costs", size, text, (
-        plane.axes(10.0 ** power for power in powers), f'<path class="pareto" d="{steps}"/>', *circles, *names, below)),
-        text, f"{text}.")
+        plane.axes(10.0 ** power for power in decades), f'<path class="pareto" d="{steps}"/>', *circles, *names,
+        axis_title)), text, f"{text}.")
 
 
 def power_picture(rows: Sequence[Power]) -> Picture:
-    """Draw the difference detectable with 80 % power by contexts, for the minimum, actual and maximum raters."""
-    data, known = rows[0], sorted({row.raters for row in rows if row.detectable < 1})
+    """Draw the difference detectable with 80 % power by number of contexts, for the fewest, actual and most raters."""
+    data, rater_counts = rows[0], sorted({row.raters for row in rows if row.detectable < 1})
     lines = {raters: sorted((row for row in rows if row.raters == raters and row.detectable < 1),
                             key=lambda row: row.contexts)
-             for raters in known if raters in (known[0], data.raters, known[-1])}
-    shown = [row for line in lines.values() for row in line] or [data]
-    contexts = [row.contexts for row in shown]
-    plane = Plane(min(contexts), max(contexts), STRIP - LEFT, 0.0,
-                  max(0.1, math.ceil(min(1, max(row.detectable for row in shown)) * 10) / 10), LOW)
+             for raters in rater_counts if raters in (rater_counts[0], data.raters, rater_counts[-1])}
+    drawn = [row for line in lines.values() for row in line] or [data]
+    contexts = [row.contexts for row in drawn]
+    plane = Plane(min(contexts), max(contexts), SMALL_WIDTH - LEFT, 0.0,
+                  max(0.1, math.ceil(min(1, max(row.detectable for row in drawn)) * 10) / 10), SMALL_AXIS_Y)
 
-    def at(row: Power) -> str:
+    def point(row: Power) -> str:
         return f"{plane.x(row.contexts)} {plane.y(row.detectable)}"
 
-    paths = (f'<path class="strokes" fill="none" d="M{"L".join(map(at, line))}"/>' for line in lines.values())
-    known_here = data in shown and data.detectable < 1
-    marker = f'<path class="people-mark" d="M{at(data)}m-4-4h8v8h-8z"/>' if known_here else ""
-    listed = ", ".join(f"{raters:.3g}" for raters in lines)
-    here = (f"{data.detectable:.2f} with the {data.contexts} contexts of the data (square)" if known_here else
-            f"none with the {data.contexts} contexts of the data, which are too few")
+    paths = (f'<path class="strokes" fill="none" d="M{"L".join(map(point, line))}"/>' for line in lines.values())
+    is_drawn = data in drawn and data.detectable < 1
+    marker = f'<path class="people-mark" d="M{point(data)}m-4-4h8v8h-8z"/>' if is_drawn else ""
+    rater_text = ", ".join(f"{raters:.3g}" for raters in lines)
+    detectable_here = (f"{data.detectable:.2f} with the {data.contexts} contexts of the data (square)" if is_drawn else
+                       f"none with the {data.contexts} contexts of the data, which are too few")
     text = ("Difference of correlations detectable with 80 % power, by the number of contexts: "
-            f"{data.quality}, {here}. Raters per item, from the highest line to the lowest: {listed}")
+            f"{data.quality}, {detectable_here}. Raters per item, from the highest line to the lowest: {rater_text}")
     axes = plane.axes([row.contexts for row in lines.get(data.raters, ())])
-    return Picture(_svg("plot places", f'viewBox="0 0 {STRIP} {LOW + 20}"', text, (axes, *paths, marker)), text,
-                   f"{text}.")
+    size = f'viewBox="0 0 {SMALL_WIDTH} {SMALL_AXIS_Y + 20}"'
+    return Picture(_svg("plot places", size, text, (axes, *paths, marker)), text, f"{text}.")
 
 
 class Plane(NamedTuple):
@@ -114,35 +115,36 @@ def _svg(kind: str, attributes: str, text: str, parts: Iterable[str]) -> str:
 
 
 def vote_picture(counts: Sequence[VoteCount], label: str) -> Picture:
-    """Draw a bar for each fifth of the scores, stacked by the shares of the votes, the lowest rating at the bottom."""
+    """Draw a bar for each fifth of the scores: the shares of the votes, stacked from the lowest rating upwards."""
     fifths, ratings = (sorted({getattr(row, name) for row in counts}) for name in ("fifth", "rating"))
-    bar, gap, height, parts, words = 56, 14, 120, "", []
+    bar_width, gap, height, parts, mean_texts = 56, 14, 120, "", []
     for position, fifth in enumerate(fifths):
         rows = sorted((row for row in counts if row.fifth == fifth), key=lambda row: row.rating)
-        total, x, top = sum(row.votes for row in rows), EDGE + position * (bar + gap), float(TOP + height)
+        total, x, top = sum(row.votes for row in rows), SMALL_MARGIN + position * (bar_width + gap), float(TOP + height)
         low, high = f"{rows[0].low:.3g}", f"{rows[0].high:.3g}"
         for row in rows:
             share = row.votes / max(total, 1)
             opacity = (ratings.index(row.rating) + 1) / len(ratings)
             top -= share * height
-            parts += (f'<rect class="own" x="{x}" y="{top:.1f}" width="{bar}" height="{share * height:.1f}" '
+            parts += (f'<rect class="own" x="{x}" y="{top:.1f}" width="{bar_width}" height="{share * height:.1f}" '
                       f'fill-opacity="{opacity:.2f}"/>')
-        for below, bound in ((14, f"{low}–"), (25, high)):
-            parts += f'<text x="{x + bar // 2}" y="{TOP + height + below}" class="m">{bound}</text>'.replace("-", "−")
+        for offset, bound in ((14, f"{low}–"), (25, high)):
+            y = TOP + height + offset
+            parts += f'<text x="{x + bar_width // 2}" y="{y}" class="m">{bound}</text>'.replace("-", "−")
         mean = sum(row.rating * row.votes for row in rows) / max(total, 1)
-        words.append(f"{low}–{high}: mean {mean:.2f}")
+        mean_texts.append(f"{low}–{high}: mean {mean:.2f}")
     caption = f"votes on {counts[0].quality} by fifths of the scores of {label}"
-    text = f"The {caption}: {'; '.join(words).replace('-', '−')}"
+    text = f"The {caption}: {'; '.join(mean_texts).replace('-', '−')}"
     scale = ", ".join(f"{rating:g}" for rating in ratings).replace("-", "−")
-    return Picture(_svg("plot places", f'viewBox="0 0 {STRIP} {TOP + height + 31}"', text, parts), text,
+    return Picture(_svg("plot places", f'viewBox="0 0 {SMALL_WIDTH} {TOP + height + 31}"', text, parts), text,
                    f"Shares of the {caption}, from pale to dark: {scale}.")
 
 
 def example_blocks(row: Example) -> tuple[Block, ...]:
-    """Show an item with the position given by its metric, else the median of all metrics and the closest ones."""
+    """Show an item with its position by its metric, else by the median of all metrics and by the best columns."""
     kind = "Context" if row.response else "Utterance"  # the item is a whole dialogue
-    closest = "".join(f"; {column} {position:.2f}" for column, position in row.columns)
-    metrics = f"position {row.metrics:.2f}" if row.metric else f"median position {row.metrics:.2f}{closest}"
+    best_columns = "".join(f"; {column} {position:.2f}" for column, position in row.columns)
+    metrics = f"position {row.metrics:.2f}" if row.metric else f"median position {row.metrics:.2f}{best_columns}"
     text = f"{row.item}: position {row.people:.2f} for people, {row.metrics:.2f} for {row.metric or 'the metrics'}."
     return Picture(_strip(row, text), text), Facts.of(
         *((f"{kind} {number}", words) for number, words in enumerate(row.context, start=1)),
@@ -153,11 +155,11 @@ def example_blocks(row: Example) -> tuple[Block, ...]:
 
 def _strip(row: Example, description: str) -> str:
     """Draw positions from 0 to 1: a square for people, a dot for the metrics, a stroke for each named column."""
-    def across(position: float) -> float:
-        return round(EDGE + (STRIP - 2 * EDGE) * min(max(position, 0.0), 1.0), 1)
+    def x_of(position: float) -> float:
+        return round(SMALL_MARGIN + (SMALL_WIDTH - 2 * SMALL_MARGIN) * min(max(position, 0.0), 1.0), 1)
 
-    strokes = "".join(f"M{across(position)} 9v14" for _, position in row.columns)
-    return _svg("plot places", f'viewBox="0 0 {STRIP} 32"', description, (
-        f'<path class="axis" d="M{EDGE} 16H{STRIP - EDGE}"/><path class="strokes" d="{strokes}"/>'
-        f'<circle class="own" cx="{across(row.metrics)}" cy="16" r="5.5"/>'
-        f'<path class="people-mark" d="M{across(row.people)} 16m-5-5h10v10h-10z"/>'))
+    strokes = "".join(f"M{x_of(position)} 9v14" for _, position in row.columns)
+    return _svg("plot places", f'viewBox="0 0 {SMALL_WIDTH} 32"', description, (
+        f'<path class="axis" d="M{SMALL_MARGIN} 16H{SMALL_WIDTH - SMALL_MARGIN}"/><path class="strokes" d="{strokes}"/>'
+        f'<circle class="own" cx="{x_of(row.metrics)}" cy="16" r="5.5"/>'
+        f'<path class="people-mark" d="M{x_of(row.people)} 16m-5-5h10v10h-10z"/>'))

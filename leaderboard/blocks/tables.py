@@ -68,7 +68,7 @@ def numeric(*texts: str) -> tuple[Heading, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Groups of rows by title, based on `data`; collapsed under the label `folded`, if set; `board` is re-ranked."""
+    """Groups of rows by title; `data` describes the data, `folded` labels a collapsed table; a `board` is re-ranked."""
 
     anchor: str
     caption: str
@@ -82,12 +82,13 @@ class Table:
     def of(cls, anchor: str, caption: str, headings: Iterable[object], rows: Iterable[Iterable[object]], data: str = "",
            folded: str = "") -> Table:
         """Make a table with a single group of rows; the kind of a heading given as a string follows from the values."""
-        listed = [tuple(row) for row in rows]
-        shown = (heading if isinstance(heading, Heading) else Heading(
+        row_tuples = [tuple(row) for row in rows]
+        typed_headings = (heading if isinstance(heading, Heading) else Heading(
             str(heading), "stub" if column == 0 else "number" if any(
-                isinstance(row[column], int | float) for row in listed) else "text")
+                isinstance(row[column], int | float) for row in row_tuples) else "text")
             for column, heading in enumerate(headings))
-        return cls(anchor, caption, tuple(shown), {"": tuple(tuple(map(cell, row)) for row in listed)}, data, folded)
+        group = tuple(tuple(map(cell, row)) for row in row_tuples)
+        return cls(anchor, caption, tuple(typed_headings), {"": group}, data, folded)
 
     @property
     def rows(self) -> tuple[Row, ...]:
@@ -134,7 +135,7 @@ class Picture:
 
 
 class Dot(NamedTuple):
-    """A line of a dot plot: a value and optionally a second one, with their intervals; NaN if unknown.
+    """A line of a dot plot: a value and optionally a second value, with their intervals; NaN if unknown.
 
     `kind` is the CSS class of the value: `dot`, or `printed` for a published value, which is not from this run.
     """
@@ -197,7 +198,7 @@ Block: TypeAlias = Table | Facts | Prose | Picture | Dots | Ask
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A titled part of a page, omitted if it has no blocks; `level` is that of its heading, `boxed` draws a frame."""
+    """A titled part of a page, omitted if it has no blocks; `level` is its heading's level, `boxed` draws a frame."""
 
     anchor: str
     title: str
@@ -210,8 +211,8 @@ class Section:
 class Page:
     """A page; if it has no menu entry, `group` is the label of the entry that leads to it.
 
-    `choices` are links to the front pages of all eras. If the page has a board that is re-ranked, `numbers` is the
-    script with its data.
+    `choices` are links to the front pages of all eras. If scripts re-rank a board of the page, `numbers` is
+    the file with its data.
     """
 
     path: str

@@ -14,7 +14,7 @@ from functools import cached_property
 from harness.results.entries import BoardId
 from harness.results.rows import RankingRow, Results
 from harness.statistics import statistic_title
-from leaderboard.model.index import Column, once, only, ordered, split_order
+from leaderboard.model.index import Column, cached_by_results, select_datasets, sorted_statistics, split_order
 
 SPLITS = {"dev": "Development", "test": "Test", "recent": "Recent", "own": "Your own", "more": "Further"}
 NORMAL = 1.959964
@@ -65,13 +65,13 @@ def title(board: str) -> str:
     return f"{SPLITS[name.split]} datasets{part}"
 
 
-@once
+@cached_by_results
 def all_boards(results: Results) -> tuple[Board, ...]:
     """Collect all boards by name, including those of single dimensions, Spearman first."""
     rows: dict[tuple[str, str], list[RankingRow]] = defaultdict(list)
     for row in results.ranking:
         rows[row.board, row.statistic].append(row)
-    statistics = ordered(statistic for _, statistic in rows)
+    statistics = sorted_statistics(statistic for _, statistic in rows)
     boards = []
     for name, statistic in sorted(rows, key=lambda key: (key[0], statistics.index(key[1]))):
         ranking: dict[str, dict[Column, RankingRow]] = {}
@@ -158,11 +158,11 @@ def era_of(split: str) -> Era:
     return next((era for era in ERAS if split in era.splits), CHALLENGE)
 
 
-@once
+@cached_by_results
 def parts(results: Results) -> tuple[Part, ...]:
     """Return the parts of the eras that have datasets; the front page of the first is the entry page."""
     splits = sorted({entry.split for entry in results.datasets}, key=split_order)
-    present = list(dict.fromkeys(map(era_of, splits))) or [CHALLENGE]
-    return tuple(Part(era, results if len(present) == 1 else only(results, {
-        entry.name for entry in results.datasets if era_of(entry.split) == era}), f"-{era.name}" if number else "")
-        for number, era in enumerate(present))
+    eras = list(dict.fromkeys(map(era_of, splits))) or [CHALLENGE]
+    return tuple(Part(era, results if len(eras) == 1 else select_datasets(results, {
+        entry.name for entry in results.datasets if era_of(entry.split) == era}), f"-{era.name}" if position else "")
+                 for position, era in enumerate(eras))

@@ -39,7 +39,7 @@ class Index:
     def __init__(self, results: Results) -> None:
         self.results = results
         self.datasets = tuple(sorted(results.datasets, key=lambda entry: (split_order(entry.split), entry.name)))
-        self.statistics = ordered(row.statistic for row in results.correlations)
+        self.statistics = sorted_statistics(row.statistic for row in results.correlations)
         self.metrics = {entry.name: entry for entry in results.metrics}
         self.badges = {entry.name: entry.badge for entry in results.metrics}
         self.dataset_paths = {entry.name: f"dataset/{slug(entry.name)}.html" for entry in results.datasets}
@@ -53,7 +53,7 @@ class Index:
         self.columns: dict[str, set[Column]] = defaultdict(set)  # with a correlation row, by dataset
         for row in results.correlations:
             self.columns[row.dataset].add((row.metric, row.column))
-        self.valued = {(row.dataset, row.quality) for row in results.correlations if has_value(row)}
+        self.targets_with_values = {(row.dataset, row.quality) for row in results.correlations if has_value(row)}
         self.reliability = {(row.dataset, row.quality, row.method): row.value for row in results.reliability}
         self.decisions = {(row.dataset, row.quality, row.metric, row.column): row for row in results.decisions}
         on_ratings = {entry.name for entry in results.metrics if entry.fitted_on == "ratings"}
@@ -70,7 +70,7 @@ class Index:
                 replace(firmness, tied=tuple(self.titles.get(name, name) for name in firmness.tied)))
         self._unrated = {(entry.name, quality.name) for entry in self.datasets for quality in entry.qualities
                          if not quality.rated}
-        self._unreferenced = {entry.name for entry in results.datasets if "references" not in entry.has}
+        self._without_references = {entry.name for entry in results.datasets if "references" not in entry.has}
         self._problems: dict[tuple[str, str], set[str]] = defaultdict(set)
         for skip in results.skips:
             self._problems[skip.dataset, skip.metric].add(f"skipped: {skip.reason}")
@@ -98,7 +98,7 @@ class Index:
         """Return True if the weights of a column were fitted on the ratings of a dataset."""
         return (column[0], dataset) in self.fitted
 
-    def why(self, target: Target, column: Column, statistic: str = STATISTIC) -> str:
+    def reason_missing(self, target: Target, column: Column, statistic: str = STATISTIC) -> str:
         row = self.correlation(target, column, statistic)
         if row is not None:
             return self.note(row) or "no value; the reason is unknown"
@@ -109,10 +109,12 @@ class Index:
     def note(self, row: Correlation) -> str:
         """Return the note of a correlation; if nothing was scored for lack of references, say so."""
         entry = self.metrics.get(row.metric)
-        lacking = entry is not None and "references" in entry.signature and row.dataset in self._unreferenced
-        return "no item has references" if lacking and row.note.startswith("0 rows ") else row.note
+        needs_references = entry is not None and "references" in entry.signature
+        if needs_references and row.dataset in self._without_references and row.note.startswith("0 rows "):
+            return "no item has references"
+        return row.note
 
-    def on(self, board: str) -> tuple[DatasetEntry, ...]:
+    def datasets_on(self, board: str) -> tuple[DatasetEntry, ...]:
         """Return the datasets of a board; all if the name is empty."""
         return tuple(entry for entry in self.datasets if entry.on(board))
 
@@ -126,14 +128,14 @@ class Index:
         board = BoardId.parse(name)
         return str(replace(board, split=self.split(board.split) or board.split))
 
-    def data(self, board: str = "") -> str:
+    def describe_data(self, board: str = "") -> str:
         """Describe the data of a board: the number of datasets, whether they are the user's, and any restrictions."""
-        first, datasets = self.results.run.options.get("first"), self.on(board)
+        scored_first, datasets = self.results.run.options.get("first"), self.datasets_on(board)
         return "; ".join(filter(None, (
             "your own datasets" if {entry.split for entry in datasets} == {"own"} else "",
             plural(len(datasets), "dataset") if board else "",
             scored_part(self.results),
-            f"{first}; the others are still being scored" if first else "")))
+            f"{scored_first}; the others are still being scored" if scored_first else "")))
 
 
 def scored_part(results: Results) -> str:
@@ -143,22 +145,22 @@ def scored_part(results: Results) -> str:
             f"only a sample of each dataset: at most {sample} items in whole contexts" if sample else "")
 
 
-def once(work: Callable[[Results], Value]) -> Callable[[Results], Value]:
-    """Cache the values of a function for the last results and their parts, by identity; several pages need them."""
+def cached_by_results(function: Callable[[Results], Value]) -> Callable[[Results], Value]:
+    """Cache a function's values for the last CACHE_SIZE results, compared by identity; several pages need them."""
     cache: deque[tuple[Results, Value]] = deque(maxlen=CACHE_SIZE)
 
-    @functools.wraps(work)
+    @functools.wraps(function)
     def cached(results: Results) -> Value:
         for known, value in cache:
             if known is results:
                 return value
-        cache.append((results, value := work(results)))
+        cache.append((results, value := function(results)))
         return value
 
     return cached
 
 
-make_index = once(Index)
+make_index = cached_by_results(Index)
 
 
 class Missing(NamedTuple):
@@ -175,17 +177,17 @@ def by_reason(skips: Iterable[Skip]) -> list[Missing]:
     for skip in sorted(skips, key=lambda skip: (skip.metric, skip.dataset)):
         datasets[skip.reason][skip.metric].append(skip.dataset)
     grouped = []
-    for reason, of_metric in datasets.items():
+    for reason, datasets_by_metric in datasets.items():
         metrics: dict[str, list[str]] = defaultdict(list)
-        for metric, names in of_metric.items():
+        for metric, names in datasets_by_metric.items():
             metrics[", ".join(names)].append(metric)
         where = "; ".join(f"{', '.join(group)} on {names}" for names, group in metrics.items())
-        grouped.append(Missing(reason, sum(map(len, of_metric.values())), where))
+        grouped.append(Missing(reason, sum(map(len, datasets_by_metric.values())), where))
     return sorted(grouped, key=lambda missing: (-missing.pairs, missing.reason))
 
 
 def without_value(results: Results) -> list[Missing]:
-    """Group the columns without a value on any quality of a dataset, by reason."""
+    """Group the columns without a value on any quality of a dataset by reason, if the reason is the same on all."""
     index, notes = make_index(results), defaultdict[tuple[str, str], set[str]](set)
     for row in results.correlations:
         if row.statistic == STATISTIC:
@@ -197,21 +199,21 @@ def without_value(results: Results) -> list[Missing]:
 def drop_sample(results: Results) -> Results:
     """Drop the sample if there is real data, so that simulated ratings never appear beside real ones."""
     real = {entry.name for entry in results.datasets if entry.kind == "real"}
-    return only(results, real) if 0 < len(real) < len(results.datasets) else results
+    return select_datasets(results, real) if 0 < len(real) < len(results.datasets) else results
 
 
-def only(results: Results, datasets: Collection[str]) -> Results:
+def select_datasets(results: Results, datasets: Collection[str]) -> Results:
     """Select datasets, with the boards of their splits; problems of datasets that were not loaded are kept."""
     dropped = {entry.name for entry in results.datasets} - set(datasets)
-    shown = tuple(entry for entry in results.datasets if entry.name not in dropped)
-    boards = {(entry.split, entry.kind) for entry in shown}
+    entries = tuple(entry for entry in results.datasets if entry.name not in dropped)
+    boards = {(entry.split, entry.kind) for entry in entries}
     rows: dict[str, Any] = {
         name: tuple(row for row in getattr(results, name) if row.dataset not in dropped) for name in (
             "correlations", "skips", "failures", "comparisons", "reliability", "examples", "points", "timings",
             "disagreement", "vote_counts", "decisions")}
     rows |= {name: tuple(row for row in getattr(results, name)
                          if (BoardId.parse(row.board).split, row.origin) in boards) for name in ("ranking", "firmness")}
-    return replace(results, datasets=shown, **rows)
+    return replace(results, datasets=entries, **rows)
 
 
 def main_quality(entry: DatasetEntry) -> QualityEntry | None:
@@ -229,11 +231,11 @@ def descending(value: float) -> float:
     return -value if math.isfinite(value) else math.inf
 
 
-def ordered(statistics: Iterable[str]) -> tuple[str, ...]:
+def sorted_statistics(statistics: Iterable[str]) -> tuple[str, ...]:
     """Sort statistics: Spearman, Pearson, Kendall, then others by name."""
     return tuple(sorted(set(statistics), key=lambda name: ((*STATISTICS, name).index(name), name)))
 
 
 def split_order(split: str) -> tuple[int, str]:
-    """Return a sort key that puts development before test and anything else last."""
+    """Return a sort key that follows SPLITS; other splits come last, by name."""
     return (*SPLITS, split).index(split), split

@@ -56,7 +56,7 @@ def numbers(results: Results, worst_file: str = "worst.js") -> bytes:
     index, columns, on_boards = make_index(results), columns_of(results), questions.questions(results)
     targets = sorted({target for question in on_boards for target in question.targets})
     datasets = list(dict.fromkeys(dataset for dataset, _ in targets))
-    first = questions.default(on_boards)
+    default_question = questions.default(on_boards)
     rated = {(entry.name, quality.name): quality.rated for entry in index.datasets for quality in entry.qualities}
 
     def correlation(column: Column, target: Target, statistic: str) -> float | None:
@@ -74,9 +74,9 @@ def numbers(results: Results, worst_file: str = "worst.js") -> bytes:
                      "limit": limit(target)} for target in targets],
         "values": {statistic: [[correlation(column, target, statistic) for target in targets] for column in columns]
                    for statistic in index.statistics},
-        "fitted": [[row, number] for row, column in enumerate(columns) for number, name in enumerate(datasets)
+        "fitted": [[row, position] for row, column in enumerate(columns) for position, name in enumerate(datasets)
                    if index.is_fitted(column, name)],
-        "sizes": _sizes(index), "initial": first.name if first else "",
+        "sizes": _sizes(index), "initial": default_question.name if default_question else "",
         "worst": worst_file if any(row.metric for row in results.examples) else "",
         "questions": [_question(index, question, columns, targets) for question in on_boards],
         "tests": _tests(index, targets, columns)})
@@ -96,14 +96,14 @@ def worst(results: Results) -> bytes:
 
 
 def _script(name: str, content: object) -> bytes:
-    def shown(value: object) -> object:
+    def escaped(value: object) -> object:
         if isinstance(value, dict):
-            return {visible(key): shown(entry) for key, entry in value.items()}
+            return {visible(key): escaped(entry) for key, entry in value.items()}
         if isinstance(value, list):
-            return list(map(shown, value))
+            return list(map(escaped, value))
         return visible(value) if isinstance(value, str) else value
 
-    return f"const {name} = {json.dumps(shown(content), allow_nan=False, separators=(',', ':'))};\n".encode()
+    return f"const {name} = {json.dumps(escaped(content), allow_nan=False, separators=(',', ':'))};\n".encode()
 
 
 def _rounded(value: float, decimals: int) -> float | None:
@@ -112,11 +112,11 @@ def _rounded(value: float, decimals: int) -> float | None:
 
 def _column(index: Index, column: Column, columns: Sequence[Column]) -> dict[str, Any]:
     entry, cost = index.metrics.get(column[0]), cost_of(index, column)
-    equal = questions.equals(index.results).get(column, ())
+    equal_columns = questions.equals(index.results).get(column, ())
     return {"label": index.labels[column], "name": index.names[column], "path": index.metric_paths.get(column[0], ""),
             "metric": column[0], "badge": index.badges.get(column[0], ""), "family": entry.family if entry else "",
             "fitted": cost.fitted, "parameters": _rounded(cost.size, 0), "control": is_control(index, column),
-            "equals": [row for row, other in enumerate(columns) if other in equal]}
+            "equals": [row for row, other in enumerate(columns) if other in equal_columns]}
 
 
 def _question(index: Index, question: questions.Question, columns: Sequence[Column], targets: Sequence[Target],
@@ -143,10 +143,11 @@ def _size_key(size: float) -> str:
 
 
 def _sizes(index: Index) -> list[list[str]]:
-    """Return any size, no model, and the limits that exclude some model here: key, label, words in the question."""
+    """Return key, label and words of any size, no model, and the limits that exclude a model of these results."""
     known = [cost.size for cost in costs(index.results).values()]
-    above = [math.inf, *questions.SIZES]
-    return [[_size_key(size), *words] for (size, words), larger in zip(questions.SIZES.items(), above, strict=False)
+    larger_sizes = [math.inf, *questions.SIZES]
+    limits = zip(questions.SIZES.items(), larger_sizes, strict=False)
+    return [[_size_key(size), *words] for (size, words), larger in limits
             if size in (math.inf, 0) or any(size < parameters <= larger for parameters in known)]
 
 
@@ -169,11 +170,11 @@ def _tests(index: Index, targets: Sequence[Target], columns: Sequence[Column]) -
                         if column in columns and has_value(index.correlation(target, column))}
             positions = np.array([position.get(name, -1) for name in rows.names])
             better, worse = positions[rows.better], positions[rows.worse]
-            listed = (better >= 0) & (worse >= 0)
-            significant = rows.bh[listed] < ALPHA
-            square = np.full((len(columns), len(columns)), NOT_TESTED, np.uint8)
-            square[better[listed], worse[listed]] = np.where(significant, BETTER, NO_DIFFERENCE)
-            square[worse[listed], better[listed]] = np.where(significant, WORSE, NO_DIFFERENCE)
-            codes = "".join(map(str, square[upper].tolist()))
+            both_shown = (better >= 0) & (worse >= 0)
+            significant = rows.bh[both_shown] < ALPHA
+            codes_by_pair = np.full((len(columns), len(columns)), NOT_TESTED, np.uint8)
+            codes_by_pair[better[both_shown], worse[both_shown]] = np.where(significant, BETTER, NO_DIFFERENCE)
+            codes_by_pair[worse[both_shown], better[both_shown]] = np.where(significant, WORSE, NO_DIFFERENCE)
+            codes = "".join(map(str, codes_by_pair[upper].tolist()))
             tests.setdefault(rows.test, [""] * len(targets))[targets.index(target)] = codes
     return dict(sorted(tests.items()))

@@ -18,13 +18,23 @@ from harness.results.pooled import Lead, Pool
 from harness.results.rows import Results, Timing
 from harness.statistics.pooled import weights
 from leaderboard.model.boards import Board, all_boards, era_of
-from leaderboard.model.index import ONE_RATER, STATISTIC, Column, Index, Target, make_index, once, split_order
+from leaderboard.model.index import (
+    ONE_RATER,
+    STATISTIC,
+    Column,
+    Index,
+    Target,
+    cached_by_results,
+    make_index,
+    split_order,
+)
 
 LIMIT = "split-half"
 """Method of the reliability whose square root is the limit from rater noise."""
 MIN_RELIABILITY = 0.3
 """Correlations are not corrected for a lower reliability, whose square root is too noisy to divide by."""
-SPLITS = {"": "", "dev": "", "test": ", test datasets", "recent": "", "own": "", "more": ""}
+TITLE_SUFFIXES = {"": "", "dev": "", "test": ", test datasets", "recent": "", "own": "", "more": ""}
+"""Additions to the titles of questions by split."""
 Choice = tuple[bool, float]
 """Constraints on a metric: whether weights may be fitted on ratings, and the maximum number of model parameters."""
 SIZES: Mapping[float, tuple[str, str]] = {
@@ -78,22 +88,23 @@ class Answer:
     without: Mapping[str, Column]
 
 
-@once
+@cached_by_results
 def questions(results: Results) -> tuple[Question, ...]:
     """Return the questions: for each split all qualities, then single ones, those with the most datasets first.
 
     The test datasets of published results come first, since they decided the challenge.
     """
-    listed = (_question(make_index(results), board) for board in all_boards(results) if board.statistic == STATISTIC)
-    return tuple(sorted((question for question in listed if question.targets), key=lambda question: (
+    index = make_index(results)
+    candidates = (_question(index, board) for board in all_boards(results) if board.statistic == STATISTIC)
+    return tuple(sorted((question for question in candidates if question.targets), key=lambda question: (
         question.published and question.id.split != "test", split_order(question.id.group), bool(question.dimension),
         -question.datasets, question.dimension)))
 
 
-def default(listed: Sequence[Question]) -> Question | None:
+def default(all_questions: Sequence[Question]) -> Question | None:
     """Return the question to answer first: overall quality if several datasets have it, else all qualities."""
-    overall = (question for question in listed if question.dimension == "overall" and question.datasets > 1)
-    return next(overall, listed[0] if listed else None)
+    overall = (question for question in all_questions if question.dimension == "overall" and question.datasets > 1)
+    return next(overall, all_questions[0] if all_questions else None)
 
 
 def allowed(index: Index, column: Column, choice: Choice) -> bool:
@@ -102,9 +113,9 @@ def allowed(index: Index, column: Column, choice: Choice) -> bool:
     return (ratings or not cost.fitted) and cost.size <= size
 
 
-@once
+@cached_by_results
 def answers(results: Results) -> Mapping[tuple[str, Choice], Answer]:
-    """Answer every question for every choice that allows a column, by the name of the board."""
+    """Return the answers by the name of the board and the choice, for every choice that allows a column."""
     index, pool = make_index(results), Pool.of(results)
     return {(question.name, choice): answer for question in questions(results)
             for choice, answer in _answers(index, pool, question).items()}
@@ -114,8 +125,8 @@ def _answers(index: Index, pool: Pool, question: Question) -> dict[Choice, Answe
     leaders = {choice: columns[:2] for choice in CHOICES if (columns := best_of_each(index, question, choice))}
     pairs = [(columns[0], columns[1]) for columns in leaders.values() if columns[1:]]
     datasets = {dataset for dataset, _ in question.targets}
-    known = datasets <= pool.points.keys()
-    leads = dict(zip(pairs, pool.leads(question.targets, pairs, question.rule), strict=True) if known else ())
+    has_item_scores = datasets <= pool.points.keys()
+    leads = dict(zip(pairs, pool.leads(question.targets, pairs, question.rule), strict=True) if has_item_scores else ())
     means = {name: pool.means([target for target in question.targets if target[0] != name], question.rule)
              for name in sorted(datasets) if len(datasets) > 1}
     answers = {}
@@ -135,14 +146,14 @@ def best_of_each(index: Index, question: Question, choice: Choice) -> list[Colum
 
 def first_of_each(index: Index, columns: Iterable[Column]) -> list[Column]:
     """Return the first column of each metric; of columns with identical scores, only the first."""
-    shown: dict[str, Column] = {}
+    first_columns: dict[str, Column] = {}
     for column in columns:
-        if not equals(index.results).get(column, frozenset()) & set(shown.values()):
-            shown.setdefault(column[0], column)
-    return list(shown.values())
+        if not equals(index.results).get(column, frozenset()) & set(first_columns.values()):
+            first_columns.setdefault(column[0], column)
+    return list(first_columns.values())
 
 
-@once
+@cached_by_results
 def equals(results: Results) -> Mapping[Column, frozenset[Column]]:
     """Map each column to the columns of other metrics with the same score for every item, if any."""
     pool, by_digest = Pool.of(results), dict[str, list[Column]]()
@@ -155,15 +166,15 @@ def equals(results: Results) -> Mapping[Column, frozenset[Column]]:
 
 
 def _question(index: Index, board: Board) -> Question:
-    split, need, dimension = board.id.split, board.id.part, board.id.dimension
-    targets = tuple((entry.name, quality.name) for entry in index.on(board.name)
+    split, part_name, dimension = board.id.split, board.id.part, board.id.dimension
+    targets = tuple((entry.name, quality.name) for entry in index.datasets_on(board.name)
                     for quality in entry.qualities if dimension in ("", quality.dimension)
-                    and quality.rated and (entry.name, quality.name) in index.valued)
-    part = ", datasets with references" if need == "references" else f", in {need}" if need else ""
-    title = (dimension or "all qualities") + part + SPLITS.get(index.split(split), f", {index.split(split)}")
-    unnamed = "challenge" in index.results.run.options or all(entry.kind == "sample" for entry in index.datasets)
+                    and quality.rated and (entry.name, quality.name) in index.targets_with_values)
+    part = ", datasets with references" if part_name == "references" else f", in {part_name}" if part_name else ""
+    title = (dimension or "all qualities") + part + TITLE_SUFFIXES.get(index.split(split), f", {index.split(split)}")
+    hide_systems = "challenge" in index.results.run.options or all(entry.kind == "sample" for entry in index.datasets)
     return Question(board.name, board.statistic, board.ranking, dimension, title,
-                    "" if unnamed else era_of(split).systems, "published" in index.results.run.options, targets,
+                    "" if hide_systems else era_of(split).systems, "published" in index.results.run.options, targets,
                     *(_mean(index, targets, board, method) for method in (ONE_RATER, LIMIT)))
 
 
@@ -202,14 +213,14 @@ class Cost:
         return "< 0.01" if self.seconds < 0.01 else f"{self.seconds:.{decimals}f}"
 
 
-@once
+@cached_by_results
 def costs(results: Results) -> dict[str, Cost]:
-    timed: dict[str, list[Timing]] = defaultdict(list)
+    timings_by_metric: dict[str, list[Timing]] = defaultdict(list)
     for row in results.timings:
         if row.items > 0:
-            timed[row.metric].append(row)
+            timings_by_metric[row.metric].append(row)
     seconds = {name: 1000 * math.fsum(row.cost for row in rows) / sum(row.items for row in rows)
-               for name, rows in timed.items()}
+               for name, rows in timings_by_metric.items()}
     without_inputs = {row.metric for row in results.timings if row.alone is None}
     return {entry.name: Cost(
         math.fsum(seconds.get(name, math.nan) for name in (

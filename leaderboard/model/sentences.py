@@ -19,7 +19,7 @@ from leaderboard.model.questions import DEFAULT_CHOICE, SIZES, Answer, Choice, Q
 SYSTEMS = {"as published": "the paper's own method", "same method, smaller model": "our smaller version of {}",
            "another method": "our own small substitute for {}, not the paper's method", "baseline": "a baseline",
            "control": "a control, which does not judge quality"}
-TIED = 5
+MAX_NAMED_TIES = 5
 """Maximum number of tied columns that a sentence names."""
 
 
@@ -31,12 +31,12 @@ def is_control(index: Index, column: Column) -> bool:
 
 def verdict(index: Index, question: Question, best: Column) -> str:
     """Return the words before the best column's name; "" if its score is clearly above 0 and it judges quality."""
-    if not agrees(question, best):
+    if not is_above_zero(question, best):
         return f"{no_metric(question)} agrees with people; the best is"
     return f"{no_metric(question)} beats" if is_control(index, best) else ""
 
 
-def agrees(question: Question, column: Column) -> bool:
+def is_above_zero(question: Question, column: Column) -> bool:
     row = question.ranked[column]
     return above_zero(row.value, row.value - half_width(row))
 
@@ -69,7 +69,7 @@ def recommendation(index: Index, question: Question) -> str:
     powers = sorted((rows[0] for target in question.targets if target[0] in pool.points
                      and (rows := power.shown(index.results, target, pool))), key=lambda row: row.detectable)
     sizes = sorted(map(pool.rated, question.targets))
-    known = [*map(str, powers)] or [detectable_text(*size) for size in sizes]  # power needs two columns
+    known = [*map(str, powers)] or [detectable_text(*size) for size in sizes]  # no power with one column or one context
     typical = f"On a typical target (the median of {len(known)}), " if known[1:] else ""
     named = filter(None, (index.labels[answer.best], _unbeaten_control(index, question, answer)))
     return (f"{question_and_verdict} {', '.join(named)}. {_score_and_lead(index, question, answer)}. "
@@ -97,7 +97,7 @@ def describe_answer(index: Index, question: Question, answer: Answer) -> str:
 
 def _unbeaten_control(index: Index, question: Question, answer: Answer) -> str:
     """Name the best control that the best column is not shown to beat; "" if it beats all of them."""
-    if is_control(index, answer.best) or not agrees(question, answer.best):
+    if is_control(index, answer.best) or not is_above_zero(question, answer.best):
         return ""
     tied = {name for among in ("unfitted", "all") for row in index.firmness[question.name, question.rule, among]
             if (row.metric, row.column) == answer.best for name in row.tied}
@@ -116,16 +116,16 @@ def firmness_of(index: Index, question: Question, answer: Answer) -> Sequence[Fi
 
 
 def evidence(index: Index, question: Question, answer: Answer) -> str:
-    """State the score, the lead and its firmness, equal votes, what the column can replace, and its cost."""
-    first, second = (cost_of(index, column).time if column else "" for column in (answer.best, answer.following))
-    compared = f" ({index.labels[answer.following]}: {second} s)" if answer.following and second else ""
-    where = "on a GPU" if index.results.run.device.startswith("cuda") else "without a GPU"
-    firm_lead = (f"{_without(index, answer)} {firmness(firmness_of(index, question, answer))}".rstrip()
-                 if agrees(question, answer.best) else "")
-    cost = f" Cost: {first} s per 1,000 items {where}{compared}." if first else ""
-    constant = len(index.warnings.keys() & set(question.targets))
-    warning = (f" On {constant} of the {plural(len(question.targets), 'quality', 'qualities')} behind this answer, "
-               "nearly all votes are equal." if 2 * constant >= len(question.targets) else "")
+    """State the score, the lead and its firmness, warn of equal votes, and state what the column replaces and costs."""
+    time, next_time = (cost_of(index, column).time if column else "" for column in (answer.best, answer.following))
+    next_cost = f" ({index.labels[answer.following]}: {next_time} s)" if answer.following and next_time else ""
+    machine = "on a GPU" if index.results.run.device.startswith("cuda") else "without a GPU"
+    firm_lead = (f"{_leave_one_out(index, answer)} {firmness(firmness_of(index, question, answer))}".rstrip()
+                 if is_above_zero(question, answer.best) else "")
+    cost = f" Cost: {time} s per 1,000 items {machine}{next_cost}." if time else ""
+    constant_targets = len(index.warnings.keys() & set(question.targets))
+    warning = (f" On {constant_targets} of the {plural(len(question.targets), 'quality', 'qualities')} behind this "
+               "answer, nearly all votes are equal." if 2 * constant_targets >= len(question.targets) else "")
     replaces = _replacement(index, question, answer)
     return f"{_score_and_lead(index, question, answer)}.{firm_lead}{warning}{replaces}{cost}"
 
@@ -134,7 +134,7 @@ def _score_and_lead(index: Index, question: Question, answer: Answer) -> str:
     """State the score, the number of datasets behind it, and the lead if the column agrees with people."""
     row = question.ranked[answer.best]
     interval = f"{plus_minus(row)} (95 %, by contexts)" if plus_minus(row) else ""
-    lead = f"; {_lead(index, question, answer)}" if agrees(question, answer.best) else ""
+    lead = f"; {_lead(index, question, answer)}" if is_above_zero(question, answer.best) else ""
     return f"Spearman {number(row.value)}{interval} over {plural(question.datasets, 'dataset')}{lead}"
 
 
@@ -145,14 +145,14 @@ def _replacement(index: Index, question: Question, answer: Answer) -> str:
     text = ""
     if tested := [row for row in rows if math.isfinite(row.rho)]:
         passed = sum(row.replaces for row in tested)
-        where = "the one quality" if len(tested) == 1 else f"{passed or 'any'} of {len(tested)} qualities"
+        qualities = "the one quality" if len(tested) == 1 else f"{passed or 'any'} of {len(tested)} qualities"
         verb = "may replace" if passed else "does not pass as a replacement for"
-        text = f" It {verb} a rater on {where} with several votes (ε = {tested[0].epsilon:g})"
+        text = f" It {verb} a rater on {qualities} with several votes (ε = {tested[0].epsilon:g})"
         other, targets = _other_replacement(index, question, answer)
         if len(targets) > passed:
-            on = str(len(targets)) if targets[2:] else " and ".join(
+            target_names = str(len(targets)) if targets[2:] else " and ".join(
                 name if question.datasets == 1 else f"{name} of {dataset}" for dataset, name in targets)
-            text += f"; {index.labels[other]} {'may' if passed else 'does'}, on {on}"
+            text += f"; {index.labels[other]} {'may' if passed else 'does'}, on {target_names}"
         text += "."
     if known := [row for row in rows if math.isfinite(row.worth)]:
         worth = float(weights([row.dataset for row in known], question.rule) @ [row.worth for row in known])
@@ -176,28 +176,28 @@ def rater_agreement(question: Question) -> str:
     count = len(question.targets)
     total = plural(count, *(("dataset",) if count == question.datasets else ("quality", "qualities")))
 
-    def value(name: str, mean: float, known: int, remark: str = "") -> str:
-        part = f" on {known} of {total}" if known < count else ""
-        return f"{name}: {mean:.2f}{part}{remark}" if math.isfinite(mean) else ""
+    def mean_text(name: str, mean: float, known: int, remark: str = "") -> str:
+        coverage = f" on {known} of {total}" if known < count else ""
+        return f"{name}: {mean:.2f}{coverage}{remark}" if math.isfinite(mean) else ""
 
     known = list(filter(None, (
-        value("One rater against the others", *question.one_rater, " (not an upper bound)"),
-        value("limit from rater noise", *question.limit))))
+        mean_text("One rater against the others", *question.one_rater, " (not an upper bound)"),
+        mean_text("limit from rater noise", *question.limit))))
     return f"{'; '.join(known)}." if known else "The agreement of the raters is unknown."
 
 
-def _without(index: Index, answer: Answer) -> str:
+def _leave_one_out(index: Index, answer: Answer) -> str:
     """State which columns lead when one dataset is left out; "" for a single dataset."""
-    others: dict[Column, list[str]] = defaultdict(list)
+    leading_without: dict[Column, list[str]] = defaultdict(list)
     for name, column in answer.without.items():
         if column != answer.best:
-            others[column].append(name)
-    if not others:
+            leading_without[column].append(name)
+    if not leading_without:
         return " It leads whichever dataset is left out." if answer.without else ""
-    first = len(answer.without) - sum(map(len, others.values()))
-    parts = (f"still first in {first} of {len(answer.without)} cases" if first else "", *(
-        f"without {' or '.join(names)}, {index.labels[column]} leads" for column, names in others.items()))
-    return f" Leaving out one dataset at a time: {'; '.join(filter(None, parts))}."
+    times_first = len(answer.without) - sum(map(len, leading_without.values()))
+    cases = (f"still first in {times_first} of {len(answer.without)} cases" if times_first else "", *(
+        f"without {' or '.join(names)}, {index.labels[column]} leads" for column, names in leading_without.items()))
+    return f" Leaving out one dataset at a time: {'; '.join(filter(None, cases))}."
 
 
 def firmness(rows: Sequence[Firmness]) -> str:
@@ -214,7 +214,8 @@ def firmness(rows: Sequence[Firmness]) -> str:
 
 
 def abbreviated(columns: Sequence[str]) -> str:
-    return ", ".join(columns[:TIED]) + (f" and {len(columns) - TIED} more" if len(columns) > TIED else "")
+    unnamed = len(columns) - MAX_NAMED_TIES
+    return ", ".join(columns[:MAX_NAMED_TIES]) + (f" and {unnamed} more" if unnamed > 0 else "")
 
 
 def _lead(index: Index, question: Question, answer: Answer) -> str:

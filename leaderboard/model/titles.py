@@ -19,9 +19,9 @@ from collections.abc import Iterable, Mapping
 from harness.results.entries import MetricEntry
 from harness.results.rows import ColumnKey, Results
 
-OBVIOUS = ("encoder", "lm", "model", "inputs", "url")
+UNNAMED_OPTIONS = ("encoder", "lm", "model", "inputs", "url")
 """Options whose values are shown without the option's name."""
-LONGEST, INPUTS = 40, 3
+MAX_TITLE, MAX_INPUTS = 40, 3
 """Maximum length of a title, and maximum number of inputs that it lists in full."""
 HIDDEN = re.compile(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f"  # controls except tab and line breaks; a carriage return becomes one
@@ -60,14 +60,15 @@ def _name(metric: str, name: str, *, unique: bool) -> str:
 
 
 def titles(names: Mapping[ColumnKey, str], metrics: Iterable[MetricEntry]) -> dict[ColumnKey, str]:
-    """Return a title for each column: the one its metric was given in the run, else the shortest unique one."""
-    named = {(entry.name, column): entry.named + f" / {column.partition('[')[0]}" * bool(number)
-             for entry in metrics if entry.named for number, column in enumerate(entry.columns)}
-    shown = {column: named.get(column) or cut(short(name), LONGEST) for column, name in names.items()}
+    """Return a title for each column: the title given to its metric in the run, else the shortest unique title."""
+    named = {(entry.name, column): entry.named + f" / {column.partition('[')[0]}" * bool(position)
+             for entry in metrics if entry.named for position, column in enumerate(entry.columns)}
+    short_titles = {column: named.get(column) or cut(short(name), MAX_TITLE) for column, name in names.items()}
     for longer in (short, str):
-        used = Counter(shown.values())
-        shown = {column: title if used[title] == 1 else longer(names[column]) for column, title in shown.items()}
-    return shown
+        counts = Counter(short_titles.values())
+        short_titles = {column: title if counts[title] == 1 else longer(names[column])
+                        for column, title in short_titles.items()}
+    return short_titles
 
 
 def short(name: str) -> str:
@@ -83,11 +84,11 @@ def _value(option: str, value: str) -> str:
     plain = re.sub(r"\[[^\[\]]*\]", "", re.sub(r"https?://([^/]*).*", r"\1", value))
     if option == "inputs":
         inputs = plain.split("+")
-        listed = inputs if len(inputs) <= INPUTS else [*inputs[:INPUTS - 1], f"{len(inputs) - INPUTS + 1} more"]
-        return " + ".join(listed).strip()
+        unlisted = [f"{len(inputs) - MAX_INPUTS + 1} more"]
+        return " + ".join(inputs if len(inputs) <= MAX_INPUTS else inputs[:MAX_INPUTS - 1] + unlisted).strip()
     if option in ("encoder", "lm"):
         plain = plain.rpartition("/")[2].partition("@")[0]
-    return plain if option in OBVIOUS else f"{option}={plain}"
+    return plain if option in UNNAMED_OPTIONS else f"{option}={plain}"
 
 
 def cut(text: str, width: int) -> str:

@@ -16,7 +16,7 @@ from leaderboard.blocks.tables import Block, Heading, Page, Prose, Section, Tabl
 from leaderboard.model.index import STATISTIC, Index, descending, has_value, make_index, plural
 
 UNEXPLAINED = "unexplained: same inputs, different number"
-ROWS = 400
+MAX_ROWS = 400
 VISIBLE = 0.0005
 """Smaller differences are not visible in three decimals."""
 
@@ -48,16 +48,16 @@ class Change:
 
 def compare(before: Results, results: Results) -> Page:
     index = make_index(results)
-    listed = [change for change in changes(before, results) if not abs(change.difference) < VISIBLE]
+    visible = [change for change in changes(before, results) if not abs(change.difference) < VISIBLE]
     blocks: tuple[Block, ...] = (Prose("No correlation differs in the first three decimals."),)
-    if listed:
-        first = f"; the first {ROWS} are listed" if len(listed) > ROWS else ""
+    if visible:
+        truncation = f"; the first {MAX_ROWS} are listed" if len(visible) > MAX_ROWS else ""
         headings = ("Metric", Heading("Dataset", "words"), Heading("Quality", "words"),
                     *numeric("Earlier", "Now", "Difference"), "Why")
-        blocks = (Prose(f"Changed, new or missing: {plural(len(listed), 'correlation')}{first}. changes.csv lists all "
-                        "of them, including differences beyond the third decimal.", link="changes.csv"),
+        blocks = (Prose(f"Changed, new or missing: {plural(len(visible), 'correlation')}{truncation}. changes.csv "
+                        "lists all of them, including differences beyond the third decimal.", link="changes.csv"),
                   Table.of("changes-table", "Spearman, earlier and now", headings,
-                           (_row(index, change) for change in listed[:ROWS]), index.data()))
+                           (_row(index, change) for change in visible[:MAX_ROWS]), index.describe_data()))
     commit = f"commit {before.run.commit[:12]}" if before.run.commit else "unknown commit"
     return Page(path="changes.html", title="Changes since an earlier run", label="Changes",
                 lead=f"A comparison of this run with an earlier one (version {before.run.version}, {commit}).",
@@ -75,16 +75,16 @@ def changes(before: Results, results: Results) -> list[Change]:
     """List every correlation that differs: unexplained ones first, then by size, then added and removed ones."""
     old, new, differences = _values(before), _values(results), causes(before, results)
     earlier, now = make_index(before), make_index(results)
-    listed = []
+    changed = []
     for key in {**old, **new}:
-        row, other = old.get(key), new.get(key)
-        if row is None:
-            listed.append(Change(key, row, other, f"new; earlier run: {_why_missing(earlier, key)}"))
-        elif other is None:
-            listed.append(Change(key, row, other, f"gone: {_why_missing(now, key)}"))
-        elif row.value != other.value:
-            listed.append(Change(key, row, other, _why(key, differences)))
-    return sorted(listed, key=lambda change: (
+        old_row, new_row = old.get(key), new.get(key)
+        if old_row is None:
+            changed.append(Change(key, old_row, new_row, f"new; earlier run: {_why_missing(earlier, key)}"))
+        elif new_row is None:
+            changed.append(Change(key, old_row, new_row, f"gone: {_why_missing(now, key)}"))
+        elif old_row.value != new_row.value:
+            changed.append(Change(key, old_row, new_row, _why(key, differences)))
+    return sorted(changed, key=lambda change: (
         change.why != UNEXPLAINED, descending(abs(change.difference)), change.key))
 
 
@@ -113,4 +113,4 @@ def _why_missing(index: Index, key: Key) -> str:
         return "quality not in the run"
     if key.metric not in index.metrics:
         return "metric not in the run"
-    return index.why((key.dataset, key.quality), (key.metric, key.column))
+    return index.reason_missing((key.dataset, key.quality), (key.metric, key.column))

@@ -24,8 +24,8 @@ from leaderboard.model.questions import LIMIT, first_of_each, rater_limit
 from leaderboard.texts import TEXTS
 
 TEXT = TEXTS["dataset"]
-TWO = "only 2: a metric that merely distinguishes the two may still correlate with people"
-BEST, ROWS, DISPUTED = 12, 20, 8
+TWO_SYSTEMS = "only 2: a metric that merely distinguishes the two may still correlate with people"
+MAX_DOTS, MAX_ROWS, MAX_DISPUTED = 12, 20, 8
 """Maximum number of columns in the plot, the board and the table of disputed items; the downloads have all of them."""
 
 
@@ -66,12 +66,12 @@ def _best(index: Index, target: Target) -> tuple[Block, ...]:
     columns = first_of_each(index, index.best_first(target, (
         column for column in index.columns[target[0]] if math.isfinite(index.value(target, column)))))
     rows = {column: row for column in columns if (row := index.correlation(target, column))}
-    one_rater, limit = (index.rater_agreement(target, method) for method in (ONE_RATER, LIMIT))
+    one_rater, reliability = (index.rater_agreement(target, method) for method in (ONE_RATER, LIMIT))
     length = next((row for (metric, _), row in rows.items() if metric == CONTROL), None)
     return (Dots([Dot(column_cell(index, column), row.value, row.low, row.high)
-                  for column, row in list(rows.items())[:BEST]],
+                  for column, row in list(rows.items())[:MAX_DOTS]],
                  INTERVALS, {**RATERS, "length": "length of the reply"}, {
-                     "rater": (one_rater, one_rater), "limit": (rater_limit(limit), rater_limit(limit)),
+                     "rater": (one_rater, one_rater), "limit": (rater_limit(reliability), rater_limit(reliability)),
                      "length": (length.low, length.high) if length else (math.nan, math.nan)}),) if rows else ()
 
 
@@ -85,7 +85,7 @@ def _facts(entry: DatasetEntry, split: str, points: ItemScores | None, powers: S
         ("Items", f"{entry.items}, {entry.contexts} contexts" if entry.contexts else str(entry.items)),
         ("Power", f"{powers[0]} ({powers[0].quality})" if powers else ""),
         ("Rated", f"{entry.ratings} pairs of an item and a quality"), ("Votes", str(entry.votes or "")),
-        ("Systems", TWO if systems == 2 else str(systems or "")), ("Has", ", ".join(entry.has)),
+        ("Systems", TWO_SYSTEMS if systems == 2 else str(systems or "")), ("Has", ", ".join(entry.has)),
         ("Licence", entry.licence), ("Citation", entry.citation), ("Notes", entry.notes),
         ("Fingerprint", Cell(entry.fingerprint, code=True)))
 
@@ -99,7 +99,8 @@ def _qualities(index: Index, entry: DatasetEntry) -> Table:
 
     headings = ("Quality", "Counted as", "Scale", "Items rated", Heading("One rater", "number", "against the others"),
                 "Reliability", "Limit")
-    return Table.of("qualities", f"Qualities of {entry.name}", headings, map(row, entry.qualities), index.data())
+    return Table.of("qualities", f"Qualities of {entry.name}", headings, map(row, entry.qualities),
+                    index.describe_data())
 
 
 def _leading(index: Index, entry: DatasetEntry) -> tuple[Block, ...]:
@@ -108,16 +109,16 @@ def _leading(index: Index, entry: DatasetEntry) -> tuple[Block, ...]:
     if board is None or not board.rows:
         return (Prose("Nothing was scored here."),)
     title, ranked = next(iter(board.groups.items()))
-    rows = tuple(row for position, row in enumerate(ranked) if position < ROWS or row[1].text == CONTROL)
-    more = len(board.rows) - len(rows)
+    rows = tuple(row for position, row in enumerate(ranked) if position < MAX_ROWS or row[1].text == CONTROL)
+    omitted = len(board.rows) - len(rows)
     return (replace(board, groups={title: rows}),
-            *((Prose(f"{more} more columns are in the downloads: correlations.csv or the bundle.",
-                     link="methods.html#files"),) if more > 0 else ()))
+            *((Prose(f"{omitted} more columns are in the downloads: correlations.csv or the bundle.",
+                     link="methods.html#files"),) if omitted > 0 else ()))
 
 
 def _decisions(index: Index, entry: DatasetEntry) -> tuple[Block, ...]:
     decisions = best(index, (row for row in index.results.decisions if row.dataset == entry.name))
-    return (decision_table(index, decisions, index.data()), *map(Prose, limits(decisions)), Prose(DECISIONS)
+    return (decision_table(index, decisions, index.describe_data()), *map(Prose, limits(decisions)), Prose(DECISIONS)
             ) if decisions else ()
 
 
@@ -129,15 +130,15 @@ def _systems(index: Index, entry: DatasetEntry, main: QualityEntry | None, point
         return ()
     means = {system: [_mean(points.human[quality.name][rows]) for quality in qualities]
              for system, rows in items.items()}
-    best = [leaders(column, -math.inf) for column in zip(*means.values(), strict=True)]
-    first = qualities.index(main)
+    best_means = [leaders(column, -math.inf) for column in zip(*means.values(), strict=True)]
+    main_index = qualities.index(main)
     headings = ("System", *numeric("Items", *(quality.name for quality in qualities)))
     rows = ((system, items[system].size, *(
         Cell(f"{mean:.2f}", marks=lead_marks(mean, lead)) if math.isfinite(mean)
-        else missing("no item of this system was rated") for mean, lead in zip(means[system], best, strict=True)))
-        for system in sorted(items, key=lambda system: (descending(means[system][first]), system)))
+        else missing("no item of this system was rated") for mean, lead in zip(means[system], best_means, strict=True)))
+            for system in sorted(items, key=lambda system: (descending(means[system][main_index]), system)))
     return (Table.of("system-table", f"Mean rating of the items of each system on {entry.name}", headings, rows,
-                     index.data()),)
+                     index.describe_data()),)
 
 
 def _mean(ratings: Vector) -> float:
@@ -146,20 +147,21 @@ def _mean(ratings: Vector) -> float:
 
 
 def _disagreement(index: Index, target: Target) -> tuple[Block, ...]:
-    """Show the best columns on the main quality by the raters' agreement, and the votes by the best column's scores."""
+    """Show the best columns' correlations by agreement of the raters, and the votes in each fifth of the scores."""
     rows = {(row.metric, row.column): row for row in index.results.disagreement if (row.dataset, row.quality) == target}
-    ranked = index.best_first(target, (column for column in rows if not index.is_fitted(column, target[0])))[:DISPUTED]
+    unfitted = [column for column in rows if not index.is_fitted(column, target[0])]
+    ranked = index.best_first(target, unfitted)[:MAX_DISPUTED]
     counts = [row for row in index.results.vote_counts if (row.dataset, row.quality) == target]
     votes = (vote_picture(counts, index.labels[counts[0].metric, counts[0].column]),) if counts else ()
     if not ranked:
         return votes
     names = tuple(name for name in ("agreed", "mixed", "disputed", "divergence")
                   if any(math.isfinite(getattr(rows[column], name)) for column in ranked))
-    first = rows[ranked[0]]
-    sizes = f"{first.agreed_items}, {first.mixed_items} and {first.disputed_items} items"
+    best_row = rows[ranked[0]]
+    sizes = f"{best_row.agreed_items}, {best_row.mixed_items} and {best_row.disputed_items} items"
     table = Table.of("disagreement-table", f"Spearman by agreement of the raters: {target[1]}, {sizes}",
                      ("Metric", *map(str.capitalize, names)),
                      ((column_cell(index, column), *(getattr(rows[column], name) for name in names))
-                      for column in ranked), index.data())
+                      for column in ranked), index.describe_data())
     texts = (TEXT["spread"], *(TEXT["divergence"] for name in names if name == "divergence"))
     return (*votes, table, Prose(" ".join(texts)))

@@ -18,19 +18,19 @@ NUMBER = re.compile(r"[−-]?\d+(\.\d+)?(e[−-]?\d+)?")
 MIXED_HEAD = ("metric or team", "source")
 THIS_RUN, PUBLISHED = "this run", "challenge, as published"
 """The first headings of tables that mix this run with published numbers, and the two kinds of rows."""
-LONG = 60
+MAX_UNFOLDED = 60
 """Longer tables are folded."""
 
 
 def build(results: Results) -> tuple[Page, ...]:
     index, pages = make_index(results), list[Page]()
-    real = any(entry.kind != "sample" for entry in results.datasets)
+    has_real_data = any(entry.kind != "sample" for entry in results.datasets)
     for exhibit in sorted(results.exhibits, key=lambda exhibit: (exhibit.kind != "challenge", exhibit.name)):
         if exhibit.kind == "challenge":
             pages.append(Page("challenge.html", exhibit.title, "Challenge", sections(exhibit, index), exhibit.lead,
                               order=5))
             continue
-        grids = tuple(grid for grid in exhibit.grids if not real or re.search(r"\breal\b", grid.data)
+        grids = tuple(grid for grid in exhibit.grids if not has_real_data or re.search(r"\breal\b", grid.data)
                       or not re.search(r"\bsample\b", grid.data))
         if len(grids) < len(exhibit.grids):
             exhibit = replace(exhibit, grids=grids, maps=())  # the heat maps cover all tables
@@ -46,19 +46,19 @@ def sections(exhibit: Exhibit, index: Index) -> tuple[Section, ...]:
     official = any(grid.name == "official" for grid in exhibit.grids)
     tables = [Section(f"table-{number}", grid.caption, (*_picture(grid, index), _table(grid, f"grid-{number}", index)))
               for number, grid in enumerate(exhibit.grids)]
-    described = " ".join(heat.told for heat in exhibit.maps)
+    description = " ".join(heat.told for heat in exhibit.maps)
     return (*tables[:official],
             Section("pictures", "How similar the submissions are" if official else "At a glance",
-                    (Picture(draw_maps(exhibit.title, exhibit.maps), described),) if exhibit.maps else ()),
+                    (Picture(draw_maps(exhibit.title, exhibit.maps), description),) if exhibit.maps else ()),
             *tables[official:], Section("remarks", "Notes", tuple(map(Prose, exhibit.remarks))),
             Section("repeat", "How to reproduce it", (Prose(exhibit.command, code=True),) if exhibit.command else ()))
 
 
 def _picture(grid: Grid, index: Index) -> Iterator[Dots]:
     if grid.head[:2] == MIXED_HEAD:
-        lines = [Dot(_name(grid, row, index), float(row[2].replace("−", "-")),
-                     kind="dot" if row[1] == THIS_RUN else "printed") for row in grid.rows]
-        yield Dots(lines, f"Spearman correlation, {grid.head[2]}.", {"dot": THIS_RUN, "printed": PUBLISHED})
+        dots = [Dot(_name(grid, row, index), float(row[2].replace("−", "-")),
+                    kind="dot" if row[1] == THIS_RUN else "printed") for row in grid.rows]
+        yield Dots(dots, f"Spearman correlation, {grid.head[2]}.", {"dot": THIS_RUN, "printed": PUBLISHED})
 
 
 def _table(grid: Grid, anchor: str, index: Index) -> Table:
@@ -67,7 +67,7 @@ def _table(grid: Grid, anchor: str, index: Index) -> Table:
                                 for text, column in zip(grid.head[1:], columns[1:], strict=True)))
     return Table.of(anchor, grid.data or grid.caption, headings,
                     ((_name(grid, row, index), *row[1:]) for row in grid.rows),
-                    folded=f"All {len(grid.rows)} rows" if len(grid.rows) > LONG else "")
+                    folded=f"All {len(grid.rows)} rows" if len(grid.rows) > MAX_UNFOLDED else "")
 
 
 def _name(grid: Grid, row: Sequence[str], index: Index) -> Cell:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from itertools import chain
 
 from harness.results.rows import Results
-from leaderboard.blocks.boards import QUALITIES, ranked_table
+from leaderboard.blocks.boards import MAX_QUALITIES, ranked_table
 from leaderboard.blocks.cells import column_cell, number, number_cell
 from leaderboard.blocks.pictures import cost_picture
 from leaderboard.blocks.tables import Ask, Cell, Heading, Page, Prose, Section, Table
@@ -31,50 +31,52 @@ def build(results: Results) -> tuple[Page, ...]:
 
 def _page(part: Part, choices: tuple[Cell, ...]) -> Page:
     index, all_questions = make_index(part.results), questions(part.results)
-    first = default(all_questions)
+    question = default(all_questions)
     sections = [Section("nothing", "No ranking", (Prose(why_no_board(part.results)),))]
-    if first is not None:
-        shown = best_of_each(index, first, DEFAULT_CHOICE)
-        sections = [Section("answer", "", (_answer(index, first),), boxed=True),
-                    Section("metrics", "Board", (_board(index, all_questions, first, shown),
+    if question is not None:
+        best_columns = best_of_each(index, question, DEFAULT_CHOICE)
+        sections = [Section("answer", "", (_answer(index, question),), boxed=True),
+                    Section("metrics", "Board", (_board(index, all_questions, question, best_columns),
                                                  Prose(TEXTS["front"]["read"]))),
                     Section("answers", "All answers", (_answers(index, all_questions),))]
-        if picture := cost_picture(index, first, shown):
+        if picture := cost_picture(index, question, best_columns):
             sections.append(Section(
-                "costs", f"Correlation against cost: {first.subject}, without fitting on ratings", (picture,)))
+                "costs", f"Correlation against cost: {question.subject}, without fitting on ratings", (picture,)))
     return Page(path=part.path, title="Which metric should I use?", label=part.era.title if part.suffix else BOARD,
                 sections=tuple(sections), group=BOARD if part.suffix else "", choices=choices,
-                numbers=f"numbers{part.suffix}.js" if first else "")
+                numbers=f"numbers{part.suffix}.js" if question else "")
 
 
 def _choice(part: Part) -> Cell:
     """Link to an era's front page, with its answer in a few words."""
-    index, first = make_index(part.results), default(questions(part.results))
-    if first is None or (answer := answers(part.results).get((first.name, DEFAULT_CHOICE))) is None:
+    index, question = make_index(part.results), default(questions(part.results))
+    if question is None or (answer := answers(part.results).get((question.name, DEFAULT_CHOICE))) is None:
         return Cell(part.era.title, link=part.path)
     label = index.labels[answer.best]
-    short = (f"{sentences.no_metric(first)} agrees with people" if not sentences.agrees(first, answer.best) else
-             f"{sentences.no_metric(first)} beats {label}" if sentences.is_control(index, answer.best) else
-             f"{label}, {number(first.ranked[answer.best].value, 2)}")
+    agrees = sentences.is_above_zero(question, answer.best)
+    short = (f"{sentences.no_metric(question)} agrees with people" if not agrees else
+             f"{sentences.no_metric(question)} beats {label}" if sentences.is_control(index, answer.best) else
+             f"{label}, {number(question.ranked[answer.best].value, 2)}")
     return Cell(part.era.title, link=part.path, small=short)
 
 
-def _answer(index: Index, first: Question) -> Ask:
-    answer = answers(index.results).get((first.name, DEFAULT_CHOICE))
+def _answer(index: Index, question: Question) -> Ask:
+    answer = answers(index.results).get((question.name, DEFAULT_CHOICE))
     if answer is None:
-        return Ask(sentences.question_text(first, DEFAULT_CHOICE), Cell(sentences.why_no_answer(first)), "", "",
-                   sentences.rater_agreement(first))
-    return Ask(sentences.question_text(first, DEFAULT_CHOICE, sentences.verdict(index, first, answer.best)),
-               column_cell(index, answer.best), sentences.describe_answer(index, first, answer),
-               sentences.evidence(index, first, answer), sentences.rater_agreement(first))
+        return Ask(sentences.question_text(question, DEFAULT_CHOICE), Cell(sentences.why_no_answer(question)), "", "",
+                   sentences.rater_agreement(question))
+    return Ask(sentences.question_text(question, DEFAULT_CHOICE, sentences.verdict(index, question, answer.best)),
+               column_cell(index, answer.best), sentences.describe_answer(index, question, answer),
+               sentences.evidence(index, question, answer), sentences.rater_agreement(question))
 
 
-def _board(index: Index, all_questions: Sequence[Question], first: Question, shown: Sequence[Column]) -> Table:
+def _board(index: Index, all_questions: Sequence[Question], question: Question,
+           best_columns: Sequence[Column]) -> Table:
     columns = columns_of(index.results)
-    qualities = [question for question in all_questions if question.dimension and question.id.group == first.id.group]
-    widespread = [question for question in qualities if question.datasets > 1] or qualities
-    others = dict.fromkeys(column for column in (*first.ranked, *columns) if column not in shown)
-    return ranked_table(index, first, widespread[:QUALITIES], columns, {"": shown, OTHERS: list(others)})
+    qualities = [other for other in all_questions if other.dimension and other.id.group == question.id.group]
+    widespread = [quality for quality in qualities if quality.datasets > 1] or qualities
+    others = dict.fromkeys(column for column in (*question.ranked, *columns) if column not in best_columns)
+    return ranked_table(index, question, widespread[:MAX_QUALITIES], columns, {"": best_columns, OTHERS: list(others)})
 
 
 def _answers(index: Index, all_questions: Sequence[Question]) -> Table:
@@ -85,7 +87,7 @@ def _answers(index: Index, all_questions: Sequence[Question]) -> Table:
             return "none", "", ""
         row = question.ranked[answer.best]
         score = number_cell(row.value)._replace(small=plus_minus(row).strip())
-        if not sentences.agrees(question, answer.best):
+        if not sentences.is_above_zero(question, answer.best):
             highest = f"highest: {index.labels[answer.best]}"
             return Cell("none", small=f"{sentences.no_metric(question)} agrees with people; {highest}"), score, ""
         tied = next((row.tied for row in sentences.firmness_of(index, question, answer)), ())
@@ -97,10 +99,10 @@ def _answers(index: Index, all_questions: Sequence[Question]) -> Table:
                 Cell(lead, small=f"tied with {sentences.abbreviated(tied)}" if tied else "", title=", ".join(tied)))
 
     choices = {"Best": DEFAULT_CHOICE} if all_questions[0].published else {
-        "Without ratings": DEFAULT_CHOICE, "With ratings": (True, math.inf)}
+        "Not fitted on ratings": DEFAULT_CHOICE, "Any metric": (True, math.inf)}
     rows = [(question.title, question.datasets, *chain.from_iterable(
         cells(question, choice) for choice in choices.values())) for question in all_questions]
     headings = ("Quality", "Datasets", *chain.from_iterable(
         (Heading(words, "words"), Heading("Score", "number"), Heading("Lead", "words")) for words in choices))
-    return Table.of("answers-table", "The best metric for each quality", headings, rows, index.data(),
+    return Table.of("answers-table", "The best metric for each quality", headings, rows, index.describe_data(),
                     folded=f"Answers to all {plural(len(rows), 'question')}")

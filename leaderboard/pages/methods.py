@@ -46,12 +46,12 @@ def build(results: Results) -> tuple[Page, ...]:
 
 
 def _options(run: Run) -> Block:
-    def words(value: object) -> str:
+    def text_of(value: object) -> str:
         if isinstance(value, list) and all(isinstance(name, str) for name in value):
             return ", ".join(value)
         return value if isinstance(value, str) else json.dumps(value, sort_keys=True, ensure_ascii=False)
 
-    return Facts.of(*((name.capitalize(), words(value)) for name, value in sorted(run.options.items()))
+    return Facts.of(*((name.capitalize(), text_of(value)) for name, value in sorted(run.options.items()))
                     ) if run.options else Prose("All options had their defaults.")
 
 

@@ -21,7 +21,16 @@ from leaderboard.blocks.pictures import INTERVALS, example_blocks
 from leaderboard.blocks.tables import Block, Cell, Dot, Dots, Facts, Heading, Page, Prose, Row, Section, Table, numeric
 from leaderboard.model import sentences
 from leaderboard.model.boards import parts, plus_minus, rank_interval
-from leaderboard.model.index import ONE_RATER, Column, Index, Target, has_value, main_quality, make_index, once
+from leaderboard.model.index import (
+    ONE_RATER,
+    Column,
+    Index,
+    Target,
+    cached_by_results,
+    has_value,
+    main_quality,
+    make_index,
+)
 from leaderboard.model.questions import LIMIT, MIN_RELIABILITY, Question, costs, default, questions
 from leaderboard.texts import TEXTS
 
@@ -30,7 +39,7 @@ SCOPES = {"item": "item: the score of an item depends on that item only",
           "dataset": "dataset: the score of an item depends on the other items of its dataset"}
 SCORE_FILE = "submission"
 """The family of score files, whose origin is unknown and which cannot be run."""
-DOTS, ITEMS, QUESTIONS = 24, 5, 8
+MAX_DOTS, MAX_ITEMS, MAX_QUESTIONS = 24, 5, 8
 """Maximum number of targets drawn (main qualities if there are more), items per side, and questions compared."""
 
 
@@ -43,10 +52,10 @@ def _page(index: Index, points: Mapping[str, ItemScores], entry: MetricEntry) ->
     declared = [(entry.name, column) for column in entry.columns]
     columns = [*declared, *sorted(column for column in index.labels
                                   if column[0] == entry.name and column not in declared)]
-    firsts = [(first, max(rows, key=lambda row: row.value)) for part in parts(index.results)
-              if (first := default(questions(part.results)))
-              and (rows := [row for column in columns if (row := first.ranked.get(column))])]
-    best = next(((row.metric, row.column) for _, row in firsts), columns[0] if columns else (entry.name, ""))
+    rank_rows = [(question, max(rows, key=lambda row: row.value)) for part in parts(index.results)
+                 if (question := default(questions(part.results)))
+                 and (rows := [row for column in columns if (row := question.ranked.get(column))])]
+    best = next(((row.metric, row.column) for _, row in rank_rows), columns[0] if columns else (entry.name, ""))
     of_column = f": {index.labels[best]}" if len(columns) > 1 else ""
     errors_of = f": {index.labels.get(columns[0], columns[0][1])}" if len(columns) > 1 else ""
     published_of, published = _published(index, columns)
@@ -56,7 +65,7 @@ def _page(index: Index, points: Mapping[str, ItemScores], entry: MetricEntry) ->
         label=entry.name,
         sections=(
             Section("picture", f"Correlation with people{of_column}", _picture(index, best)),
-            Section("card", "About", _card(index, entry, firsts)),
+            Section("card", "About", _card(index, entry, rank_rows)),
             Section("columns", "Columns", _columns(index, columns) if len(columns) > 1 else ()),
             Section("paper", f"Published and in this run: {published_of}", published),
             Section("targets", f"All datasets and qualities{of_column}", _targets(index, best) if columns else ()),
@@ -68,13 +77,13 @@ def _page(index: Index, points: Mapping[str, ItemScores], entry: MetricEntry) ->
         group="Metrics", order=3, markdown=False)
 
 
-def _card(index: Index, entry: MetricEntry, firsts: Sequence[tuple[Question, RankingRow]]) -> tuple[Block, ...]:
-    warnings = (f"For {first.subject} it is no better than counting words: {cells.number(row.value)} against "
-                f"{cells.number(control_value(first))}." for first, row in firsts
-                if row.value <= control_value(first) and row.metric != CONTROL)
+def _card(index: Index, entry: MetricEntry, rank_rows: Sequence[tuple[Question, RankingRow]]) -> tuple[Block, ...]:
+    warnings = (f"For {question.subject} it is no better than counting words: {cells.number(row.value)} against "
+                f"{cells.number(control_value(question))}." for question, row in rank_rows
+                if row.value <= control_value(question) and row.metric != CONTROL)
     ranks = (("Rank", (f"{f'{index.labels[row.metric, row.column]}: ' if len(entry.columns) > 1 else ''}{row.rank} of "
-                       f"{len(first.ranked)} ({rank_interval(row) or 'no interval'}) for {first.subject}: Spearman "
-                       f"{row.value:.3f}{plus_minus(row)}")) for first, row in firsts)
+                       f"{len(question.ranked)} ({rank_interval(row) or 'no interval'}) for {question.subject}: "
+                       f"Spearman {row.value:.3f}{plus_minus(row)}")) for question, row in rank_rows)
     external = "code" in entry.signature  # from a file or another package: repeat the command of the run
     command = index.results.run.command if external else f"harness run --metric {shlex.quote(entry.name)} --all"
     return (*map(Prose, warnings),
@@ -116,7 +125,7 @@ def _published(index: Index, columns: Sequence[Column]) -> tuple[str, tuple[Bloc
         for text in grid.head[2:]))
     return ", ".join(dict.fromkeys(row[0] for row in rows)), (
         Table.of("paper-table", "Spearman, published and in this run", headings,
-                 ((cells.dataset_cell(index, row[1]), *row[2:]) for row in rows), index.data()),)
+                 ((cells.dataset_cell(index, row[1]), *row[2:]) for row in rows), index.describe_data()),)
 
 
 def _columns(index: Index, columns: Sequence[Column]) -> tuple[Block, ...]:
@@ -127,32 +136,33 @@ def _columns(index: Index, columns: Sequence[Column]) -> tuple[Block, ...]:
 
     tables, eras = [], parts(index.results)
     for part in eras:
-        shown = questions(part.results)[:QUESTIONS]
-        rows = ((index.labels[column], *(cell(question, column) for question in shown)) for column in columns)
+        compared = questions(part.results)[:MAX_QUESTIONS]
+        rows = ((index.labels[column], *(cell(question, column) for question in compared)) for column in columns)
         tables.append(Table.of(
             f"columns-table{part.suffix}", f"Mean Spearman of each column{f': {part.era.title}' if eras[1:] else ''}",
-            ("Column", *numeric(*(question.title for question in shown))), rows, index.data()))
+            ("Column", *numeric(*(question.title for question in compared))), rows, index.describe_data()))
     return tuple(tables)
 
 
 def _picture(index: Index, column: Column) -> tuple[Block, ...]:
-    """Draw the correlations of a column and the medians of all metrics, on every target or one per dataset."""
+    """Draw the correlations of a column and the medians of all metrics, on every target or one target per dataset."""
     rated = [(entry, quality) for entry in index.datasets for quality in entry.qualities if quality.rated]
-    if len(rated) > DOTS:
+    if len(rated) > MAX_DOTS:
         rated = [(entry, quality) for entry, quality in rated if quality == main_quality(entry)]
-    typical = medians(index.results)
-    lines = [Dot(Cell(", ".join(target), link=index.dataset_paths[target[0]]), row.value, row.low, row.high,
-                 typical.get(target, math.nan)) for target in ((entry.name, quality.name) for entry, quality in rated)
-             if (row := index.correlation(target, column)) and has_value(row)]
-    return (Dots(lines, INTERVALS, {"other": "median of all metrics, each by its best column"}),) if lines else ()
+    median_by_target = medians(index.results)
+    dots = [Dot(Cell(", ".join(target), link=index.dataset_paths[target[0]]), row.value, row.low, row.high,
+                median_by_target.get(target, math.nan))
+            for target in ((entry.name, quality.name) for entry, quality in rated)
+            if (row := index.correlation(target, column)) and has_value(row)]
+    return (Dots(dots, INTERVALS, {"other": "median of all metrics, each by its best column"}),) if dots else ()
 
 
-@once
+@cached_by_results
 def medians(results: Results) -> Mapping[Target, float]:
     """Return, for each target, the median over metrics, without controls, of their best column's correlation."""
     index = make_index(results)
     best: dict[Target, dict[str, float]] = defaultdict(dict)
-    for target in index.valued:
+    for target in index.targets_with_values:
         for column in index.columns[target[0]]:
             value = index.value(target, column)
             if math.isfinite(value) and not sentences.is_control(index, column):
@@ -172,14 +182,15 @@ def _targets(index: Index, column: Column) -> tuple[Block, ...]:
     shared = any(0 < entry.contexts < entry.items for entry in index.datasets)
     return (Prose(TEXT["read"]), *((Prose(TEXT["shared"], link="methods.html#statistics"),) if shared else ()),
             Table("targets-table", f"{index.labels[column]} on every quality of every dataset", headings,
-                  {title: group for title, group in rows.items() if group}, cells.marked(index.data(), any_fitted)))
+                  {title: group for title, group in rows.items() if group},
+                  cells.with_fitted_note(index.describe_data(), any_fitted)))
 
 
 def _target(index: Index, column: Column, dataset: str, quality: str) -> Row:
     target = (dataset, quality)
     row, names = index.correlation(target, column), (cells.dataset_cell(index, dataset), Cell(quality))
     if row is None or not has_value(row):
-        return (*names, cells.missing(index.why(target, column)), *(Cell(""),) * 4)
+        return (*names, cells.missing(index.reason_missing(target, column)), *(Cell(""),) * 4)
     value, corrected = cells.correlation_cell(row), cells.cell(row.corrected)
     if index.rater_agreement(target, LIMIT) < MIN_RELIABILITY:
         corrected = Cell(cells.MISSING, title=f"the reliability of the raters is below {MIN_RELIABILITY}")
@@ -191,7 +202,7 @@ def _target(index: Index, column: Column, dataset: str, quality: str) -> Row:
 def _items(index: Index, entry: MetricEntry) -> tuple[Block, ...]:
     examples = sorted((row for row in index.results.examples if row.metric == entry.name),
                       key=lambda row: (-abs(row.people - row.metrics), row.item))
-    high, low = ([row for row in examples if (row.metrics > row.people) == too_high][:ITEMS]
+    high, low = ([row for row in examples if (row.metrics > row.people) == too_high][:MAX_ITEMS]
                  for too_high in (True, False))
     blocks = [block for title, rows in (("Scored too high", high), ("Scored too low", low)) if rows
               for block in (Prose(title), *itertools.chain(*map(example_blocks, rows)))]
@@ -209,12 +220,12 @@ def _lengths(index: Index, points: Mapping[str, ItemScores], column: Column) -> 
                 for value in profile)))
     headings = ("Dataset", "Quality", *numeric("Scores with length", "Ratings with length", "Scores with ratings"),
                 Heading("Scores with ratings", "number", small="length held constant"))
-    return (Prose(TEXT["length"]), Table.of("length-table", "Scores, ratings and length", headings, rows, index.data())
-            ) if rows else ()
+    table = Table.of("length-table", "Scores, ratings and length", headings, rows, index.describe_data())
+    return (Prose(TEXT["length"]), table) if rows else ()
 
 
 def length_profile(points: ItemScores, quality: QualityEntry, column: Column) -> tuple[float, ...]:
-    """Return Spearman's rho of scores and length, ratings and length, and scores and ratings, also at equal length.
+    """Return Spearman's rho of scores and length, ratings and length, scores and ratings, and these at equal length.
 
     Values are NaN for fewer than three items or constant values; empty if the column or quality is missing.
     """
@@ -223,9 +234,10 @@ def length_profile(points: ItemScores, quality: QualityEntry, column: Column) ->
     human, scores = points.human[quality.name], on_quality(points.scores, column, quality.dimension)
     rated = np.isfinite(human) & np.isfinite(scores)
     human, scores, words = human[rated], scores[rated], points.words[rated].astype(np.float64)
-    of_scores, of_ratings = map(float, spearmans(words, np.array([scores, human])))
+    score_length_rho, rating_length_rho = map(float, spearmans(words, np.array([scores, human])))
     agreement = float(spearmans(human, scores[None])[0])
-    return of_scores, of_ratings, agreement, partial_correlation(agreement, of_ratings, of_scores)
+    partial = partial_correlation(agreement, rating_length_rho, score_length_rho)
+    return score_length_rho, rating_length_rho, agreement, partial
 
 
 def _training(entry: TrainingEntry) -> Facts:

@@ -1,7 +1,7 @@
 r"""Boards as LaTeX tables with booktabs: best bold, second underlined, insignificant values in italics.
 
-A wide board is split into `table` environments of at most twelve columns that repeat rank and metric, a long board
-after fifty rows. Headings are rotated if there are many. A table needs `\usepackage{amssymb,booktabs,graphicx}`.
+A wide board is split into `table` environments of at most twelve columns that repeat rank and metric, and a
+long board after fifty rows. Many headings are rotated. A table needs `\usepackage{amssymb,booktabs,graphicx}`.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from leaderboard.model.index import make_index
 from leaderboard.model.titles import visible
 from leaderboard.render.templates import templates
 
-COLUMNS, ROWS = 12, 50
+MAX_COLUMNS, MAX_ROWS = 12, 50
 """Columns and rows that fit on a page."""
-LONGEST = 240
+MAX_CHARACTERS = 240
 LATIN_END = "\u0180"
 CHARACTERS = {
     "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "−": "$-$",
@@ -44,7 +44,7 @@ def boards(results: Results) -> dict[str, Table]:
 def write(table: Table, name: str) -> str:
     """Write a board with the label `tab:NAME`."""
     rows = [(title, row) for title, group in table.groups.items() for row in group]
-    pages = [rows[start:start + ROWS] for start in range(0, len(rows), ROWS)] or [[]]
+    pages = [rows[start:start + MAX_ROWS] for start in range(0, len(rows), MAX_ROWS)] or [[]]
     parts = [(columns, [(title, [row for _, row in group]) for title, group in groupby(page, key=itemgetter(0))])
              for page in pages for columns in _columns(table.headings)]
     environment = templates().overlay("<%", "%>", "<<", ">>", "<#", "#>", autoescape=False)
@@ -56,17 +56,17 @@ def write(table: Table, name: str) -> str:
 
 
 def text(value: str) -> str:
-    """Escape text for LaTeX with UTF-8 input and T1 fonts; other characters are written as code points."""
+    """Escape text for LaTeX with UTF-8 input and T1 fonts; any other character becomes its code point."""
     plain = " ".join(visible(value).split())
-    short = plain if len(plain) <= LONGEST else plain[:LONGEST] + "…"
+    truncated = plain if len(plain) <= MAX_CHARACTERS else plain[:MAX_CHARACTERS] + "…"
     return "".join(CHARACTERS.get(char) or (char if char < LATIN_END or char in NATIVE else f"[U+{ord(char):04X}]")
-                   for char in short)
+                   for char in truncated)
 
 
 def _columns(headings: Sequence[Heading]) -> list[tuple[int, ...]]:
     """Distribute the columns evenly over parts, each beginning with rank and metric."""
     lead = tuple(column for column, heading in enumerate(headings) if heading.kind in ("rank", "stub"))
     others = [column for column, _ in enumerate(headings) if column not in lead]
-    count = max(1, -(-len(others) // (COLUMNS - len(lead))))
+    count = max(1, -(-len(others) // (MAX_COLUMNS - len(lead))))
     edges = [round(part * len(others) / count) for part in range(count + 1)]
     return [(*lead, *others[start:end]) for start, end in pairwise(edges)]

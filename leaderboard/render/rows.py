@@ -20,7 +20,7 @@ from harness.results.entries import MetricEntry
 from harness.results.files import without_nan
 from harness.results.rows import Results
 from leaderboard.model.boards import title
-from leaderboard.model.index import STATISTIC, make_index, ordered, split_order
+from leaderboard.model.index import STATISTIC, make_index, sorted_statistics, split_order
 from leaderboard.pages.changes import changes as compared
 from leaderboard.pages.holds_up import means
 
@@ -43,10 +43,10 @@ def correlations(results: Results) -> bytes:
     index = make_index(results)
     dimensions = {(entry.name, quality.name): quality.dimension
                   for entry in results.datasets for quality in entry.qualities}
-    about = {entry.name: (index.split(entry.split), entry.level, entry.kind) for entry in results.datasets}
+    properties = {entry.name: (index.split(entry.split), entry.level, entry.kind) for entry in results.datasets}
     return _csv("dataset split level origin quality dimension metric column statistic models system n value p low high "
                 "note corrected", ((
-                    row.dataset, *about[row.dataset], row.quality, dimensions.get((row.dataset, row.quality)),
+                    row.dataset, *properties[row.dataset], row.quality, dimensions.get((row.dataset, row.quality)),
                     row.metric, row.column, row.statistic, *_system(index.metrics.get(row.metric)),
                     *_fields(row, "n value p low high note corrected")) for row in results.correlations))
 
@@ -119,7 +119,7 @@ FILES: Mapping[str, tuple[Callable[[Results], bytes], str]] = {
     "reliability.csv": (reliability, "agreement among the raters"),
     "leaderboard.json": (leaderboard, "everything except the comparisons")}
 """Writers and descriptions of the files by name."""
-SMALL = ("ranking.csv", "reliability.csv", "holds-up.csv")
+KEPT_WITH_BUNDLE = ("ranking.csv", "reliability.csv", "holds-up.csv")
 """Files that a site with a bundle keeps; the bundle contains the numbers of the others."""
 
 
@@ -141,7 +141,7 @@ def _boards(results: Results) -> Iterator[dict[str, Any]]:
     for row in sorted(results.ranking, key=lambda row: (row.rank or math.inf, -row.covered, row.metric, row.column)):
         fields = dataclasses.asdict(row)
         boards[tuple(fields.pop(name) for name in BOARD)].append(fields)
-    statistics = ordered(row.statistic for row in results.ranking)
+    statistics = sorted_statistics(row.statistic for row in results.ranking)
     for key in sorted(boards, key=lambda key: (split_order(key[0]), key[1], key[2], statistics.index(key[3]))):
         yield {**dict(zip(BOARD, key, strict=True)), "board": index.board(key[0]), "title": title(key[0]),
                "ranking": boards[key]}

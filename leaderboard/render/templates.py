@@ -26,7 +26,7 @@ POLICY = ("default-src 'none'; style-src 'self'; script-src 'self'; img-src 'sel
 """Content-Security-Policy that allows only the site's own style sheets and scripts."""
 BREAKS = re.compile(r"[_\[+:,=]")
 """Characters after which a name may break."""
-LONGEST = 2000
+MAX_CHARACTERS = 2000
 """Longer strings are truncated in Markdown."""
 SPECIAL = re.compile(r"([\\`*\[\]|~$#])|(?<![^\W_])(_)|(_)(?![^\W_])")
 
@@ -50,9 +50,9 @@ def markdown(pages: Sequence[Page], note: str = "") -> bytes:
 
 def _escaped(value: str) -> str:
     one_line = " ".join(visible(value).split())
-    short = one_line if len(one_line) <= LONGEST else one_line[:LONGEST] + "…"
-    marked = SPECIAL.sub(lambda match: "\\" + match[0], short)
-    return marked.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    truncated = one_line if len(one_line) <= MAX_CHARACTERS else one_line[:MAX_CHARACTERS] + "…"
+    escaped = SPECIAL.sub(lambda match: "\\" + match[0], truncated)
+    return escaped.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
 @functools.cache

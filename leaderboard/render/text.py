@@ -24,15 +24,15 @@ from leaderboard.model.questions import cost_of, default, questions
 from leaderboard.render.templates import BANNER
 
 WIDTH, MIN_WIDTH = 110, 60
-"""The number of columns is that of the terminal within these limits."""
+"""Maximum and minimum width of a line, which otherwise fills the terminal."""
 ROWS, STATISTICS = 20, 3
 """Maximum number of rows per table, and number of statistics that fit on a line."""
-SHORT = {"dev": "by dataset", "test": "by quality"}
+SHORT_HEADINGS = {"dev": "by dataset", "test": "by quality"}
 """Short headings of the averages."""
-HIDDEN = ("Not shown: {} of the bundled sample, which is never shown beside real data or your own; "
-          "`harness run --all --data sample --out DIR` shows it by itself.")
+SAMPLE_HIDDEN = ("Not shown: {} of the bundled sample, which is never shown beside real data or your own; "
+                 "`harness run --all --data sample --out DIR` shows it by itself.")
 MAX_LETTERS, MIN_NAME_WIDTH, INDENT = 12, 24, 4
-"""Names are not shortened below their minimum width; columns continue on another, indented line instead."""
+"""Letters shown; the width to which names may be shortened; the indentation of columns that continue on a new line."""
 FEW_DATASETS, FEW_QUALITIES = 3, 5
 """Results that have no more than these are printed in full."""
 
@@ -43,25 +43,27 @@ def summary(results: Results) -> str:
     results = drop_sample(results)
     index = make_index(results)
     eras = [part.results for part in parts(results)]
-    answers = [wrapped(sentences.recommendation(make_index(era), first)) for era in eras
-               if (first := default(questions(era)))]
+    answers = [wrapped(sentences.recommendation(make_index(era), question)) for era in eras
+               if (question := default(questions(era)))]
     tables = [_first_rows(_board_table(make_index(era), boards[:STATISTICS if width() == WIDTH else 1]))
               + _first_places(make_index(era), boards[0]) for era in eras for boards in overall_boards(era).values()]
     if tables and sampled:
-        answers.insert(0, wrapped(BANNER if sampled[0] in results.datasets else HIDDEN.format(
+        answers.insert(0, wrapped(BANNER if sampled[0] in results.datasets else SAMPLE_HIDDEN.format(
             plural(len(sampled), "dataset"))))
-    few = index.correlations and len(index.datasets) <= FEW_DATASETS and all(
+    in_full = index.correlations and len(index.datasets) <= FEW_DATASETS and all(
         len(entry.qualities) <= FEW_QUALITIES for entry in index.datasets)
-    full = [_first_rows(dataset_board(index, entry, index.statistics[0])) for entry in index.datasets] if few else []
+    dataset_boards = [_first_rows(dataset_board(index, entry, index.statistics[0]))
+                      for entry in (index.datasets if in_full else ())]
     failures = by_reason(Skip(row.dataset, row.metric, row.error) for row in results.failures)
-    gaps = [wrapped(f"Warning: {dataset}, {quality}: {warning}")
-            for (dataset, quality), warning in index.warnings.items()]
-    gaps += [wrapped(f"No value: {missing.where}: {missing.reason}") for missing in without_value(results)]
-    gaps += [wrapped(f"{state} {plural(missing.pairs, 'pair')} of metric and dataset: {missing.reason} "
-                     f"({missing.where})")
-             for state, grouped in (("Skipped", by_reason(results.skips)), ("Failed", failures))
-             for missing in grouped]
-    return "\n".join([*answers, *full, *(tables or ["No ranking.\n" + wrapped(why_no_board(results))]), *gaps])
+    warnings = [wrapped(f"Warning: {dataset}, {quality}: {warning}")
+                for (dataset, quality), warning in index.warnings.items()]
+    warnings += [wrapped(f"No value: {missing.where}: {missing.reason}") for missing in without_value(results)]
+    warnings += [wrapped(f"{state} {plural(missing.pairs, 'pair')} of metric and dataset: {missing.reason} "
+                         f"({missing.where})")
+                 for state, grouped in (("Skipped", by_reason(results.skips)), ("Failed", failures))
+                 for missing in grouped]
+    tables = tables or ["No ranking.\n" + wrapped(why_no_board(results))]
+    return "\n".join([*answers, *dataset_boards, *tables, *warnings])
 
 
 def width(widest: int = WIDTH) -> int:
@@ -70,9 +72,9 @@ def width(widest: int = WIDTH) -> int:
 
 
 def _first_rows(table: Table) -> str:
-    more = len(table.rows) - ROWS
+    hidden = len(table.rows) - ROWS
     return text(replace(table, groups={"": table.rows[:ROWS]})) + (
-        wrapped(f"{plural(more, 'more row')} on the page and in `harness report --json`.") if more > 0 else "")
+        wrapped(f"{plural(hidden, 'more row')} on the page and in `harness report --json`.") if hidden > 0 else "")
 
 
 def text(table: Table, widest: int = WIDTH) -> str:
@@ -115,27 +117,27 @@ def wrapped(value: str, widest: int = WIDTH, indent: str = "  ") -> str:
 
 
 def _board_table(index: Index, statistics: Sequence[Board]) -> Table:
-    """Show the averages of the first statistic under all rules, and those of the others under the first rule.
+    """Show the averages of the first statistic under all rules, and the averages of the others under the first rule.
 
     In a narrow terminal, only the average by which columns are ranked is shown.
     """
-    first, *others = statistics
-    more = averages(first)[:None if width() == WIDTH else 1]
-    more += [(Heading(statistic_title(board.statistic), "number"), {
+    main_board, *other_boards = statistics
+    extra = averages(main_board)[:None if width() == WIDTH else 1]
+    extra += [(Heading(statistic_title(board.statistic), "number"), {
         column: cell._replace(small="") for column, cell in average_cells(board, board.rule).items()})
-        for board in others]
-    more += [(heading, {column: cell._replace(text=shortened(cell.text)) for column, cell in cells.items()})
-             for heading, cells in letters(first)]
-    if any(math.isfinite(cost_of(index, column).seconds) for column in first.columns):
-        more.append((Heading("s/1,000", "number"), {
-            column: cost_cell(cost_of(index, column)) for column in first.columns}))
-    table = board_table(index, first, more, index.data(first.name))
-    return replace(table, caption=f"{first.caption}, averages", headings=tuple(
-        replace(heading, text=SHORT.get(heading.key, heading.text)) for heading in table.headings))
+              for board in other_boards]
+    extra += [(heading, {column: cell._replace(text=shortened(cell.text)) for column, cell in cells.items()})
+              for heading, cells in letters(main_board)]
+    if any(math.isfinite(cost_of(index, column).seconds) for column in main_board.columns):
+        extra.append((Heading("s/1,000", "number"), {
+            column: cost_cell(cost_of(index, column)) for column in main_board.columns}))
+    table = board_table(index, main_board, extra, index.describe_data(main_board.name))
+    return replace(table, caption=f"{main_board.caption}, averages", headings=tuple(
+        replace(heading, text=SHORT_HEADINGS.get(heading.key, heading.text)) for heading in table.headings))
 
 
 def _first_places(index: Index, board: Board) -> str:
-    """State the firmness of the first place; also among metrics not fitted on ratings, if another column is first."""
+    """State the firmness of the first place; also among metrics not fitted on ratings, if another leads those."""
     text = ""
     for among, of_metrics in (("all", ""), ("unfitted", " of the metrics not fitted on ratings")):
         rows = index.firmness[board.name, board.rule, among]
@@ -156,7 +158,7 @@ def _width(value: str) -> int:
 
 
 def _cut(value: str, width: int) -> str:
-    """Truncate text that is wider, with an ellipsis."""
+    """Truncate text wider than `width`, with an ellipsis."""
     return value if _width(value) <= width else next(
         value[:size] + "…" for size in range(len(value), -1, -1) if _width(value[:size]) < width)
 
@@ -180,5 +182,5 @@ def _lines(row: Row, texts: list[str], sizes: Sequence[int], headings: Sequence[
         fitting = titles.cut(value, size) if heading.kind == "stub" and value.isascii() else _cut(value, size)
         space = " " * (size - _width(fitting))
         columns.append(space + fitting if heading.kind in ("number", "rank") else fitting + space)
-    first, *others = ("  ".join(columns[fold]).rstrip() for fold in _folds(sizes, widest))
-    yield from (first, *below, *(" " * INDENT + line for line in others))
+    first_line, *continuations = ("  ".join(columns[fold]).rstrip() for fold in _folds(sizes, widest))
+    yield from (first_line, *below, *(" " * INDENT + line for line in continuations))

@@ -85,7 +85,7 @@ class PooledVectors:
         self._folder = root / f"{weights.digest[:16]}-{weights.settings[:8]}-{encoder.machine.precision}"
         sweep(self._folder)
         self._store = Store(self._folder)
-        for name in self._store.files.names("", end=".rows"):
+        for name in self._store.files.names("", suffix=".rows"):
             if self._store.verify(name):
                 self._open(name)
 

@@ -248,13 +248,13 @@ def test_the_mirror_is_read_from_its_folder_or_its_archive(tmp_path: Path, monke
 
     class Hub:
         def open(self, path: str, mode: str) -> io.BytesIO:
-            assert path == f"datasets/mario-rc/dstc11.t4@{module.COMMIT}/DSTC_11_Track_4.zip"
+            assert path == f"datasets/mario-rc/dstc11.t4@{module.MIRROR_COMMIT}/DSTC_11_Track_4.zip"
             return io.BytesIO(archive({member: official}))
 
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
     with pytest.raises(Offline, match="HF_HUB_OFFLINE"):
-        module.mirrored("fed-turn", tmp_path)
+        module.fetch_from_mirror("fed-turn", tmp_path)
     monkeypatch.setattr(module, "check_reachable", lambda _: None)
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", False)
     monkeypatch.setattr("huggingface_hub.hf_hub_download", hub)
@@ -264,7 +264,7 @@ def test_the_mirror_is_read_from_its_folder_or_its_archive(tmp_path: Path, monke
         assert (dataset.origin, dataset.ratings[0].votes) == ("fetched", (1.0, 2.0, 3.0))
     assert requests[0] == ("mario-rc/dstc11.t4", member, "dataset", False)
     with pytest.raises(FetchError, match=r"persona-see_eval\.json is missing"):
-        module.mirrored("persona-see", tmp_path)
+        module.fetch_from_mirror("persona-see", tmp_path)
 
 
 def test_a_dataset_is_fetched_unpacked_and_converted(site: type[Site], tmp_path: Path) -> None:

@@ -174,13 +174,13 @@ def test_real_translations_have_ids_texts_and_votes_of_the_originals(real_data: 
     made = {entry.dataset.card.name: entry.dataset for entry in more}
     originals = {entry.dataset.card.name: entry.dataset
                  for entry in release.read(real_data / "human_evaluation_data").datasets}
-    for name in xdial.RATED:
+    for name in xdial.QUALITY:
         english, original = made[f"{name}-en"], originals[name]
         assert [item.id.replace(f"{name}-en", name) for item in english.items] == [item.id for item in original.items]
         said, meant = ([" ".join(" ".join(turn.text for turn in item.utterances).split()) for item in dataset.items]
                        for dataset in (english, original))
         assert name.startswith("fed-") or said == meant, name
         means = {rating.item: sum(rating.votes) / len(rating.votes) for rating in original.ratings
-                 if rating.quality == xdial.RATED[name] and rating.votes}
+                 if rating.quality == xdial.QUALITY[name] and rating.votes}
         for rating in english.ratings:
             assert rating.votes[0] == pytest.approx(means[rating.item.replace(f"{name}-en", name)], abs=1e-6)

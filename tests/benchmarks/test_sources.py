@@ -308,7 +308,7 @@ def test_published_files_are_read(recent: Path) -> None:
         assert len(dataset.items) == card.size, name
         scales = {quality.name: quality for quality in card.qualities}
         assert {rating.quality for rating in dataset.ratings} == scales.keys(), name
-        assert all(scales[rating.quality].takes(vote) for rating in dataset.ratings for vote in rating.votes), name
+        assert all(scales[rating.quality].accepts(vote) for rating in dataset.ratings for vote in rating.votes), name
         assert len({rater for rating in dataset.ratings for rater in rating.raters}) == RATERS.get(name, 0), name
 
 

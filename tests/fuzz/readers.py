@@ -146,7 +146,7 @@ def _ratings() -> dict[str, list[bytes]]:
 
 
 def _read_ratings(path: Path, form: str) -> None:
-    dataset, owners = Dataset(CARDS["turn"], ITEMS, (), "imported"), private.Owners()
+    dataset, owners = Dataset(CARDS["turn"], ITEMS, (), "imported"), private.ItemIndex()
     owners.add(dataset)
     parsed = private.read(path, owners)
     sound(parsed.keys() == {"toy"}, "ratings of no dataset")

@@ -4,9 +4,9 @@
     persona-usr_00000|Natural,0.5        one quality of an item
     dstc10-task5.1_00000,0.5             an item, for every quality
 
-These are the organisers' formats for the development and the test sets. A score for a quality takes precedence over one
-for all. Other columns are ignored; the columns `annotations.*` of the organisers' result tables hold human ratings and
-are never read as scores. Higher is better.
+These are the organisers' formats for the development and the test sets. A score for one quality takes precedence over a
+score for all. Other columns are ignored; the columns `annotations.*` of the organisers' result tables hold human
+ratings and are never read as scores. Higher is better.
 
 Files are untrusted: whatever they contain, `read` lists the problems and raises nothing.
 """
@@ -37,10 +37,10 @@ from benchmarks.formats.scorefile.rows import (
 )
 
 __all__ = ["ALL_QUALITIES", "SEPARATOR", "Expected", "Problem", "ScoreFile", "ScoreRows", "Unreadable",
-           "counts", "describe", "expected", "for_real_data", "listed", "printable", "read", "read_content", "rows",
+           "counts", "describe", "expected", "hint_of_real_data", "listed", "printable", "read", "read_content", "rows",
            "template"]
 
-SUGGESTIONS = 20  # maximum number of unknown ids for which the nearest known id is suggested
+MAX_SUGGESTIONS = 20  # maximum number of unknown ids for which the nearest known id is suggested
 
 Scores = Mapping[tuple[str, str], npt.NDArray[np.float64]]
 """Scores by dataset and quality (ALL_QUALITIES: for all qualities), in the order of the items; NaN where missing."""
@@ -64,81 +64,83 @@ class ScoreFile:
         return tuple(problem for problem in self.problems if problem.fatal)
 
     def on(self, dataset: str, quality: str) -> npt.NDArray[np.float64] | None:
-        """Return the scores for a quality, else those for all qualities."""
+        """Return the scores for a quality, or else the scores for all qualities."""
         return self.scores.get((dataset, quality), self.scores.get((dataset, ALL_QUALITIES)))
 
 
 def read(path: Path, wanted: Expected, *, all_datasets: bool = True, column: str = "") -> ScoreFile:
     """Read a score file and list all its problems; nothing in the file raises an exception.
 
-    With `all_datasets`, scores missing in any wanted dataset are problems, else only in datasets with at least one. The
-    scores are in `column` if the file has it, else in `score`.
+    Missing scores are problems in all wanted datasets, or without `all_datasets` only in those with at least one score.
+    The scores are in `column` if the file has it, else in `score`.
     """
     digest = ""
     try:
         suffix, content = read_content(path)
         digest = hashlib.sha256(content).hexdigest()
-        table = rows(content, suffix, wanted.limit, column)
+        table = rows(content, suffix, wanted.max_rows, column)
     except Unreadable as error:
         return ScoreFile({}, (Problem("unreadable", error.line, "", error.text),), digest)
-    values, by_line = _joined(table, wanted)
+    values, row_problems = _joined(table, wanted)
     scores = _by_target(values, wanted)
     no_scores = [] if any(map(math.isfinite, table.numbers)) else [
         Problem("missing", 0, "", "the file has no scores", count=0)]
-    notes = [problem for problem in by_line if problem.is_remark]
-    if table.ids and [problem.kind for problem in by_line if not problem.is_remark] == ["missing"] * len(table.ids):
-        by_line, no_scores = notes, [Problem("missing", 0, "", "every score is still empty", count=len(table.ids))]
+    remarks = [problem for problem in row_problems if problem.is_remark]
+    kinds = [problem.kind for problem in row_problems if not problem.is_remark]
+    if table.ids and kinds == ["missing"] * len(table.ids):
+        row_problems = remarks
+        no_scores = [Problem("missing", 0, "", "every score is still empty", count=len(table.ids))]
     datasets = wanted.items if all_datasets else dict.fromkeys(name for name, _ in scores)
     missing = sorted(_missing(values, wanted, datasets), key=lambda problem: -problem.count)
-    problems = (*sorted(by_line, key=lambda problem: problem.line), *no_scores, *missing, *_constants(scores))
+    problems = (*sorted(row_problems, key=lambda problem: problem.line), *no_scores, *missing, *_constants(scores))
     return ScoreFile(scores, problems, digest, len(table.ids))
 
 
-def for_real_data(unknown: int, rows: int) -> str:
+def hint_of_real_data(unknown: int, rows: int) -> str:
     """Explain unknown ids in a file that is compared with the bundled sample; empty if most are known."""
     return (f"{unknown:,} of its {rows:,} rows name no item of the bundled sample: the file seems to be made for the "
             "real data, which are not installed; import them first (`harness import`)") if 2 * unknown > rows else ""
 
 
 def _joined(table: ScoreRows, wanted: Expected) -> tuple[dict[str, float], list[Problem]]:
-    """Return the score of each expected id, NaN if it has none or several, and the problems of the rows."""
+    """Return the scores by expected id, NaN if invalid or duplicate, and the problems of the rows."""
     problems = list(table.problems)
     values: dict[str, float] = {}
-    first: dict[str, int] = {}
-    foreign: list[tuple[str, int]] = []
-    for name, number, line in zip(table.ids, table.numbers, table.lines, strict=True):
+    first_lines: dict[str, int] = {}
+    unknown_ids: list[tuple[str, int]] = []
+    for name, score, line in zip(table.ids, table.numbers, table.lines, strict=True):
         if name not in wanted.names:
-            foreign.append((name, line))
+            unknown_ids.append((name, line))
         elif name in values:
             values[name] = math.nan
-            problems.append(Problem("duplicate", line, printable(name), f"already on line {first[name]}"))
+            problems.append(Problem("duplicate", line, printable(name), f"already on line {first_lines[name]}"))
         else:
-            values[name], first[name] = number, line
-    return values, [*problems, *_unknown(foreign, wanted, len(foreign) == len(table.ids))]
+            values[name], first_lines[name] = score, line
+    return values, [*problems, *_unknown(unknown_ids, wanted, len(unknown_ids) == len(table.ids))]
 
 
 def _by_target(values: Mapping[str, float], wanted: Expected) -> Scores:
     scores: dict[tuple[str, str], npt.NDArray[np.float64]] = {}
-    named = {ALL_QUALITIES, *(name.rpartition(SEPARATOR)[2] for name in values if SEPARATOR in name)}
+    named_qualities = {ALL_QUALITIES, *(name.rpartition(SEPARATOR)[2] for name in values if SEPARATOR in name)}
     for dataset, ids in wanted.items.items():
         for quality in (ALL_QUALITIES, *wanted.qualities[dataset]):
-            if quality in named and any(key(name, quality) in values for name in ids):
+            if quality in named_qualities and any(key(name, quality) in values for name in ids):
                 column = np.array([values.get(key(name, quality), math.nan) for name in ids], dtype=np.float64)
-                every = scores.get((dataset, ALL_QUALITIES))
-                scores[dataset, quality] = column if every is None else np.where(np.isnan(column), every, column)
+                for_all = scores.get((dataset, ALL_QUALITIES))
+                scores[dataset, quality] = column if for_all is None else np.where(np.isnan(column), for_all, column)
     return scores
 
 
-def _unknown(foreign: Sequence[tuple[str, int]], wanted: Expected, everything: bool) -> Iterator[Problem]:
-    others = {name: where for name, _ in foreign for item in (name, name.rpartition(SEPARATOR)[0])
-              if (where := wanted.elsewhere.get(item))}
-    if others and everything:
-        yield Problem("unknown", 0, "", f"its items belong to {'; '.join(dict.fromkeys(others.values()))}")
-    unknown = [(name, line) for name, line in foreign if name not in others]
+def _unknown(unknown_ids: Sequence[tuple[str, int]], wanted: Expected, all_unknown: bool) -> Iterator[Problem]:
+    elsewhere = {name: where for name, _ in unknown_ids for item in (name, name.rpartition(SEPARATOR)[0])
+                 if (where := wanted.elsewhere.get(item))}
+    if elsewhere and all_unknown:
+        yield Problem("unknown", 0, "", f"its items belong to {'; '.join(dict.fromkeys(elsewhere.values()))}")
+    unknown = [(name, line) for name, line in unknown_ids if name not in elsewhere]
     for count, (name, line) in enumerate(unknown):
-        text = _why_unknown(name, wanted, suggest=count < SUGGESTIONS)
+        text = _why_unknown(name, wanted, suggest=count < MAX_SUGGESTIONS)
         yield Problem("unknown", line, printable(name), text, fatal=not name)
-    if unknown and everything and not others:
+    if unknown and all_unknown and not elsewhere:
         text = f"none of its {len(unknown):,} ids belongs to {listed(list(wanted.items))}"
         yield Problem("unknown", 0, "", text)
 
@@ -150,8 +152,8 @@ def _why_unknown(name: str, wanted: Expected, *, suggest: bool) -> str:
     if dataset := wanted.owners.get(item):
         known = f"; {nearest(quality[:80], wanted.qualities[dataset])}" if suggest else ""
         return f"{dataset} has no quality {printable(quality)!r}{known}"
-    meant = wanted.nearest(item or name) if suggest else None
-    return f"is not a known item{f'; did you mean {printable(meant)!r}?' if meant else ''}"
+    suggestion = wanted.nearest(item or name) if suggest else None
+    return f"is not a known item{f'; did you mean {printable(suggestion)!r}?' if suggestion else ''}"
 
 
 def _missing(values: Collection[str], wanted: Expected, datasets: Iterable[str]) -> Iterator[Problem]:
@@ -171,11 +173,11 @@ def _missing(values: Collection[str], wanted: Expected, datasets: Iterable[str])
             if not scored[quality]:
                 yield problem(dataset, f"no item has a score for {printable(quality)}", len(ids))
         for name in ids:
-            lacking = [quality for quality in qualities if scored[quality] and name not in scored[quality]
-                       and name not in wanted.unrated.get((dataset, quality), ())]
-            if lacking:
+            unscored = [quality for quality in qualities if scored[quality] and name not in scored[quality]
+                        and name not in wanted.unrated.get((dataset, quality), ())]
+            if unscored:
                 yield problem(name, "has no score" + (
-                    "" if len(lacking) == len(qualities) else f" for {listed(lacking)}"))
+                    "" if len(unscored) == len(qualities) else f" for {listed(unscored)}"))
 
 
 def _constants(scores: Scores) -> Iterator[Problem]:

@@ -26,8 +26,8 @@ MIN_SIMILARITY = 0.6  # minimum similarity, from 0 to 1, of a suggested id
 class Expected:
     """The item ids of each dataset, in its order, and its qualities.
 
-    Items in `unrated` (by dataset and quality: those without votes if others have some) need no score. Scores of items
-    in `elsewhere`, which maps an id to a description of where it belongs, are ignored.
+    Items in `unrated` (by dataset and quality: items without votes where other items have votes) need no score. Scores
+    of items in `elsewhere`, which maps an id to a description of where it belongs, are ignored.
     """
 
     items: Mapping[str, tuple[str, ...]]
@@ -45,11 +45,11 @@ class Expected:
         return {name: dataset for dataset, ids in self.items.items() for name in ids}
 
     @property
-    def limit(self) -> int:
+    def max_rows(self) -> int:
         return 4 * len(self.names) + EXTRA_ROWS
 
     def nearest(self, name: str) -> str | None:
-        """Return the most similar id next to `name` in the sort order forwards or backwards, if any is similar."""
+        """Return the most similar of the ids sorted next to `name`, as written or reversed; None if none is similar."""
         neighbours = list[str]()
         for direction, ordered in self._sorted.items():
             position = bisect_left(ordered, name[::direction])

@@ -22,13 +22,13 @@ Kind = Literal["unreadable", "unknown", "missing", "duplicate", "no number", "in
 MAX_SHOWN = 80  # maximum characters to show of a string from a file; a longer one ends in three dots
 
 SUFFIXES = (".csv", ".tsv")
-IDS = ("dialogue_id", "item", "id")  # names of the column of ids, best first
+ID_COLUMNS = ("dialogue_id", "item", "id")  # names of the column of ids, best first
 SCORE = "score"
 BLANK = " \t"
 GZIP = b"\x1f\x8b"
-RATINGS = "annotations."  # prefix of the columns with human ratings in the organisers' tables of results
+RATINGS_PREFIX = "annotations."  # prefix of the columns with human ratings in the organisers' tables of results
 MAX_BYTES = 256 << 20  # maximum bytes of a file
-DIGITS = 400  # maximum characters of a number, far more than a float can distinguish
+MAX_DIGITS = 400  # maximum characters of a number, far more than a float can distinguish
 DECIMAL = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 
 Rejection = tuple[Kind, str]  # the reason why a value is not a score
@@ -66,15 +66,15 @@ def describe(problems: Iterable[Problem], limit: int = 20) -> Iterator[str]:
             line = f"line {problem.line}: " if problem.line else ""
             yield f"{problem.kind}: {line}{problem.id + ': ' if problem.id else ''}{problem.text}"
     for kind, same_kind in kinds.items():
-        if more := same_kind[limit:]:
-            lines = f" (lines {listed([str(problem.line) for problem in more], 60)})" if more[-1].line else ""
-            yield f"{kind}: and {len(more):,} more{lines}"
+        if others := same_kind[limit:]:
+            lines = f" (lines {listed([str(problem.line) for problem in others], 60)})" if others[-1].line else ""
+            yield f"{kind}: and {len(others):,} more{lines}"
 
 
 def printable(text: str) -> str:
     """Truncate a string from a file, and escape control characters and direction marks."""
-    short = text if len(text) <= MAX_SHOWN else f"{text[:MAX_SHOWN]}..."
-    return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in short)
+    truncated = text if len(text) <= MAX_SHOWN else f"{text[:MAX_SHOWN]}..."
+    return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in truncated)
 
 
 def listed(names: Sequence[str], max_characters: int = 100) -> str:
@@ -103,11 +103,11 @@ def read_content(path: Path) -> tuple[str, bytes]:
         raise Unreadable(0, "has an unknown extension; save it as CSV (expected "
                             f"{' or '.join(SUFFIXES)}, also with .gz)")
     try:
-        state = path.lstat()
-        if not stat.S_ISREG(state.st_mode):
+        status = path.lstat()
+        if not stat.S_ISREG(status.st_mode):
             raise Unreadable(0, "is a link, a folder, a pipe or a device; expected a plain file")
-        if state.st_size > MAX_BYTES:
-            raise Unreadable(0, f"has {state.st_size:,} bytes; at most {MAX_BYTES:,} are allowed")
+        if status.st_size > MAX_BYTES:
+            raise Unreadable(0, f"has {status.st_size:,} bytes; at most {MAX_BYTES:,} are allowed")
         with path.open("rb") as stream:
             content = stream.read(MAX_BYTES)
     except (OSError, ValueError) as error:  # ValueError: a name with a null byte
@@ -152,26 +152,29 @@ def rows(content: bytes, suffix: str, limit: int, column: str = "") -> ScoreRows
 
 def header(names: Sequence[str], column: str) -> tuple[int, int]:
     """Return the indices of the columns of ids and scores; raise Unreadable if one is missing or ambiguous."""
-    plain = [name.strip(BLANK).casefold() for name in names]
+    normalised = [name.strip(BLANK).casefold() for name in names]
     wanted = column.strip(BLANK).casefold()
-    if wanted.startswith(RATINGS):
-        raise Unreadable(1, f"columns {RATINGS}* hold human ratings and are never read as scores")
-    known, score = [name for name in IDS if name in plain], wanted if wanted in plain else SCORE
-    if not known or score not in plain:
-        missing = " and ".join([*(() if known else (IDS[0],)), *(() if score in plain else (column or SCORE,))])
-        remedy = "; name the column of scores with --column NAME, or with column = in challenge.toml" if known else ""
-        raise Unreadable(1, f"has no column {missing}; it has: {listed(names) or 'none'}{remedy}")
-    if known[0] != IDS[0] and len(known) > 1:
-        raise Unreadable(1, f"has the columns {' and '.join(known)}; rename the one with the ids to {IDS[0]}")
-    for name in (known[0], score):
-        if plain.count(name) > 1:
+    if wanted.startswith(RATINGS_PREFIX):
+        raise Unreadable(1, f"columns {RATINGS_PREFIX}* hold human ratings and are never read as scores")
+    id_columns = [name for name in ID_COLUMNS if name in normalised]
+    score = wanted if wanted in normalised else SCORE
+    if not id_columns or score not in normalised:
+        missing = [] if id_columns else [ID_COLUMNS[0]]
+        missing += [] if score in normalised else [column or SCORE]
+        remedy = "name the column of scores with --column NAME, or with column = in challenge.toml"
+        raise Unreadable(1, f"has no column {' and '.join(missing)}; it has: {listed(names) or 'none'}"
+                         f"{f'; {remedy}' if id_columns else ''}")
+    if id_columns[0] != ID_COLUMNS[0] and len(id_columns) > 1:
+        raise Unreadable(1, f"has the columns {' and '.join(id_columns)}; rename the column of ids to {ID_COLUMNS[0]}")
+    for name in (id_columns[0], score):
+        if normalised.count(name) > 1:
             raise Unreadable(1, f"has the column {printable(name)} twice")
-    return plain.index(known[0]), plain.index(score)
+    return normalised.index(id_columns[0]), normalised.index(score)
 
 
 def number(text: str) -> float | Rejection:
     """Parse a score; return the reason if it is not a finite number."""
-    value = float(text) if len(text) <= DIGITS and DECIMAL.fullmatch(text) else math.nan
+    value = float(text) if len(text) <= MAX_DIGITS and DECIMAL.fullmatch(text) else math.nan
     if math.isfinite(value):
         return value
     if not text:

@@ -95,7 +95,7 @@ def test_limits_of_bytes_and_members_hold(tmp_path: Path, monkeypatch: pytest.Mo
             unpack(path, tmp_path / f"refused {mode}", limit=2 * len(NOISE) - 1)
         unpack(path, tmp_path / mode, limit=2 * len(NOISE) + 20480)
         assert (tmp_path / mode / "b").read_bytes() == NOISE
-    monkeypatch.setattr(module, "MEMBERS", 10)
+    monkeypatch.setattr(module, "MAX_MEMBERS", 10)
     refused(make(tmp_path / "x.zip", {f"{number}": b"" for number in range(11)}, "zip"), "more than 10 members")
 
 

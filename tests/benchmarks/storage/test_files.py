@@ -34,7 +34,7 @@ def test_files_are_written_listed_renamed_and_removed(address: str | Path) -> No
     for name in ("x/b.shard", "x/a.shard", "x/c.parquet", "one"):
         files.write(name, b"1")
     files.write("one", b"2", durable=False)
-    assert (files.names("x", end=".shard"), files.names("x", "a")) == (["x/a.shard", "x/b.shard"], ["x/a.shard"])
+    assert (files.names("x", suffix=".shard"), files.names("x", "a")) == (["x/a.shard", "x/b.shard"], ["x/a.shard"])
     assert Files(files.address).read("one") == b"2", "another process opens the same files"
     assert 0 <= files.age("one") < 60
     files.rename("one", "two")

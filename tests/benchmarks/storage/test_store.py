@@ -38,7 +38,7 @@ def test_any_dataset_is_read_back_equal(tmp_path_factory: pytest.TempPathFactory
                                       ratings: tuple[Rating, ...]) -> None:
     home = tmp_path_factory.mktemp("home")
     dataset = Dataset(make_card(), items, ratings, "fetched")
-    with mock.patch.object(store, "BATCH", 2):
+    with mock.patch.object(store, "BATCH_ROWS", 2):
         store.save(dataset, home)
     assert store.read(home, dataset.card) == dataset
 
@@ -49,7 +49,7 @@ def test_the_datasets_library_opens_stored_datasets(home: Path) -> None:
     turn = {"speaker": text, "text": text}
     for dataset in (FIRST, Dataset(make_card(), (), (), "imported")):
         store.save(dataset, home)
-        folder = home / "datasets" / getattr(store.note(home, "toy"), "folder", "")
+        folder = home / "datasets" / getattr(store.stored_record(home, "toy"), "folder", "")
         items, ratings = (library.load_from_disk(str(folder / name)) for name in ("items", "ratings"))
         assert items["id"][:] == [item.id for item in dataset.items]
         assert ratings["votes"][:] == [list(rating.votes) for rating in dataset.ratings]
@@ -85,7 +85,7 @@ def test_damage_is_detected_and_repaired_by_saving_again(home: Path) -> None:
                        {"folder": file.parts[-3], "origin": 1, "items": "", "ratings": ""}))):
         store.save(FIRST, home)
         assert store.read(home, make_card()) == FIRST
-        folder = getattr(store.note(home, "toy"), "folder", "")
+        folder = getattr(store.stored_record(home, "toy"), "folder", "")
         damage(next((home / "datasets" / folder / "items").glob("data-*.arrow")))
         with pytest.raises(BadStore, match="import or fetch it again"):
             store.read(home, make_card())

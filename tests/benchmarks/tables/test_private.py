@@ -12,9 +12,9 @@ from benchmarks.tables import private
 from tests.conftest import make_card, make_item
 
 
-def owners(*rated: str, origin: Any = "imported") -> private.Owners:
+def owners(*rated: str, origin: Any = "imported") -> private.ItemIndex:
     """Return the owners of the items a and b, some of which are rated."""
-    known = private.Owners()
+    known = private.ItemIndex()
     ratings = tuple(Rating(name, "overall", (1.0,)) for name in rated)
     known.add(Dataset(make_card(), (make_item("a", "x"), make_item("b", "y")), ratings, origin))
     return known

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks import registry
-from benchmarks.storage.store import save_own
+from benchmarks.storage.store import save_user_dataset
 from harness.api import hub, score, to_datasets
 from metrics.errors import MissingResource
 from metrics.models import checkpoint
@@ -59,7 +59,7 @@ def test_dataset_is_exported_but_not_uploaded(tmp_path: Path, home: Path, monkey
                            ("CC BY-ND 4.0", "other")):
         card = dataclasses.replace(dataset.card, licence=licence)
         assert f'license: "{known}"' in hub.readme(dataclasses.replace(dataset, card=card))
-    save_own(dataset, home)
+    save_user_dataset(dataset, home)
     invoke("export", "toy")
     assert {path.name for path in Path("toy").iterdir()} == {"README.md", "items.parquet", "votes.parquet"}
     Path("other").mkdir()

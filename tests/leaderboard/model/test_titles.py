@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from harness.results.entries import MetricEntry
-from leaderboard.model.titles import LONGEST, short, titles
+from leaderboard.model.titles import MAX_TITLE, short, titles
 
 
 @pytest.mark.parametrize(("name", "title"), [
@@ -29,7 +29,7 @@ def test_columns_with_equal_titles_keep_more_of_their_names() -> None:
     shown = titles(names, ())
     assert [shown[column] for column in names][:3] == [names["a", ""], names["b", ""], "mix (y)"]
     assert len(set(shown.values())) == 4
-    assert len(shown["d", ""]) == LONGEST
+    assert len(shown["d", ""]) == MAX_TITLE
 
 
 def test_title_requested_in_the_run_takes_precedence() -> None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from harness.results.decision_rows import Decision, VoteCount
 from harness.results.power import Power
 from harness.results.rows import Reliability, Results
-from leaderboard.blocks.decisions import ROWS
+from leaderboard.blocks.decisions import MAX_ROWS
 from leaderboard.blocks.pictures import power_picture, vote_picture
 from leaderboard.blocks.tables import Cell, Dot, Dots, Picture
 from leaderboard.model.index import make_index, without_value
@@ -29,7 +29,7 @@ def test_dataset_page_lists_the_best_columns_of_each_quality(results: Results) -
         decision(CELLS[1], "bleu2", math.nan, rho=math.nan, passes=False, replaces=False), *(
             decision(CELLS[1], f"other{number}", 1.0) for number in range(30))])
     drawn = table(find_page(dataset.build(made), "fed-turn"), "decisions-table")
-    assert len(drawn.rows) == ROWS // 2 + 2
+    assert len(drawn.rows) == MAX_ROWS // 2 + 2
     assert {row[0].text for row in drawn.rows} == {"fed-turn"}
     assert [[cell.text for cell in row[1:]] for row in drawn.rows[:2]] == [
         ["Interesting", "bleu2", "0.200", "1.20", "1.10–1.30", "0.800", "0.700", "0.600", "as constant", ""],
@@ -77,7 +77,7 @@ def test_missing_references_are_the_cause_of_missing_values(results: Results) ->
     row = replace(spearman, value=math.nan, n=0, note="0 rows have both a rating and a score")
     for has, note in (((), "no item has references"), (("references",), row.note)):
         made = altered(replace(results, correlations=(row,)), row.dataset, has=has)
-        assert make_index(made).why((row.dataset, row.quality), (row.metric, row.column)) == note
+        assert make_index(made).reason_missing((row.dataset, row.quality), (row.metric, row.column)) == note
         assert [missing.reason for missing in without_value(made)] == [note]
 
 

@@ -16,10 +16,10 @@ from harness.statistics.pooled import TOO_FEW
 from leaderboard.blocks.boards import cost_cell
 from leaderboard.blocks.pictures import cost_picture
 from leaderboard.blocks.tables import Ask
-from leaderboard.model.index import make_index, only
+from leaderboard.model.index import make_index, select_datasets
 from leaderboard.model.numbers import BETTER, NO_DIFFERENCE, WORSE, worst
 from leaderboard.model.questions import DEFAULT_CHOICE, Cost, answers, best_of_each, costs, equals, questions
-from leaderboard.model.sentences import agrees, rater_agreement, recommendation
+from leaderboard.model.sentences import is_above_zero, rater_agreement, recommendation
 from leaderboard.pages import front
 from leaderboard.render.text import summary
 from tests.leaderboard.conftest import CELLS, SCRIPT, altered, evidence, find_question, ranking, row, script_data, table
@@ -111,13 +111,13 @@ def test_leading_control_is_not_recommended(results: Results) -> None:
     assert f"{ask.question} {ask.best.text} ({ask.about})" == (
         "For chatbots up to 2021, overall quality, without fitting on ratings: no metric with values on all 3 targets "
         "beats length (a control, which does not judge quality, no model)")
-    assert row(table(page, "answers-table"), "overall")["Without ratings"].small.endswith("beats this control")
+    assert row(table(page, "answers-table"), "overall")["Not fitted on ratings"].small.endswith("beats this control")
 
 
 def test_sample_and_challenges_name_no_era(mixed: Results, results: Results) -> None:
     sample = {entry.name for entry in mixed.datasets if entry.kind == "sample"}
     challenge = replace(results, run=replace(results.run, options={"challenge": "mine"}))
-    for made in (only(mixed, sample), challenge):
+    for made in (select_datasets(mixed, sample), challenge):
         assert {question.systems for question in questions(made)} == {""}
 
 
@@ -126,7 +126,7 @@ def test_best_column_near_zero_is_not_recommended(results: Results, value: float
     made = with_values(results, {("fed-turn", name, "Interesting"): value for name in ("bleu", SCRIPT, "length")})
     made = replace(made, ranking=tuple(replace(row, error=error) for row in made.ranking))
     question = find_question(made, "interesting")
-    assert not agrees(question, answers(made)[question.name, DEFAULT_CHOICE].best)
+    assert not is_above_zero(question, answers(made)[question.name, DEFAULT_CHOICE].best)
     assert "lead" not in evidence(made, question)
 
 

@@ -6,7 +6,7 @@ import pytest
 from scipy import stats
 
 from harness.results.rows import Correlation, Results, Timing
-from leaderboard.model.index import only
+from leaderboard.model.index import select_datasets
 from leaderboard.pages import holds_up
 from leaderboard.pages.holds_up import means
 from leaderboard.render import rows as exports
@@ -68,7 +68,7 @@ def test_page_and_file_exist_if_real_data_of_both_eras_do(both: Results) -> None
     assert float(lines["until 2021", ""]) == pytest.approx(0.5)
     assert float(lines["from 2022 on", "deco"]) == -0.1
     for kept in ({"usr-a", "fed"}, {"deco"}):
-        part = only(both, kept)
+        part = select_datasets(both, kept)
         assert (holds_up.build(part), exports.holds_up(part)) == ((), b"")
     sample = replace(both, datasets=tuple(replace(entry, origin="sample") for entry in both.datasets))
     assert holds_up.build(sample) == ()

@@ -91,7 +91,7 @@ def test_dataset_page_has_systems_agreement_and_votes(full: Results) -> None:
     two_systems = replace(points, systems=("a", "b") * 18)
     card = facts(find_page(dataset.build(replace(full, points=(two_systems,))), "fed-turn"))
     assert [card[term] for term in ("Rated", "Votes", "Systems")] == [
-        ["324 pairs of an item and a quality"], ["1233"], [dataset.TWO]]
+        ["324 pairs of an item and a quality"], ["1233"], [dataset.TWO_SYSTEMS]]
 
 
 def test_length_profile_equals_scipy_and_is_missing_for_constant_scores(full: Results) -> None:

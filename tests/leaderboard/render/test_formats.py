@@ -82,7 +82,7 @@ def test_latex_rows_fit_their_columns(results: Results) -> None:
         assert source.count(r"\begin{table}") == source.count(r"\end{table}") > 0
         rows = list(rows_of(source))
         assert len(rows) > 1, name
-        assert all(promised == count <= latex.COLUMNS for promised, count in rows), name
+        assert all(promised == count <= latex.MAX_COLUMNS for promised, count in rows), name
 
 
 def test_latex_is_escaped() -> None:
@@ -100,10 +100,10 @@ def test_wide_board_is_split_and_repeats_rank_and_metric() -> None:
         board = Table("a", "Caption", headings, {"": (line,) * rows, "Not ranked": (line,)}, data="real")
         source = latex.write(board, "b")
         assert source.count(r"\begin{table}") == parts
-        assert all(promised == count <= latex.COLUMNS for promised, count in rows_of(source))
+        assert all(promised == count <= latex.MAX_COLUMNS for promised, count in rows_of(source))
         for name in names:
             headed = re.findall(rf"(?:^|[ {{]){name}(?:[ }}]|$)", source, re.MULTILINE)
-            assert len(headed) == -(-(rows + 1) // latex.ROWS)
+            assert len(headed) == -(-(rows + 1) // latex.MAX_ROWS)
         assert (f"Part {parts} of {parts}" in source) == (parts > 1)
         assert len(set(re.findall(r"\\label\{(.+)\}", source))) == parts
 

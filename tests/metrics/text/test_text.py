@@ -181,7 +181,7 @@ def test_conceptnet_is_converted_again_if_damaged(tmp_path: Path, home: Path) ->
     with pytest.raises(MissingResource, match="harness fetch conceptnet"):
         concepts.conceptnet(Models(home))
     (tmp_path / "edges.tsv").write_text("cats\tRelatedTo\tmilk\t1\ntea\tRelatedTo\tcup\t1\n")
-    resources.keep_edges([tmp_path / "edges.tsv"], home)
+    resources.store_edges([tmp_path / "edges.tsv"], home)
     for _ in range(2):
         for path in home.glob("graphs/*"):  # made by the first round
             path.write_bytes(path.read_bytes()[:-1])
