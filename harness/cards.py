@@ -134,7 +134,7 @@ class OwnDataset:
 
     def _official(self) -> tuple[Dataset, tuple[str, ...]]:
         """Return the dataset in the organisers' JSON, and remarks; raise BadRecord for a vote off the scale."""
-        from harness.contract.dataset import which
+        from harness.contract.dataset import listed
 
         items = list(official.records(self.file))
         official.check_level(items, self.card.level)
@@ -144,7 +144,7 @@ class OwnDataset:
                       for rating in dataset.ratings for vote in rating.votes
                       if (problem := scales[rating.quality].scale_problem(vote))])
         empty = [record.id for record in items if official.has_empty_turn(record)]
-        return dataset, (f"an empty turn between others is left out{which(empty)}",) if empty else ()
+        return dataset, (f"an empty turn between others is left out{listed(empty)}",) if empty else ()
 
     def _scale(self, quality: Quality, dataset: Dataset) -> Quality:
         """Infer the open ends of a scale from the file; raise BadConfig if there are no votes to infer them from."""

@@ -10,7 +10,7 @@
     results.publish("public")                         the pages
     score("bleu", rows)                               scores only; rows of dicts, a DataFrame, a datasets.Dataset
     estimate(rows, "cosine")                          mean ratings of systems from few ratings and all scores
-    power(results, "fed-turn")                        the difference that a dataset can detect
+    power(results, "fed-turn")                        the smallest difference detectable on a dataset
     to_datasets("fed-turn")                           items and votes as a DatasetDict
 
 `docs/notebook.ipynb` has examples. pandas and datasets come with the extra [all] and are imported on use.

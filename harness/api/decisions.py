@@ -12,7 +12,7 @@ from harness.api.runs import as_written, requested_settings
 from harness.commands.report import targets
 from harness.errors import BadConfig
 from harness.results.pooled import Pool
-from harness.results.power import Between, Power, chosen
+from harness.results.power import Between, Power, checked_targets
 from harness.results.power import power as power_of
 from harness.run.prepare import prepare
 from harness.run.system_means import By, SystemMean, system_means
@@ -26,7 +26,7 @@ def estimate(dataset: Any, metric: str, *, column: str = "", by: By = "system", 
     """Return the mean rating of each system on each quality, with its 95 % interval, from ratings and scores.
 
     The dataset is a name, the path of a table, or a table in memory; items without a rating are used too. A row is a
-    `SystemMean`: the estimate from both, that from ratings alone, and the systems with a significantly lower mean.
+    `SystemMean`: the estimates from both and from ratings alone, and the systems with a significantly lower mean.
 
     >>> import pandas
     >>> replies = pandas.DataFrame([
@@ -45,7 +45,7 @@ def estimate(dataset: Any, metric: str, *, column: str = "", by: By = "system", 
 
 def power(results: Results, dataset: str, quality: str = "", *, between: Between = "columns", pair: Sequence[str] = (),
           contexts: Sequence[int] = (), raters: Sequence[float] = ()) -> pandas.DataFrame:
-    """Return the smallest difference that a dataset of the results can detect, and the contexts that a pair needs.
+    """Return the smallest difference detectable on a dataset of the results, and the contexts that a pair needs.
 
     A row is a `Power`: one per quality, number of raters and number of contexts, starting with the data's own. `pair`
     names two columns or systems, by default the leader and the runner-up.
@@ -64,5 +64,5 @@ def power(results: Results, dataset: str, quality: str = "", *, between: Between
     check("dataset", dataset, str)
     check("quality", quality, str)
     pool, wanted = Pool.of(results.rows), targets(results.rows, [dataset], [quality] if quality else [], results.out)
-    return frame([row for target in chosen(pool, wanted, pair, contexts, raters) for row in power_of(
+    return frame([row for target in checked_targets(pool, wanted, pair, contexts, raters) for row in power_of(
         results.rows, target, between, pair, contexts, raters, pool)], Power)

@@ -123,7 +123,7 @@ class Results:
         Without `second`, compare a column with every other; `first` defaults to the leader. p is adjusted over all
         pairs of columns. `reached` is the share of the limit from rater noise that the better one reaches, over the
         `reached_on` targets with a reliability above 0. Only columns with a value on every target of a board are
-        compared on it; raise BadConfig if `first` or `second` has that on none.
+        compared on it; raise BadConfig if `first` or `second` has them on no board.
         """
         pool, wanted = Pool.of(self.rows), targets_of(self.rows, datasets, [dimension] if dimension else [], self.out)
         boards = dict.fromkeys(split for split, _ in self._boards())
@@ -131,28 +131,29 @@ class Results:
             raise BadConfig(f"the results have no board {board!r}; {nearest(board, boards)}")
         if first and first == second:
             raise BadConfig(f"leads compares two different columns, not {first!r} with itself")
-        leads, seen, known = [], set(), dict[str, None]()
+        leads, compared, known_names = [], set(), dict[str, None]()
         for split, origin in self._boards():
             targets = tuple(target for target in pool.targets(split, origin) if target in wanted)
             rule = "dev" if dimension else _rule(split)
             means = pool.means(targets, rule)
-            named = dict(zip(means, labels(list(means)), strict=True))
-            keys = {name: key for key, name in named.items()}
-            if board not in ("", split) or (dimension and (origin, targets) in seen):
+            name_of = dict(zip(means, labels(list(means)), strict=True))
+            keys = {name: key for key, name in name_of.items()}
+            if board not in ("", split) or (dimension and (origin, targets) in compared):
                 continue  # a dimension is the same on every board that includes it
-            seen.add((origin, targets))
-            known |= dict.fromkeys(keys)
+            compared.add((origin, targets))
+            known_names |= dict.fromkeys(keys)
             if len(means) < 2 or not {first, second} <= keys.keys() | {""}:
                 continue
             column = keys[first] if first else next(iter(means))
             others = [other for other in ([keys[second]] if second else means) if other != column]
-            leads += [(split, origin, named[lead.better], named[lead.worse], len(targets),
+            leads += [(split, origin, name_of[lead.better], name_of[lead.worse], len(targets),
                        *dataclasses.astuple(lead.difference), lead.difference.established,
                        *pool.reached(targets, lead.better, rule))
                       for lead in pool.leads(targets, [(column, other) for other in others], rule)]
         for name in (first, second):
-            if name and name not in known:
-                raise BadConfig(f"no column {name!r} with a value on every target of a board; {nearest(name, known)}")
+            if name and name not in known_names:
+                raise BadConfig(f"no column {name!r} with a value on every target of a board; "
+                                f"{nearest(name, known_names)}")
         return library("pandas").DataFrame(leads, columns=[
             "board", "origin", "better", "worse", "targets", "difference", "low", "high", "p", "established",
             "reached", "reached_on"])
@@ -160,7 +161,7 @@ class Results:
     def items(self, dataset: str, *, texts: bool = False) -> pandas.DataFrame:
         """Return ratings (`human:QUALITY`), scores (`score:COLUMN`) and optionally texts of a dataset, a row per item.
 
-        Raise BadReport for texts if the dataset available here is not that of the results.
+        Raise BadReport for texts if the dataset available here is not the one that was scored.
         """
         points = next(points for points in self.rows.points if points.dataset == self.entry(dataset).name)
         columns: dict[str, Any] = {"item": points.items, "system": points.systems}

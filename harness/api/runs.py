@@ -88,8 +88,8 @@ def requested_settings(metrics: Sequence[str] | str | None, datasets: Any, out: 
         values["dataset"] = names
     if empty := next((name for name, value in values.items() if value == ()), None):
         raise BadConfig(f"{empty} is empty; omit it for all")
-    named = any(values.get(name) for name in ("metric", "with_", "dataset", "quality", "split"))
-    return settings(argparse.Namespace(all=not named, **values))
+    is_restricted = any(values.get(name) for name in ("metric", "with_", "dataset", "quality", "split"))
+    return settings(argparse.Namespace(all=not is_restricted, **values))
 
 
 def as_written(value: Any, *, listed: bool) -> Any:

@@ -39,7 +39,7 @@ from metrics.models.service import Choice, Models
 
 FIELDS = ("id", "context", "response", "dialogue", "references", "facts", "system", "language")
 SINGULAR = {"reference": "references", "fact": "facts"}
-CUTOFF = 0.75
+MIN_SIMILARITY = 0.75
 """The smallest difflib ratio at which a name counts as a misspelled field."""
 
 
@@ -52,7 +52,7 @@ def score(
 
     `metric` and the keywords are those of `harness run`. An item whose response is None or NaN has no score. Raise
     CannotScore if no item has what the metric needs. On a Dataset, a composite uses the same weights as in a run;
-    on other items, those fitted on all datasets.
+    on other items, the weights fitted on all datasets.
 
     >>> score("length", [{"context": ["Do you like tea?"], "response": "Yes, green tea."}, {"response": None}])
     {'length': array([ 3., nan])}
@@ -113,8 +113,8 @@ def _is_row(value: Any) -> bool:
 def _of_table(row: Mapping[str, Any]) -> dict[str, Any]:
     if not {"response", "dialogue"} & row.keys():
         raise BadConfig(f"a table needs a column response (with context) or dialogue; found {', '.join(map(str, row))}")
-    if twice := next((pair for pair in SINGULAR.items() if row.keys() >= set(pair)), None):
-        raise BadConfig(f"a table has the columns {' and '.join(twice)}; remove one")
+    if both := next((pair for pair in SINGULAR.items() if row.keys() >= set(pair)), None):
+        raise BadConfig(f"a table has the columns {' and '.join(both)}; remove one")
     return {field: value for name, value in row.items() if (field := SINGULAR.get(name, name)) in FIELDS}
 
 
@@ -134,15 +134,15 @@ def _item(index: int, record: Item | Mapping[str, Any]) -> Item | None:
         return record
     if not isinstance(record, Mapping):
         raise BadConfig(f"{where}: expected an Item or a dict, got {type(record).__name__}")
-    if wrong := next((name for name in record if name not in FIELDS and difflib.get_close_matches(
-            str(name), FIELDS, n=1, cutoff=CUTOFF)), None):
-        raise BadConfig(f"{where}: unknown field {str(wrong)!r:.60}; {nearest(str(wrong), FIELDS)}")
-    named = {"response", "dialogue"} & record.keys()
+    if misspelled := next((name for name in record if name not in FIELDS and difflib.get_close_matches(
+            str(name), FIELDS, n=1, cutoff=MIN_SIMILARITY)), None):
+        raise BadConfig(f"{where}: unknown field {str(misspelled)!r:.60}; {nearest(str(misspelled), FIELDS)}")
+    content_fields = {"response", "dialogue"} & record.keys()
     record = {name: plain(value) for name, value in record.items() if not _missing(value)}
-    filled = named & record.keys()
-    if not named or len(filled) > 1:
+    given = content_fields & record.keys()
+    if not content_fields or len(given) > 1:
         raise BadConfig(f"{where}: expected either a response (with a context) or a dialogue")
-    if not filled:
+    if not given:
         return None
     if "dialogue" in record:
         context, response = _turns(where, "dialogue", record, ("first", "second")), None
@@ -174,10 +174,10 @@ def _turns(where: str, field: str, record: Mapping[str, Any], speakers: tuple[st
         if roles[index] in prompt_speakers:
             continue
         at = f"{where}.{field}[{index}]"
-        named = turn if isinstance(turn, Mapping) else {"text": turn}
-        speaker = _text(f"{at}.speaker", named.get("speaker", named.get("role", speakers[index % 2])))
-        speaker = SPEAKERS.get(speaker.casefold(), speaker) if "role" in named else speaker
-        turns.append(Utterance(speaker, _text(at, named.get("text", named.get("content")))))
+        turn_fields = turn if isinstance(turn, Mapping) else {"text": turn}
+        speaker = _text(f"{at}.speaker", turn_fields.get("speaker", turn_fields.get("role", speakers[index % 2])))
+        speaker = SPEAKERS.get(speaker.casefold(), speaker) if "role" in turn_fields else speaker
+        turns.append(Utterance(speaker, _text(at, turn_fields.get("text", turn_fields.get("content")))))
     return tuple(turns)
 
 

@@ -20,7 +20,7 @@ from benchmarks.storage.files import write_atomically
 from benchmarks.tables import sheet
 from harness import own
 from harness.commands._arguments import add
-from harness.contract.dataset import about
+from harness.contract.dataset import describe
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -38,7 +38,7 @@ def run(args: argparse.Namespace) -> int:
     path = args.path.expanduser()
     if card := own.card_of(str(path.absolute())):
         dataset, remarks = own.import_card(card, args.home)
-        print("\n".join(about(dataset, remarks)))
+        print("\n".join(describe(dataset, remarks)))
         print(f"stored in {args.home}; next: `harness run --dataset {dataset.card.name}`")
         return 0
     (corpora, not_corpora), edges = _corpora(path), resources.edge_files(path)

@@ -20,7 +20,7 @@ from harness.commands.report import targets
 from harness.errors import BadConfig
 from harness.results import files
 from harness.results.pooled import Pool
-from harness.results.power import Between, Power, chosen, power
+from harness.results.power import Between, Power, checked_targets, power
 from harness.statistics.power import MAX_CONTEXTS, detectable_text
 from leaderboard.render.templates import BANNER
 from leaderboard.render.text import wrapped

@@ -28,9 +28,9 @@ from metrics.metric import as_metric, line, signature
 
 SEED = 7
 BATCHES = (1, 7, 64)
-NEGATIVE = -0.15
+MIN_CORRELATION = -0.15
 """A mean correlation with the sample's ratings below this is not due to chance."""
-MANY = 10_000
+MANY_ITEMS = 10_000
 OTHER_ITEMS = "not tried: the card says that a score depends on the other items of the dataset"
 
 
@@ -39,8 +39,8 @@ def complete_card(trial: Trial) -> str:
     card = trial.metric.card
     if ":" not in card.name:  # cards of other libraries' metrics are generated
         as_metric(type(trial.metric))
-    if lacking := [name for name in ("title", "family") if not getattr(card, name)]:
-        raise Broken(f"the card has no {' and no '.join(lacking)}")
+    if missing_fields := [name for name in ("title", "family") if not getattr(card, name)]:
+        raise Broken(f"the card has no {' and no '.join(missing_fields)}")
     if not (card.paper or card.notes):
         raise Broken("the card has neither a paper nor notes: say what the metric measures")
     signed = line(signature(trial.metric, trial.models))
@@ -56,18 +56,18 @@ def complete_card(trial: Trial) -> str:
 
 def sample(trial: Trial) -> str:
     """The columns on the bundled sample are as promised, finite or NaN, and not all NaN."""
-    scored, reasons = trial.sampled
+    scored, reasons = trial.scored_sample
     for dataset, columns in scored:
         score.check_qualities(dataset, columns)
     values = {name: np.concatenate([np.empty(0), *(scores[name] for _, scores in scored)])
               for name in trial.metric.card.columns}
     finite = {name: column[np.isfinite(column)] for name, column in values.items()}
-    numbers = sum(column.size for column in finite.values())
-    if not numbers:
+    count = sum(column.size for column in finite.values())
+    if not count:
         raise Broken(f"scores no item: {reasons[0] if reasons else 'every value is NaN'}")
-    if same := [name for name, column in finite.items() if np.unique(column).size == 1]:
-        raise Note(f"{', '.join(same)}: the same for every item, so it cannot correlate with ratings")
-    return (f"{numbers} of {sum(column.size for column in values.values())} values are numbers, on "
+    if constant := [name for name, column in finite.items() if np.unique(column).size == 1]:
+        raise Note(f"{', '.join(constant)}: the same for every item, so it cannot correlate with ratings")
+    return (f"{count} of {sum(column.size for column in values.values())} values are numbers, on "
             f"{', '.join(dataset.card.name for dataset, _ in scored)}")
 
 
@@ -93,7 +93,7 @@ def _process_state() -> dict[str, str]:
 
 def output(trial: Trial) -> str:
     """The metric writes nothing to standard output, which belongs to the harness."""
-    dataset, _ = trial.first
+    dataset, _ = trial.first_scored
     with contextlib.redirect_stdout(io.StringIO()) as printed:
         trial.metric.score(dataset.items, trial.models)
     if text := printed.getvalue().strip():
@@ -104,7 +104,7 @@ def output(trial: Trial) -> str:
 def direction(trial: Trial) -> str:
     """Scores rise where people rate higher, on average over the qualities of the sample."""
     values: dict[str, list[float]] = {}
-    for dataset, scores in trial.sampled[0]:
+    for dataset, scores in trial.scored_sample[0]:
         for target in judged(dataset, dataset.card.qualities):
             for name, column in scores.items():
                 rows = np.isfinite(target.means) & np.isfinite(column)
@@ -112,7 +112,7 @@ def direction(trial: Trial) -> str:
                 values.setdefault(name, []).append(rho)
     with warnings.catch_warnings(action="ignore"):
         means = {name: float(np.nanmean(rhos)) for name, rhos in values.items()}
-    if negative := [f"{name} {mean:.2f}" for name, mean in means.items() if mean < NEGATIVE]:
+    if negative := [f"{name} {mean:.2f}" for name, mean in means.items() if mean < MIN_CORRELATION]:
         raise Note(f"agrees negatively with the sample's ratings ({', '.join(negative)}); higher must be better")
     return "mean correlation with the sample's ratings: " + ", ".join(f"{name} {mean:.2f}"
                                                                       for name, mean in list(means.items())[:3])
@@ -120,22 +120,23 @@ def direction(trial: Trial) -> str:
 
 def speed(trial: Trial) -> str:
     """Measure the speed, with models loaded."""
-    datasets = [dataset for dataset, _ in trial.sampled[0]]  # loads and scores
+    datasets = [dataset for dataset, _ in trial.scored_sample[0]]  # loads and scores
     items = sum(len(dataset.items) for dataset in datasets)
     start = time.perf_counter()
     for dataset in datasets:
         trial.scored(dataset)
     seconds = max(time.perf_counter() - start, 1e-9)
-    many = f"; {MANY:,} items would take {MANY * seconds / items / 60:,.0f} minutes" if seconds > items / 100 else ""
-    raise Note(f"{items / seconds:,.0f} items per second over {items}{many}")
+    minutes = MANY_ITEMS * seconds / items / 60
+    warning = f"; {MANY_ITEMS:,} items would take {minutes:,.0f} minutes" if seconds > items / 100 else ""
+    raise Note(f"{items / seconds:,.0f} items per second over {items}{warning}")
 
 
 def case(items: Sequence[Item], level: Level, trial: Trial) -> str:
-    """Odd items get a score or NaN, alone or as dialogues of 1 to 500 utterances."""
+    """Odd items, or dialogues of 1 to 500 utterances, get a score or NaN."""
     dataset = dataset_of(items, level)
-    if lacking := score.unmet(trial.metric, dataset):
+    if unmet_need := score.unmet(trial.metric, dataset):
         kind = "item" if level == "turn" else "dialogue"
-        raise Note(f"not scored: no {kind} has {lacking}, which the card needs")
+        raise Note(f"not scored: no {kind} has {unmet_need}, which the card needs")
     scored = int(np.any([np.isfinite(column) for column in trial.scored(dataset).values()], axis=0).sum())
     return f"{scored} of {len(items)} items have a number" + (", the others NaN" if scored < len(items) else "")
 
@@ -147,7 +148,7 @@ def missing(trial: Trial) -> str:
     needs = trial.metric.card.needs
     if not needs:
         raise Note("the card needs nothing of an item")
-    dataset, scores = trial.hard
+    dataset, scores = trial.scored_hard_cases
     rows = {item.id: row for row, item in enumerate(dataset.items)}
     for name, column in scores.items():
         for need in needs:
@@ -159,7 +160,7 @@ def missing(trial: Trial) -> str:
 
 def permuted(trial: Trial) -> str:
     """Permuting the items permutes the scores."""
-    dataset, scores = trial.hard
+    dataset, scores = trial.scored_hard_cases
     order = np.random.default_rng(SEED).permutation(len(dataset.items))
     items = [dataset.items[index] for index in order]
     return trial.compare(items, {name: column[order] for name, column in scores.items()},
@@ -181,7 +182,7 @@ def standalone(trial: Trial) -> str:
     """An item scores the same alone as among others, unless the card has scope="dataset"."""
     if trial.metric.card.scope == "dataset":
         raise Note(OTHER_ITEMS)
-    dataset, scores = trial.hard
+    dataset, scores = trial.scored_hard_cases
     return trial.compare(dataset.items, scores, trial.scored_in_batches(dataset, 1), "alone", _advice(trial))
 
 
@@ -189,7 +190,7 @@ def batched(trial: Trial) -> str:
     """The sample scores the same 1, 7 or 64 items at a time."""
     if trial.metric.card.scope == "dataset":
         raise Note(OTHER_ITEMS)
-    dataset, scores = trial.first
+    dataset, scores = trial.first_scored
     texts = [trial.compare(dataset.items, scores, trial.scored_in_batches(dataset, size), f"in batches of {size}",
                            _advice(trial)) for size in BATCHES]
     return "; ".join(dict.fromkeys(texts))
@@ -197,23 +198,23 @@ def batched(trial: Trial) -> str:
 
 def repeated(trial: Trial) -> str:
     """The same items score the same again, after other items."""
-    dataset, first = trial.first
+    dataset, before = trial.first_scored
     trial.scored(hard_dataset())
-    return trial.compare(dataset.items, first, trial.scored(dataset), "the second time")
+    return trial.compare(dataset.items, before, trial.scored(dataset), "the second time")
 
 
 def offline(trial: Trial) -> str:
     """Without a network the scores are the same, or the metric refuses."""
-    dataset, before = trial.first
+    dataset, before = trial.first_scored
     return without_network(
         lambda: trial.compare(dataset.items, before, trial.scored(dataset), "without the network"))
 
 
-def without_network(compared: Callable[[], str]) -> str:
+def without_network(compare: Callable[[], str]) -> str:
     """Return the outcome of a comparison; raise Broken if the metric opens a connection during it."""
     with _no_network() as requested:
         try:
-            text = compared()
+            text = compare()
         except (CannotScore, MissingResource) as error:
             raise Note(f"has no scores without the network: {error}") from error
         except Exception as error:  # raised by the metric because its connection was refused
@@ -222,7 +223,7 @@ def without_network(compared: Callable[[], str]) -> str:
             text = str(error)
     if requested:
         raise Broken(f"connects to {', '.join(sorted(requested)[:3])}: metrics must not use the network; `models` has "
-                     f"models and resources (without it: {text})")
+                     f"models and resources (without the network: {text})")
     return f"this process opens no connection; {text}"
 
 

@@ -1,6 +1,6 @@
 """Run the checks of the contract in a separate process: a metric that crashes or hangs fails only that check.
 
-As a script, `python -m harness.contract.process METRIC HOME`, it runs one check for each question that it reads.
+As a script, `python -m harness.contract.process METRIC HOME`, it runs one check for each request that it reads.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from metrics.external.isolation.process import Process
 from metrics.external.isolation.serving import columns_of, columns_record, serve
 from metrics.models.service import Models
 
-ELSEWHERE = "another process"
-"""The check that takes two processes: hashes of strings, and so the order of sets, differ between processes."""
+ANOTHER_PROCESS = "another process"
+"""The check that needs two processes: hashes of strings, and so the order of sets, differ between processes."""
 
 
 def findings(metric: str, home: Path, timeout: float) -> Iterator[Finding]:
@@ -34,21 +34,21 @@ def findings(metric: str, home: Path, timeout: float) -> Iterator[Finding]:
     with contextlib.closing(Process(metric, command, Path.cwd(), os.environ)) as process:
         for check in CHECKS:
             yield _check(process, {"ask": check}, timeout)[0]
-        finding, columns = _check(process, {"ask": ELSEWHERE}, timeout)
+        finding, columns = _check(process, {"ask": ANOTHER_PROCESS}, timeout)
         if columns is not None:
-            process.close()  # the next question starts another process
-            finding, _ = _check(process, {"ask": ELSEWHERE, "columns": columns}, timeout)
+            process.close()  # the next request starts another process
+            finding, _ = _check(process, {"ask": ANOTHER_PROCESS, "columns": columns}, timeout)
         yield finding
 
 
-def _check(process: Process, question: Mapping[str, Any], timeout: float) -> tuple[Finding, Any]:
+def _check(process: Process, request: Mapping[str, Any], timeout: float) -> tuple[Finding, Any]:
     """Return the finding, and columns to compare with another process."""
     if not process.alive and (refusal := process.ask({"ask": "load"}, timeout, dict)["refusal"]):
         raise BrokenPlugin(refusal)
     try:
-        answer = process.ask(question, timeout, dict)
+        answer = process.ask(request, timeout, dict)
     except WorkerFailed as error:
-        return Finding(question["ask"], "BROKEN", str(error).removeprefix(f"{process.name}: ")), None
+        return Finding(request["ask"], "BROKEN", str(error).removeprefix(f"{process.name}: ")), None
     return Finding(answer["check"], answer["state"], answer["text"]), answer["columns"]
 
 
@@ -57,28 +57,29 @@ def main() -> None:
     datasets.register_home(Path(home))
     trial = functools.cache(lambda: Trial(registry.choose(metric).metric, uncached(Models(Path(home)))))
 
-    def answer(question: Mapping[str, Any]) -> dict[str, Any]:
-        name = question["ask"]
+    def answer(request: Mapping[str, Any]) -> dict[str, Any]:
+        name = request["ask"]
         if name == "load":
             try:
                 trial()
             except MetricError as error:
                 return {"refusal": str(error)}
             return {"refusal": ""}
-        check = CHECKS.get(name) or functools.partial(_elsewhere, before=question.get("columns"))
+        check = CHECKS.get(name) or functools.partial(_in_another_process, before=request.get("columns"))
         finding = run_check(name, trial(), check)
-        compared = name == ELSEWHERE and finding.state == "ok"
-        return {**dataclasses.asdict(finding), "columns": columns_record(trial().first[1]) if compared else None}
+        has_columns = name == ANOTHER_PROCESS and finding.state == "ok"
+        columns = columns_record(trial().first_scored[1]) if has_columns else None
+        return {**dataclasses.asdict(finding), "columns": columns}
 
     serve(answer)
 
 
-def _elsewhere(trial: Trial, before: Any) -> str:
+def _in_another_process(trial: Trial, before: Any) -> str:
     """Score the first dataset of the sample, and compare with the scores of another process if `before` has them."""
     if before:  # a new process has not cached any downloads, so it is also tested without the network
-        return without_network(lambda: trial.compare(
-            trial.first[0].items, columns_of(before), trial.first[1], "in another process, without the network"))
-    dataset, scores = trial.first
+        return without_network(lambda: trial.compare(trial.first_scored[0].items, columns_of(before),
+                                                     trial.first_scored[1], "in another process, without the network"))
+    dataset, scores = trial.first_scored
     return trial.compare(dataset.items, scores, scores, "in another process")
 
 

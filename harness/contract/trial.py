@@ -19,7 +19,7 @@ from metrics.metric import Column, Metric
 from metrics.models.service import Models
 
 TOLERANCE = 1e-4
-"""Tolerated difference of two scores of an item, relative to the larger one or to the median of the column.
+"""Tolerated difference between two scores of an item, relative to the larger one or to the median of the column.
 
 Rounding of networks in single precision depends on the rest of the batch; nothing else may make a difference.
 """
@@ -73,8 +73,8 @@ class Trial:
         return tuple(datasets.sample(datasets.card(name)) for name in ("dstc7", "fed-turn", "topical-usr", "fed-dial"))
 
     @functools.cached_property
-    def sampled(self) -> tuple[list[tuple[Dataset, ScoredColumns]], list[CannotScore]]:
-        """Datasets of the sample with their scores, and why others have none; raises CannotScore if none can have."""
+    def scored_sample(self) -> tuple[list[tuple[Dataset, ScoredColumns]], list[CannotScore]]:
+        """The sample's datasets with scores, and errors of others; raises CannotScore if none has what is needed."""
         scored: list[tuple[Dataset, ScoredColumns]] = []
         reasons: list[CannotScore] = []
         scorable = [dataset for dataset in self.sample if not score.unmet(self.metric, dataset)]
@@ -88,15 +88,15 @@ class Trial:
         return scored, reasons
 
     @property
-    def first(self) -> tuple[Dataset, ScoredColumns]:
+    def first_scored(self) -> tuple[Dataset, ScoredColumns]:
         """The first scored dataset of the sample with its scores; raises CannotScore if there is none."""
-        scored, reasons = self.sampled
+        scored, reasons = self.scored_sample
         if not scored:
-            raise CannotScore(f"scores nothing of the sample: {reasons[0]}")
+            raise CannotScore(f"no dataset of the sample could be scored: {reasons[0]}")
         return scored[0]
 
     @functools.cached_property
-    def hard(self) -> tuple[Dataset, ScoredColumns]:
+    def scored_hard_cases(self) -> tuple[Dataset, ScoredColumns]:
         dataset = hard_dataset()
         return dataset, self.scored(dataset)
 
@@ -116,31 +116,31 @@ class Trial:
         """Score a dataset in batches; NaN where a batch is refused."""
         columns: dict[str, Column] = {}
         for start in range(0, len(dataset.items), size):
-            part = Dataset(dataset.card, dataset.items[start : start + size], (), dataset.origin)
+            batch = Dataset(dataset.card, dataset.items[start : start + size], (), dataset.origin)
             with contextlib.suppress(CannotScore):
-                scored = {} if score.unmet(self.metric, part) else self.scored(part)
+                scored = {} if score.unmet(self.metric, batch) else self.scored(batch)
                 for name, column in scored.items():
                     columns.setdefault(name, np.full(len(dataset.items), np.nan))[start : start + size] = column
         return columns
 
-    def compare(self, items: Sequence[Item], before: ScoredColumns, after: ScoredColumns, how: str, hint: str = "",
-                ) -> str:
-        """Describe the difference of two scorings; raise Broken, with a hint, if it exceeds rounding."""
-        largest, where = 0.0, ""
+    def compare(self, items: Sequence[Item], before: ScoredColumns, after: ScoredColumns, condition: str,
+                hint: str = "") -> str:
+        """Describe the largest difference of the scores; raise Broken, with the hint, if it exceeds rounding."""
+        largest, item_id = 0.0, ""
         for name, column in before.items():
-            other = after.get(name, np.full(len(column), np.nan))
-            gap = np.abs(column - other)
-            gap[np.isnan(column) & np.isnan(other)] = 0
+            values_after = after.get(name, np.full(len(column), np.nan))
+            gap = np.abs(column - values_after)
+            gap[np.isnan(column) & np.isnan(values_after)] = 0
             finite = np.abs(column[np.isfinite(column)])
-            allowed = self.tolerance * np.fmax(np.fmax(np.abs(column), np.abs(other)),
+            allowed = self.tolerance * np.fmax(np.fmax(np.abs(column), np.abs(values_after)),
                                                np.median(finite) if finite.size else 0)
             worst = int(np.argmax(np.where(np.isnan(gap), np.inf, gap - allowed)))
             if not gap[worst] <= allowed[worst]:
-                raise Broken(f"item {items[worst].id!r} has {name} {column[worst]:.9g}, but {other[worst]:.9g} {how}"
-                             f"{hint}")
+                raise Broken(f"item {items[worst].id!r} has {name} {column[worst]:.9g}, but {values_after[worst]:.9g} "
+                             f"{condition}{hint}")
             if gap.max() > largest:
-                largest, where = float(gap.max()), items[int(np.argmax(gap))].id
-        return f"equal within rounding: at most {largest:.1g} apart (item {where!r})" if largest else "exactly equal"
+                largest, item_id = float(gap.max()), items[int(np.argmax(gap))].id
+        return f"equal within rounding: at most {largest:.1g} apart (item {item_id!r})" if largest else "exactly equal"
 
     def _culprit(self, dataset: Dataset) -> str:
         """Return the first item that crashes the metric when scored by itself."""
@@ -158,9 +158,10 @@ class Trial:
 def _items_with(text: str, name: str) -> tuple[Item, ...]:
     """Return items with an odd text as response, reference or context, and plain texts in the other fields."""
     reply, greeting = "a good reply to you", "hello there"
-    parts = {"response": (text, reply, greeting), "reference": (reply, text, greeting), "context": (reply, reply, text)}
-    return tuple(_item(f"{name}{part}", response, (reference,), (context,))
-                 for part, (response, reference, context) in parts.items())
+    texts_by_field = {
+        "response": (text, reply, greeting), "reference": (reply, text, greeting), "context": (reply, reply, text)}
+    return tuple(_item(f"{name}{field}", response, (reference,), (context,))
+                 for field, (response, reference, context) in texts_by_field.items())
 
 
 def _item(name: str, response: str, references: Sequence[str] = ("a good reply to you",),
@@ -171,11 +172,11 @@ def _item(name: str, response: str, references: Sequence[str] = ("a good reply t
 
 
 def hard_cases() -> dict[str, tuple[Item, ...]]:
-    odd = {name: tuple(case for number, text in enumerate(texts, 1)
-                       for case in _items_with(text, f"{name} {number} as "))
-           for name, texts in ODD_TEXTS.items()}
+    odd_items = {name: tuple(case for number, text in enumerate(texts, 1)
+                             for case in _items_with(text, f"{name} {number} as "))
+                 for name, texts in ODD_TEXTS.items()}
     response, context = Utterance(SYSTEM, "hello there"), (Utterance(USER, "what now ?"),)
-    return odd | {
+    return odd_items | {
         "no references": (Item("without references", context, response, (), FACTS),
                           _item("blank reference", "well", (" ",)),
                           _item("several references", "well", ("a good reply", "", "another reply"))),
@@ -188,7 +189,7 @@ def hard_cases() -> dict[str, tuple[Item, ...]]:
 
 
 def hard_dataset() -> Dataset:
-    """Return a dataset of all these items and a plain one."""
+    """Return a dataset of all hard cases and a plain item."""
     return dataset_of((_item("plain", "yes , i like tea"), *itertools.chain.from_iterable(hard_cases().values())))
 
 

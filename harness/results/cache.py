@@ -1,9 +1,9 @@
-"""A cache of random draws: the same scores and ratings are never resampled twice.
+"""A cache of computed statistics, so that the same scores and ratings are never resampled twice.
 
     statistics/KIND-KEY-DIGEST.json    a value
     statistics/KIND-KEY-DIGEST.rows    rows of numbers, each under the digest of its scores
 
-KEY identifies everything that the numbers depend on, DIGEST the content.
+KEY identifies everything on which the numbers depend; DIGEST is the digest of the content.
 """
 
 from __future__ import annotations
@@ -40,12 +40,15 @@ class Cache:
         return value
 
     def rows(self, kind: str, key: object, names: Sequence[str], compute: Callable[[list[int]], Array]) -> Array:
-        """Return a row of numbers per name; `compute` gets the indices of missing names. Drop rows of other names."""
+        """Return a row of numbers per name; `compute` gets the indices of missing names.
+
+        If rows are added, rows of other names are dropped from the file.
+        """
         file = _name(kind, key, "rows")
-        known = self._store.get(file, _rows) or {}
-        missing = [index for index, name in enumerate(names) if name not in known]
-        known |= zip([names[index] for index in missing], compute(missing) if missing else (), strict=True)
-        table = np.array([known[name] for name in names])
+        rows_by_name = self._store.get(file, _rows) or {}
+        missing = [index for index, name in enumerate(names) if name not in rows_by_name]
+        rows_by_name |= zip([names[index] for index in missing], compute(missing) if missing else (), strict=True)
+        table = np.array([rows_by_name[name] for name in names])
         if missing:
             self._store.put(file, json.dumps(list(names)).encode() + b"\n" + table.tobytes(), durable=False)
         return table

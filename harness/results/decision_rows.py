@@ -12,7 +12,7 @@ class Decision:
     """The use of a column on a target: replacing a rater, saving ratings, sharing the first place.
 
     `rho` is the share of items on which the column is at least as near to the other raters as a rater is. `rater_rho`
-    is the rater's share against the column, `constant_rho` that of the best constant against the rater. `passes` and
+    is the rater's share against the column, `constant_rho` the best constant's share against the rater. `passes` and
     `replaces` are the verdicts of statistics/replacement.py at `epsilon`, over `items` items and `raters` compared
     raters (0 if votes are exchangeable). `worth` is the number of ratings that one rating with the column replaces,
     with its 95 % interval. `tied_first` is True if the column is not significantly below the best one that was not

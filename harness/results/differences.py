@@ -1,6 +1,6 @@
 """Differences between two results of the same run: tables row by row, and the causes of changed numbers.
 
-Item scores are compared column by column: the scores of one metric, or the ratings, of all items of a dataset. The
+Item scores are compared by column: the scores of one metric, or the ratings, for all items of a dataset. The
 causes of a change are looked up in its dataset, in the signature of its metric and in the options that affect every
 score. Differences of the whole run, such as package versions, may affect any number.
 """
@@ -34,7 +34,7 @@ SCORE_OPTIONS: dict[str, Kind] = {"limit": "options", "sample": "options", "rati
 PARTS: dict[str, Kind] = {
     "revision": "code", "code": "code", "evaluate": "environment", "sentence-transformers": "environment",
     "environment": "environment", "prompt": "options", "sha256": "data", "wordnet": "data", "conceptnet": "data"}
-"""Kinds of signature parts; others are weights if only their digest differs, else options."""
+"""Kinds of signature parts; any other part is weights if only its digest differs, else options."""
 DIGEST = re.compile(r"(?<![0-9a-f])[0-9a-f]{12}(?:\.[0-9a-f]{6})?(?:\+[0-9a-f]{6})?(?![0-9a-f])")
 DIRTY = "-dirty"
 """The end of a commit with uncommitted changes."""
@@ -78,12 +78,12 @@ def key_of(row: Any) -> Key:
     return tuple(getattr(row, name) for name in row.KEY)
 
 
-def distance(first: Any, second: Any) -> float:
-    """Return the difference of two values; infinite if one is missing or not a number."""
-    if first == second or (first != first and second != second):
+def distance(old: Any, new: Any) -> float:
+    """Return the difference between two values; infinite if one is missing or not a number."""
+    if old == new or (old != old and new != new):
         return 0.0
-    numbers = isinstance(first, int | float) and isinstance(second, int | float)
-    return abs(first - second) if numbers and math.isfinite(first - second) else math.inf
+    numbers = isinstance(old, int | float) and isinstance(new, int | float)
+    return abs(old - new) if numbers and math.isfinite(old - new) else math.inf
 
 
 def _table(results: Results, name: str) -> Table:
@@ -107,19 +107,19 @@ def _compared(name: str, old: Table, new: Table, tolerance: float) -> TableDiffe
 def _fields(key: Key, old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Difference]:
     for field, value in old.items():
         if isinstance(value, np.ndarray) and old["items"] == new["items"]:
-            yield from _worst(key, old["items"], value, new[field])
+            yield from _largest_difference(key, old["items"], value, new[field])
         elif not isinstance(value, np.ndarray):
             yield Difference(key, field, value, new[field], distance(value, new[field]))
 
 
-def _worst(key: Key, items: Sequence[str], before: Vector, after: Vector) -> Iterator[Difference]:
+def _largest_difference(key: Key, items: Sequence[str], before: Vector, after: Vector) -> Iterator[Difference]:
     """Yield the item whose scores differ most; scores beyond 1 are compared relative to their size."""
     with np.errstate(invalid="ignore"):  # the difference of two infinities is NaN
         sizes = np.nan_to_num(np.abs(before - after) / np.maximum(1, np.abs(after)), nan=0.0)
     sizes[np.isnan(before) != np.isnan(after)] = math.inf
     if len(sizes):
-        worst = int(sizes.argmax())
-        yield Difference((*key, items[worst]), "score", float(before[worst]), float(after[worst]), float(sizes[worst]))
+        row = int(sizes.argmax())
+        yield Difference((*key, items[row]), "score", float(before[row]), float(after[row]), float(sizes[row]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +134,7 @@ class Cause:
 
 @dataclass(frozen=True, slots=True)
 class Causes:
-    """Causes by dataset and by metric, those that affect every score, and those of the run as a whole."""
+    """Causes by dataset and by metric, causes that affect every score, and causes of the run as a whole."""
 
     datasets: Mapping[str, tuple[Cause, ...]]
     metrics: Mapping[str, tuple[Cause, ...]]
@@ -155,7 +155,7 @@ class Causes:
 
     @property
     def likely(self) -> str:
-        """The likely causes in a few words; those of the run as a whole only if there are no others."""
+        """The likely causes in a few words; causes of the run as a whole only if there are no others."""
         specific = itertools.chain(*self.datasets.values(), *self.metrics.values(), self.shared)
         return summary(specific) or summary(self.run) or (
             "uncommitted code" if self.unsure else "unknown; perhaps the hardware")
@@ -194,10 +194,10 @@ def summary(listed: Iterable[Cause]) -> str:
 
 
 def _kind(name: str, old: str, new: str) -> Kind:
-    part = name.rpartition(": ")[2]
-    if part in PARTS:
-        return PARTS[part]
-    same_name = part.startswith("weights ") or DIGEST.sub("", old) == DIGEST.sub("", new)
+    part_name = name.rpartition(": ")[2]
+    if part_name in PARTS:
+        return PARTS[part_name]
+    same_name = part_name.startswith("weights ") or DIGEST.sub("", old) == DIGEST.sub("", new)
     return "weights" if same_name else "options"
 
 

@@ -54,8 +54,8 @@ class DatasetEntry:
     """A dataset as the run used it; `has` names the optional fields of its items: references, context, facts.
 
     `ratings` counts pairs of an item and a quality with a vote, `votes` all votes, 0 if unknown. `fingerprint` is the
-    SHA-256 of the items, `ratings_fingerprint` that of the votes. `contexts` counts different contexts, those of one
-    conversation once; if there are fewer contexts than items, rows are not independent.
+    SHA-256 of the items, `ratings_fingerprint` that of the votes. `contexts` counts different contexts, all contexts
+    of a conversation as one; if there are fewer contexts than items, rows are not independent.
     """
 
     KEY: ClassVar = ("name",)
@@ -132,7 +132,7 @@ class MetricEntry:
 
     @property
     def badge(self) -> str:
-        """Its relation to its paper's system, with a warning if it was fitted on ratings or comes from a bundle."""
+        """The relation to its paper's system, and whether it was fitted on ratings or its scores are from a bundle."""
         return "; ".join(filter(None, (self.system, "fitted on ratings" if self.fitted_on == "ratings" else "",
                                        f"scores from {self.source}" if self.source else "")))
 
@@ -145,7 +145,7 @@ def fitted(metrics: Iterable[MetricEntry], datasets: Iterable[DatasetEntry]) -> 
 
 @dataclass(frozen=True, slots=True)
 class EvalPoint:
-    """An evaluation during training: the mean training loss since the previous one, and the validation loss."""
+    """An evaluation during training: the mean training loss since the previous evaluation, and the validation loss."""
 
     step: int
     loss: float

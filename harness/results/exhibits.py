@@ -25,7 +25,7 @@ from harness.errors import BadReport
 SCHEMA = 2
 FILE = "exhibit.json"
 MAX_BYTES = 16_000_000
-"""Maximum bytes of an exhibit; the largest studies write a hundredth of it."""
+"""Maximum bytes of an exhibit, a hundred times the largest one of the studies."""
 MAX_ROWS = 100
 """Maximum rows of a heat map, so that a page stays under 2 MB."""
 MARKDOWN_SPECIAL = re.compile(r"[\\`*\[\]|~$#<>&]|(?<![^\W_])_|_(?![^\W_])")
@@ -185,10 +185,10 @@ def _map(heat: HeatMap, space: int) -> str:
 def _square(heat: HeatMap, i: int, j: int, space: int) -> str:
     value = heat.values[i][j]
     x, y = space + j * SQUARE, TITLE + space + i * SQUARE
-    shown = number(math.nan if value is None else value)
-    return (f'<g><title>{escape(f"{heat.labels[i]} and {heat.labels[j]}: {shown}")}</title>'
+    label = number(math.nan if value is None else value)
+    return (f'<g><title>{escape(f"{heat.labels[i]} and {heat.labels[j]}: {label}")}</title>'
             f'<rect x="{x}" y="{y}" width="{SQUARE}" height="{SQUARE}" fill="{_colour(value)}" stroke="#ffffff"/>'
-            f'<text x="{x + SQUARE / 2}" y="{y + SQUARE / 2 + 4}" text-anchor="middle">{shown}</text></g>')
+            f'<text x="{x + SQUARE / 2}" y="{y + SQUARE / 2 + 4}" text-anchor="middle">{label}</text></g>')
 
 
 def _colour(value: float | None) -> str:

@@ -49,21 +49,21 @@ ENTRIES = ("datasets", "metrics", "trainings", "skips", "failures")
 """Tables in report.json."""
 PARQUET = tuple(name for name in TABLES if name not in (*ENTRIES, "examples", "points", "timings"))
 KEY, SIDES, NUMBERS = Comparisons.KEY, Comparisons.SIDES, Comparisons.NUMBERS
-_BROKEN = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RuntimeError, OSError)
+_MALFORMED = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RuntimeError, OSError)
 """Exceptions of JSON, pyarrow and records for malformed files; pyarrow raises RuntimeError for an unknown type."""
 
 
 def write(report: Results, folder: Path) -> None:
     """Write the report, each file atomically."""
     folder.mkdir(parents=True, exist_ok=True)
-    parquet = {f"{name}.parquet": packed(getattr(report, name), TABLES[name]) for name in PARQUET}
+    contents = {f"{name}.parquet": packed(getattr(report, name), TABLES[name]) for name in PARQUET}
     examples, timings = (json_of(list(map(dataclasses.asdict, rows))) for rows in (report.examples, report.timings))
     head = {"schema": SCHEMA, "run": dataclasses.asdict(report.run),
             **{name: [dataclasses.asdict(entry) for entry in getattr(report, name)] for name in ENTRIES},
-            "tables": {name.removesuffix(".parquet"): _digest(content) for name, content in parquet.items()},
+            "tables": {name.removesuffix(".parquet"): _digest(content) for name, content in contents.items()},
             "points": _write_points(report.points, folder / "points"), "examples": _digest(examples)}
-    parquet |= {"examples.json": examples, "timings.json": timings, "report.json": json_of(head)}
-    for name, content in parquet.items():
+    contents |= {"examples.json": examples, "timings.json": timings, "report.json": json_of(head)}
+    for name, content in contents.items():
         write_atomically(folder / name, content)
 
 
@@ -119,7 +119,7 @@ def _reading(folder: Path) -> Iterator[None]:
                             "resume it, or wait if it is still running") from error
         raise BadReport(f"{folder}: no report here ({name} is missing); "
                         "`harness run --all --out DIR` creates one") from error
-    except _BROKEN as error:
+    except _MALFORMED as error:
         raise BadReport(f"{folder}: the report cannot be read ({error}); run `harness run` again") from error
 
 
@@ -129,9 +129,9 @@ class Row(Protocol):
     __dataclass_fields__: ClassVar[dict[str, Any]]
 
 
-def json_line(row: Row, **more: object) -> str:
+def json_line(row: Row, **extra: object) -> str:
     """Return a row as a JSON object on one line."""
-    return json_object({**more, **{field.name: getattr(row, field.name) for field in dataclasses.fields(row)}})
+    return json_object({**extra, **{field.name: getattr(row, field.name) for field in dataclasses.fields(row)}})
 
 
 def json_object(values: Mapping[str, object]) -> str:
@@ -202,11 +202,11 @@ def unpacked(content: bytes, kind: type[Record]) -> Iterator[Record]:
 
 def _packed_comparisons(comparisons: Sequence[Comparisons]) -> bytes:
     sizes = np.array(list(map(len, comparisons)), np.int64)
-    keys = {name: np.array([getattr(part, name) for part in comparisons], object).repeat(sizes) for name in KEY}
+    keys = {name: np.array([getattr(table, name) for table in comparisons], object).repeat(sizes) for name in KEY}
     columns = {name: pa.array(values, pa.string()) for name, values in keys.items()}
     columns |= {side: pa.array(itertools.chain.from_iterable(
-        np.array(part.names, object)[getattr(part, side)] for part in comparisons), pa.string()) for side in SIDES}
-    columns |= {name: pa.array(np.concatenate([[], *(getattr(part, name) for part in comparisons)]),
+        np.array(table.names, object)[getattr(table, side)] for table in comparisons), pa.string()) for side in SIDES}
+    columns |= {name: pa.array(np.concatenate([[], *(getattr(table, name) for table in comparisons)]),
                                pa.int64() if name == "n" else pa.float64()) for name in NUMBERS}
     return file_of(pa.table(columns), use_dictionary=[*KEY, *SIDES, "n"], store_schema=False)
 
@@ -220,8 +220,8 @@ def _unpacked_comparisons(content: bytes) -> Iterator[Comparisons]:
     names = tuple(dict.fromkeys(name for side in SIDES for name in labels[side]))
     arrays = [*(np.array([names.index(name) for name in labels[side]], np.int64)[codes[side]] for side in SIDES),
               *(table.column(name).to_numpy() for name in NUMBERS)]
-    change = np.any([codes[name][1:] != codes[name][:-1] for name in KEY], axis=0)
-    starts = [0, *(np.flatnonzero(change) + 1).tolist()] if len(table) else []
+    changed = np.any([codes[name][1:] != codes[name][:-1] for name in KEY], axis=0)
+    starts = [0, *(np.flatnonzero(changed) + 1).tolist()] if len(table) else []
     for start, end in itertools.pairwise([*starts, len(table)]):
         dataset, quality, statistic, test = (labels[name][codes[name][start]] for name in KEY)
         yield Comparisons(dataset, quality, statistic, test, names, *(array[start:end] for array in arrays))

@@ -27,7 +27,7 @@ SAFE = re.compile(r"[a-z0-9][a-z0-9_-]{0,79}")
 """File names that are valid and distinct on every file system."""
 
 
-def plain(columns: Mapping[ColumnKey, object]) -> Iterator[ColumnKey]:
+def columns_for_all_qualities(columns: Mapping[ColumnKey, object]) -> Iterator[ColumnKey]:
     """Yield the columns that are not for one quality (`COLUMN@QUALITY`)."""
     names: dict[str, list[str]] = {}
     for metric, column in columns:
@@ -42,7 +42,7 @@ def labels(names: Sequence[ColumnKey]) -> list[str]:
 
 
 def on_quality(scores: Mapping[ColumnKey, Vector], key: ColumnKey, dimension: str) -> Vector:
-    """Return the column for one quality: its own if there is one, else the plain one."""
+    """Return the scores of a column for one quality: of COLUMN@QUALITY if it exists, else of COLUMN itself."""
     return scores.get((key[0], of_quality(key[1], dimension)), scores[key])
 
 
@@ -59,30 +59,30 @@ def to_parquet(points: ItemScores) -> bytes:
     columns: dict[str, pa.Array] = {
         "item": pa.array(points.items, pa.string()), "system": pa.array(points.systems, pa.string()),
         "words": pa.array(points.words), "context": pa.array(points.contexts)}
-    split = []
+    float_columns = []
     for kind, names, vectors in (("human", list(points.human), points.human.values()),
                                  ("score", labels(list(points.scores)), points.scores.values())):
         for name, values in zip(names, vectors, strict=True):
-            split.append(_column_name(f"{kind}:{name}", columns))
-            columns[split[-1]] = pa.array(values)
+            float_columns.append(_column_name(f"{kind}:{name}", columns))
+            columns[float_columns[-1]] = pa.array(values)
     if points.conversations is not None:
         columns["conversation"] = pa.array(points.conversations)
-    notes = {"dataset": points.dataset, "human": list(points.human), "score": [list(name) for name in points.scores]}
-    table = pa.table(columns).replace_schema_metadata({"points": json.dumps(notes)})
+    metadata = {"dataset": points.dataset, "human": list(points.human), "score": list(map(list, points.scores))}
+    table = pa.table(columns).replace_schema_metadata({"points": json.dumps(metadata)})
     return file_of(table, compression="zstd", use_dictionary=["system"], write_statistics=False,
-                   use_byte_stream_split=split, store_schema=True)
+                   use_byte_stream_split=float_columns, store_schema=True)
 
 
 def from_parquet(content: bytes) -> ItemScores:
     table = table_of(content)
-    notes = json.loads(table.schema.metadata[b"points"])
+    metadata = json.loads(table.schema.metadata[b"points"])
     columns = iter(table.columns[4:])
     return ItemScores(
-        dataset=notes["dataset"], items=tuple(table.column("item").to_pylist()),
+        dataset=metadata["dataset"], items=tuple(table.column("item").to_pylist()),
         systems=tuple(table.column("system").to_pylist()), words=table.column("words").to_numpy(),
         contexts=table.column("context").to_numpy(),
-        human={name: next(columns).to_numpy() for name in notes["human"]},
-        scores={(metric, column): next(columns).to_numpy() for metric, column in notes["score"]},
+        human={name: next(columns).to_numpy() for name in metadata["human"]},
+        scores={(metric, column): next(columns).to_numpy() for metric, column in metadata["score"]},
         conversations=table.column("conversation").to_numpy() if "conversation" in table.column_names else None)
 
 
@@ -98,6 +98,6 @@ def table_of(content: bytes) -> pa.Table:
 
 def _column_name(name: str, others: Container[str]) -> str:
     """Turn any name into a column name: printable, short and unique."""
-    shown = "".join(char if char.isprintable() else ascii(char)[1:-1] for char in name)[:100]
-    names = itertools.chain([shown], (f"{shown} {number}" for number in itertools.count(2)))
+    printable = "".join(char if char.isprintable() else ascii(char)[1:-1] for char in name)[:100]
+    names = itertools.chain([printable], (f"{printable} {number}" for number in itertools.count(2)))
     return next(name for name in names if name not in others)

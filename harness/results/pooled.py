@@ -70,10 +70,10 @@ class Pool:
     def of(cls, results: Results, draws: int = 0) -> Pool:
         """Index results, without columns on datasets whose ratings they were fitted on; tests use the run's draws."""
         entries = {entry.name: entry for entry in results.datasets}
-        without = fitted(results.metrics, results.datasets)
+        excluded = fitted(results.metrics, results.datasets)
         columns: dict[ColumnKey, dict[Target, float]] = {}
         for row in results.correlations:
-            if row.statistic == STATISTIC and math.isfinite(row.value) and (row.metric, row.dataset) not in without:
+            if row.statistic == STATISTIC and math.isfinite(row.value) and (row.metric, row.dataset) not in excluded:
                 columns.setdefault((row.metric, row.column), {})[row.dataset, row.quality] = row.value
         reliability = {(row.dataset, row.quality): row.value for row in results.reliability
                        if row.method == "split-half" and math.isfinite(row.value)}
@@ -104,17 +104,17 @@ class Pool:
         """
         ranked, weight = list(self.means(targets, rule)), weights([dataset for dataset, _ in targets], rule)
         rows = [list(self.columns).index(column) for column in ranked]
-        parts = [self._swapped(target).take(rows) for target in targets]
-        tests = pooled.all_pairs(parts, weight) if ranked else PairTests.empty(0)
-        p, few = pooled.adjusted(tests, self.draws), bool((tests.least >= pooled.ALPHA).any())
+        swapped = [self._swapped(target).take(rows) for target in targets]
+        tests = pooled.all_pairs(swapped, weight) if ranked else PairTests.empty(0)
+        p, too_few = pooled.adjusted(tests, self.draws), bool((tests.least >= pooled.ALPHA).any())
         leads, only_pair = [], len(ranked) == 2
         for first, second in pairs:
             lead = Difference(*(math.nan,) * 4)
             if {first, second} <= set(ranked):
                 row, column = ranked.index(first), ranked.index(second)
-                lead = pooled.difference(parts, weight, row, column, float(p[row, column]))
-            leads.append(Lead(second, first, Difference(-lead.value, -lead.high, -lead.low, lead.p), only_pair, few)
-                         if lead.value < 0 else Lead(first, second, lead, only_pair, few))
+                lead = pooled.difference(swapped, weight, row, column, float(p[row, column]))
+            leads.append(Lead(second, first, Difference(-lead.value, -lead.high, -lead.low, lead.p), only_pair, too_few)
+                         if lead.value < 0 else Lead(first, second, lead, only_pair, too_few))
         return leads
 
     def _swapped(self, target: Target) -> Swapped:
@@ -131,26 +131,26 @@ class Pool:
         return [digest(*(scores[row] for scores in rounded)) for row in range(len(columns))]
 
     def reached(self, targets: Sequence[Target], column: ColumnKey, rule: str = "dev") -> tuple[float, int]:
-        """Return a column's mean as a share of an errorless metric's, and the number of targets that these means cover.
+        """Return a column's mean as a share of an errorless metric's mean, and the number of targets in both means.
 
         Targets without a reliability above 0 are left out.
         """
-        values, reliability = (np.array([known.get(target, math.nan) for target in targets], dtype=np.float64)
-                               for known in (self.columns.get(column, {}), self.reliability))
+        values, reliability = (np.array([by_target.get(target, math.nan) for target in targets], dtype=np.float64)
+                               for by_target in (self.columns.get(column, {}), self.reliability))
         return (pooled.share_reached(values, reliability, weights([dataset for dataset, _ in targets], rule)),
                 int((np.isfinite(values) & (reliability > 0)).sum()))
 
     def target_scores(self, target: Target, names: Sequence[ColumnKey]) -> TargetScores:
         """Return the ratings of a target and the scores of columns, NaN for those fitted on it."""
         dataset, quality = target
-        points, unknown = self.points[dataset], np.full(len(self.points[dataset].items), np.nan)
+        points, missing = self.points[dataset], np.full(len(self.points[dataset].items), np.nan)
         (dimension,) = (entry.dimension for entry in self.entries[dataset].qualities if entry.name == quality)
-        scores = [on_quality(points.scores, name, dimension) if target in self.columns.get(name, ()) else unknown
+        scores = [on_quality(points.scores, name, dimension) if target in self.columns.get(name, ()) else missing
                   for name in names]
         return TargetScores(dataset, points.human[quality], np.array(scores), points.units)
 
     def rated(self, target: Target) -> tuple[int, int]:
-        """Return the numbers of rated items of a target and of their contexts; all contexts without item scores."""
+        """Return the numbers of rated items of a target and of their contexts; without item scores, of all contexts."""
         dataset, quality = target
         if dataset in self.points:
             data = self.target_scores(target, ())

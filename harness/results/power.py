@@ -1,4 +1,4 @@
-"""The difference that each target of the results can show, and the contexts and raters needed to show a difference."""
+"""The smallest difference detectable on each target, and the contexts and raters needed to detect a difference."""
 
 from __future__ import annotations
 
@@ -31,11 +31,12 @@ SCALES = (0.25, 0.5, 1, 2, 4)
 class Power:
     """The power of a target with a number of contexts and raters per item.
 
-    `detectable` is the difference that two of `between` show with 80 % power: `first` and `second` if they were named,
-    else a pair with the median spread; infinite on too few contexts. `difference` is that of `first` and `second`, by
-    default the leader and the next metric or system; `power` is the chance to find it, `needed` the number of contexts
-    for 80 %, infinite if it cannot be found. For other numbers of raters than in the data, all are NaN unless the
-    reliability of the ratings is known and attributes some of the pair's spread to the items.
+    `detectable` is the difference detected with 80 % power: between `first` and `second` if they were named, else
+    between the pair with the median spread; infinite if there are too few contexts. `difference` is the difference
+    between `first` and `second`, by default the leader and the next metric or system; `power` is the probability of
+    detecting it; `needed` is the number of contexts for 80 % power, infinite if no number suffices. For numbers of
+    raters other than the data's, these are NaN unless the reliability of the ratings is known and leaves some of the
+    pair's spread to differences between items.
     """
 
     dataset: str
@@ -63,13 +64,13 @@ def power(results: Results, target: Target, between: Between = "columns", pair: 
     pool = pool or Pool.of(results)
     rated = next(quality for quality in pool.entries[target[0]].qualities if quality.name == target[1])
     votes, reliability = rated.votes / max(rated.rated, 1) or 1.0, pool.reliability.get(target, math.nan)
-    names, groups, unit, make = (_columns(results, pool, target) if between == "columns" else
-                                 _systems(pool, target, reliability))
-    items, size = len(unit), len(np.unique(unit))
-    if len(names) < 2 or size < 2:
+    names, groups, context_codes, make_contrasts = (_columns(results, pool, target) if between == "columns" else
+                                                    _systems(pool, target, reliability))
+    items, context_count = len(context_codes), len(np.unique(context_codes))
+    if len(names) < 2 or context_count < 2:
         raise BadConfig(f"{target[0]}, {target[1]}: power needs at least two {between} and two contexts, found "
-                        f"{len(names)} and {size}")
-    contrasts = make()
+                        f"{len(names)} and {context_count}")
+    contrasts = make_contrasts()
     if unknown := next((name for name in pair if name not in names), None):
         hint = nearest(unknown, names)
         if between == "columns" and unknown in pool.points[target[0]].systems:
@@ -80,17 +81,21 @@ def power(results: Results, target: Target, between: Between = "columns", pair: 
     order = np.argsort(-contrasts.values, kind="stable").tolist()
     leaders = (order[0], next((other for other in order if groups[other] != groups[order[0]]), order[1]))
     first, second = map(names.index, pair) if pair else leaders
-    typical = (first, second) if pair else _typical(contrasts.spread, groups)
-    for rating in dict.fromkeys((votes, *(raters or (max(1, round(votes * times)) for times in SCALES if times != 1)))):
-        usual, named = (contrasts.pair(*sides).at(reliability, rating / votes) for sides in (typical, (first, second)))
-        needed = named.needed()
-        for count in dict.fromkeys((size, *(contexts or (max(2, round(size * times)) for times in SCALES)))):
-            yield Power(*target, between, names[first], names[second], items, count, rating,
-                        usual.detectable(count), named.difference, named.power(count), needed)
+    typical = (first, second) if pair else _typical_pair(contrasts.spread, groups)
+    raters = raters or [max(1, round(votes * times)) for times in SCALES if times != 1]
+    contexts = contexts or [max(2, round(context_count * times)) for times in SCALES]
+    for rater_count in dict.fromkeys((votes, *raters)):
+        typical_contrast, pair_contrast = (contrasts.pair(*sides).at(reliability, rater_count / votes)
+                                           for sides in (typical, (first, second)))
+        needed = pair_contrast.needed()
+        for count in dict.fromkeys((context_count, *contexts)):
+            yield Power(*target, between, names[first], names[second], items, count, rater_count,
+                        typical_contrast.detectable(count), pair_contrast.difference, pair_contrast.power(count),
+                        needed)
 
 
-def chosen(pool: Pool, wanted: Collection[Target], pair: Sequence[str], contexts: Sequence[int],
-           raters: Sequence[float]) -> list[Target]:
+def checked_targets(pool: Pool, wanted: Collection[Target], pair: Sequence[str], contexts: Sequence[int],
+                    raters: Sequence[float]) -> list[Target]:
     """Return the wanted targets with usable ratings; raise BadConfig if there are none, or for invalid arguments."""
     if pair and (len(pair), len(set(pair))) != (2, 2):
         raise BadConfig(f"--pair takes two different names, not {', '.join(pair)}")
@@ -104,7 +109,7 @@ def chosen(pool: Pool, wanted: Collection[Target], pair: Sequence[str], contexts
     return targets
 
 
-def shown(results: Results, target: Target, pool: Pool) -> list[Power]:
+def power_or_empty(results: Results, target: Target, pool: Pool) -> list[Power]:
     """Return the power of a target for differences of correlations; empty with fewer than two columns or contexts."""
     with contextlib.suppress(BadConfig):
         return list(power(results, target, pool=pool))
@@ -120,7 +125,8 @@ def _columns(results: Results, pool: Pool, target: Target) -> Sides:
     data = pool.target_scores(target, keys)
     rated = np.isfinite(data.human)
     complete = [bool(np.isfinite(scores[rated]).all()) for scores in data.scores]
-    keys, scores = [key for key, known in zip(keys, complete, strict=True) if known], data.scores[complete][:, rated]
+    keys = [key for key, is_complete in zip(keys, complete, strict=True) if is_complete]
+    scores = data.scores[complete][:, rated]
     groups = [(metric, metric in controls) for metric, _ in keys]
     return labels(keys), groups, data.context[rated], lambda: of_columns(data.human[rated], scores, data.context[rated])
 
@@ -136,7 +142,7 @@ def _systems(pool: Pool, target: Target, reliability: float) -> Sides:
             lambda: of_systems(human[rows], codes(names), unit, reliability))
 
 
-def _typical(spread: Array, groups: Sequence[Group]) -> tuple[int, int]:
+def _typical_pair(spread: Array, groups: Sequence[Group]) -> tuple[int, int]:
     """Return the pair of different metrics, or systems, with the median spread; with controls only if necessary."""
     pairs = [(first, second) for second in range(len(groups)) for first in range(second)
              if groups[first] != groups[second]] or [(0, 1)]

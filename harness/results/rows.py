@@ -264,7 +264,7 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """All tables of a run, from which the pages are rendered; `cache` stores the random draws of the pages."""
+    """All tables of a run, from which the pages are rendered; `cache` stores statistics that the pages compute."""
 
     run: Run
     datasets: Sequence[DatasetEntry]

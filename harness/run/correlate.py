@@ -19,7 +19,7 @@ import numpy as np
 from benchmarks.dataset import Dataset, Item, Quality, Rating
 from harness.results.cache import Cache, digest
 from harness.results.entries import DatasetEntry
-from harness.results.item_scores import on_quality, plain
+from harness.results.item_scores import columns_for_all_qualities, on_quality
 from harness.results.rows import ColumnKey, Correlation, ItemScores, Reliability, Target
 from harness.scoring.score import AGGREGATIONS, Scores
 from harness.statistics import estimates
@@ -174,7 +174,7 @@ def item_scores(dataset: Dataset, qualities: Collection[Judged], scored: Mapping
 
 def targets(points: ItemScores, qualities: Iterable[Judged]) -> Iterator[TargetData]:
     """Yield one target per quality, with the scores of every column."""
-    names = tuple(plain(points.scores))
+    names = tuple(columns_for_all_qualities(points.scores))
     system, words = codes(points.systems), points.words.astype(np.float64)
 
     def table(dimension: str) -> Array:

@@ -67,7 +67,7 @@ def recommendation(index: Index, question: Question) -> str:
         return f"{question_text(question, DEFAULT_CHOICE)} {why_no_answer(question)}."
     question_and_verdict = question_text(question, DEFAULT_CHOICE, verdict(index, question, answer.best))
     powers = sorted((rows[0] for target in question.targets if target[0] in pool.points
-                     and (rows := power.shown(index.results, target, pool))), key=lambda row: row.detectable)
+                     and (rows := power.power_or_empty(index.results, target, pool))), key=lambda row: row.detectable)
     sizes = sorted(map(pool.rated, question.targets))
     known = [*map(str, powers)] or [detectable_text(*size) for size in sizes]  # no power with one column or one context
     typical = f"On a typical target (the median of {len(known)}), " if known[1:] else ""

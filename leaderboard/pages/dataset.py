@@ -10,7 +10,7 @@ import numpy as np
 
 from harness.results.entries import DatasetEntry, QualityEntry
 from harness.results.pooled import Pool
-from harness.results.power import Power, shown
+from harness.results.power import Power, power_or_empty
 from harness.results.rows import ItemScores, Results
 from harness.statistics.panel import Vector
 from leaderboard.blocks.boards import CONTROL, dataset_board
@@ -38,7 +38,7 @@ def _page(index: Index, entry: DatasetEntry, points: ItemScores | None, pool: Po
     split = "development" if (name := index.split(entry.split)) == "dev" else name
     main = main_quality(entry)
     target = (entry.name, main.name if main else "")
-    powers = shown(index.results, target, pool) if main and points else []
+    powers = power_or_empty(index.results, target, pool) if main and points else []
     examples = sorted((row for row in index.results.examples if row.dataset == entry.name and not row.metric),
                       key=lambda row: (-abs(row.people - row.metrics), row.item, row.quality))
     underrated, overrated = ([block for row in examples if (row.people > row.metrics) == higher

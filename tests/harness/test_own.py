@@ -273,14 +273,14 @@ def test_remarks_are_printed(tmp_path: Path, invoke: Invoke) -> None:
     (tmp_path / "talks.jsonl").write_text(json.dumps(talk))
     invoke("import", tmp_path / "talks.jsonl")
     printed = invoke("check", path).out
-    for remark in ("the corpus talks contains the context of 3 of 5 items (60 %)",
+    for remark in ("the corpus talks overlaps the context of 3 of 5 items (60 %)",
                    "1 item has no vote (tea.csv, line 11)",
                    "2 items repeat the dialogue and response of another (tea.csv, line 9; tea.csv, line 11)",
                    "fit: 1 item has no vote on it, but votes on other qualities (tea.csv, line 7)",
                    "weather is left out: not named in the card", "1 row identical to an earlier row",
                    "1 row without a rating", "3 rows whose lines are read as turns of alternating speakers",
                    "no other dataset has the board 'relevanse'; did you mean 'relevance'?"):
-        assert f"look at this: {remark}" in printed
+        assert f"please check: {remark}" in printed
 
 
 def test_json_lines_other_than_a_corpus_are_a_table(tmp_path: Path, invoke: Invoke) -> None:
@@ -314,7 +314,7 @@ def test_a_million_rows_are_imported_within_a_gibibyte(tmp_path: Path, header: s
 def test_check_prints_the_inferred_scales(tmp_path: Path, invoke: Invoke) -> None:
     path = write(tmp_path, "csv", wide(), SCALE)
     printed = invoke("check", path).out
-    assert "look at this: fit: one vote per item" in printed
+    assert "please check: fit: one vote per item" in printed
     size, *qualities = printed.splitlines()[-3:]
     assert (size, " ".join("".join(qualities).split())) == (
         "size = 3", 'qualities = [{name = "fit", low = 0, high = 1}, {name = "overall", low = 1, high = 5}]')

@@ -73,7 +73,7 @@ def test_items_keep_their_language_wherever_they_go(tmp_path: Path, home: Path, 
 
 def test_the_language_is_declared_and_never_guessed(tmp_path: Path, home: Path, invoke: Invoke) -> None:
     for english in ("", "en-US"):
-        assert ("look at this: 5 items are mostly in non-Latin letters, but the language is en; set `language` "
+        assert ("please check: 5 items are mostly in non-Latin letters, but the language is en; set `language` "
                 "(cha.jsonl, row 1;") in invoke("check", written(tmp_path, "cha", english)).out
     row = {"item": "1", "context": "a", "response": "b", "overall": 1, "language": "Spanish"}
     for path, message in (

@@ -27,12 +27,13 @@ class MyMetric:
     def score(self, items: Sequence[Item], models: Models) -> Columns:
         """Return a cosine, −1 to 1; NaN without a context."""
         encoder = models.encoder(self.encoder)
-        texts = [[turn.text for turn in item.context if turn.text.strip()] for item in items]
-        others = encoder.sentences([text for utterances in texts for text in utterances])  # (utterances, width)
-        replies = encoder.sentences([reply(item) for item in items])  # (items, width)
-        ends = np.cumsum([len(utterances) for utterances in texts])
+        contexts = [[turn.text for turn in item.context if turn.text.strip()] for item in items]
+        texts = [text for utterances in contexts for text in utterances]
+        utterance_vectors = encoder.sentences(texts)  # (utterances, width)
+        reply_vectors = encoder.sentences([reply(item) for item in items])  # (items, width)
+        ends = np.cumsum([len(utterances) for utterances in contexts])
         column = np.full(len(items), np.nan)
-        for row, (end, utterances) in enumerate(zip(ends, texts, strict=True)):
+        for row, (end, utterances) in enumerate(zip(ends, contexts, strict=True)):
             if utterances:
-                column[row] = cosines(others[end - len(utterances) : end], replies[[row]]).max()
+                column[row] = cosines(utterance_vectors[end - len(utterances) : end], reply_vectors[[row]]).max()
         return {"my-metric": column}

@@ -42,9 +42,9 @@ class MyMetric(Trainable):
         column = np.full(len(items), np.nan)
         if scored := [row for row, item in enumerate(items) if item.context and item.context[-1].text.strip()]:
             texts = [text for row in scored for text in (items[row].context[-1].text, reply(items[row]))]
-            read = np.hstack([encoder.sentences(texts, how) for how in ("mean", "max")])  # (2 · items, 2 · width)
+            pooled = np.hstack([encoder.sentences(texts, pool) for pool in ("mean", "max")])  # (2 · items, 2 · width)
             with torch.inference_mode():
-                vectors = torch.from_numpy(read).to(next(network.parameters()))
+                vectors = torch.from_numpy(pooled).to(next(network.parameters()))
                 contexts, replies = network["said"](vectors[::2]), network["reply"](vectors[1::2])  # (items, SIZE)
                 column[scored] = (contexts * replies).sum(1).sigmoid().float().cpu().numpy()
         return {"my-metric": column}
@@ -52,12 +52,13 @@ class MyMetric(Trainable):
     def objective(self, data: TrainingData) -> Objective:
         """Train to find the reply among the replies of the batch."""
         training, held_out = _pairs(data, data.dialogues()), _pairs(data, data.held_out())
-        size, held = len(training["said"]), len(held_out["said"])
+        size, held_out_size = len(training["said"]), len(held_out["said"])
+        starts = range(0, held_out_size, BATCH)
         config = {"width": training["said"].shape[1], "size": SIZE}
         return Objective(
             network=heads(**config), config=config, loss=loss,
             draw=lambda rng: _rows(training, rng.integers(size, size=BATCH)),
-            held_out=[_rows(held_out, np.arange(start, min(start + BATCH, held))) for start in range(0, held, BATCH)],
+            held_out=[_rows(held_out, np.arange(start, min(start + BATCH, held_out_size))) for start in starts],
             notes=lambda network: {"pairs": size})
 
 
@@ -77,7 +78,7 @@ def loss(network: Any, batch: Any) -> Any:
 
 
 def _pairs(data: TrainingData, dialogues: Sequence[Dialogue]) -> dict[str, Any]:
-    """Return the vectors of every utterance and of the next one: (pairs, 2 · width) each."""
+    """Return the vectors of every utterance and of the next utterance: (pairs, 2 · width) each."""
     import torch
 
     turns = [pair for dialogue in dialogues for pair in itertools.pairwise(dialogue.utterances)]
