@@ -45,9 +45,9 @@ def names(split: Split | None = None) -> tuple[str, ...]:
 
 
 def card(name: str) -> DatasetCard:
-    if name not in (known := cards()):
-        raise UnknownDataset(f"no dataset {name!r}; {nearest(name, known)}")
-    return known[name]
+    if name not in (all_cards := cards()):
+        raise UnknownDataset(f"no dataset {name!r}; {nearest(name, all_cards)}")
+    return all_cards[name]
 
 
 def published_scores(dataset: str = "") -> dict[str, Path]:

@@ -41,7 +41,7 @@ class Release:
     """Contents of a release: datasets, translations, a copy of WordNet, and other JSON files."""
 
     datasets: tuple[ImportedDataset, ...]
-    more: tuple[ImportedDataset, ...]
+    translations: tuple[ImportedDataset, ...]
     wordnet: bytes | None
     ignored: tuple[str, ...]
 
@@ -56,9 +56,9 @@ def read(path: Path, required: bool = True) -> Release:
                   if (file := next(filter(None, map(by_name.get, registry.file_names(name))), None))}
         parsed |= _published(by_name, parsed)
         wordnet = by_name.get(WORDNET)
-        used = {file for file, _ in parsed.values()}
-        more = tuple(xdial.translations(by_name, registry.built_in()))
-        if required and not (parsed or wordnet or more):
+        used_files = {file for file, _ in parsed.values()}
+        translations = tuple(xdial.translations(by_name, registry.built_in()))
+        if required and not (parsed or wordnet or translations):
             expected = ", ".join(f"{name}_eval.json" for name in registry.names()[:3])
             raise BenchmarkError(f"{path}: contains neither a file of the organisers' release ({expected}, ...) nor a "
                                  "corpus")
@@ -66,9 +66,9 @@ def read(path: Path, required: bool = True) -> Release:
             check_wordnet(wordnet, str(wordnet))
         return Release(
             tuple(_imported(file, dataset) for file, dataset in parsed.values()),
-            tuple(_imported(file, dataset) for file, dataset in more),
+            tuple(_imported(file, dataset) for file, dataset in translations),
             wordnet.read_bytes() if wordnet else None,
-            tuple(str(file.relative_to(folder)) for file in files if file.suffix == ".json" and file not in used),
+            tuple(str(file.relative_to(folder)) for file in files if file.suffix == ".json" and file not in used_files),
         )
 
 
@@ -109,5 +109,5 @@ def _remarks(dataset: Dataset, file: Path) -> Iterator[str]:
     if unrated := len(dataset.items) - len({rating.item for rating in dataset.ratings if rating.votes}):
         yield f"{plural(unrated, 'row')} without votes"
     scales = {quality.name: quality for quality in card.qualities}
-    if outside := sum(not scales[rating.quality].accepts(vote) for rating in dataset.ratings for vote in rating.votes):
-        yield f"{plural(outside, 'vote')} outside the scale of the card"
+    if invalid := sum(not scales[rating.quality].accepts(vote) for rating in dataset.ratings for vote in rating.votes):
+        yield f"{plural(invalid, 'vote')} outside the scale of the card"

@@ -149,9 +149,9 @@ class Contexts:
 def digests(texts: Iterable[str]) -> frozenset[int]:
     """Return the digests of the long utterances; if all are short, the digest of the whole conversation."""
     normalised = [IGNORED.sub("", text.casefold()) for text in texts]
-    long = [text for text in normalised if len(text) >= MIN_LETTERS] or [str(normalised)]
+    long_texts = [text for text in normalised if len(text) >= MIN_LETTERS] or [str(normalised)]
     return frozenset(int.from_bytes(hashlib.blake2b(text.encode(errors="replace"), digest_size=8).digest())
-                     for text in long)
+                     for text in long_texts)
 
 
 def context_digests(dataset: Dataset) -> list[frozenset[int]]:

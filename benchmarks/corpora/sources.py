@@ -64,7 +64,7 @@ def dailydialog(folder: Path) -> Iterator[CorpusRow]:
             labels = [{"act": ACTS[int(turn_act)], "emotion": EMOTIONS[int(turn_emotion)]}
                       for turn_act, turn_emotion in zip(act.split(), emotion.split(), strict=False)]
             if len(labels) == len(turns):
-                turns = [(who, said, label) for (who, said, _), label in zip(turns, labels, strict=True)]
+                turns = [(who, utterance, label) for (who, utterance, _), label in zip(turns, labels, strict=True)]
             yield _row("dailydialog", f"dailydialog-{split}-{number:05d}", split, turns)
 
 
@@ -101,23 +101,23 @@ def personachat(folder: Path) -> Iterator[CorpusRow]:
             persona: dict[str, list[str]] = {}
             turns: list[tuple[str, str, CorpusRow]] = []
             for line in episode:
-                whose, separator, said = line.partition(" persona: ")
+                whose, separator, utterance = line.partition(" persona: ")
                 if separator and "\t" not in line:
-                    persona.setdefault("you" if whose == "your" else "partner", []).append(said.strip())
+                    persona.setdefault("you" if whose == "your" else "partner", []).append(utterance.strip())
                 else:
-                    said, reply = line.split("\t")[:2]
-                    turns += [("partner", said.replace("__SILENCE__", ""), {}), ("you", reply, {})]
+                    utterance, reply = line.split("\t")[:2]
+                    turns += [("partner", utterance.replace("__SILENCE__", ""), {}), ("you", reply, {})]
             yield _row("personachat", f"convai2-{split}-{number:05d}", split, turns, persona=persona)
 
 
 def _episodes(lines: Iterable[str]) -> Iterator[list[str]]:
     episode: list[str] = []
     for line in filter(str.strip, lines):
-        number, _, rest = line.partition(" ")
+        number, _, content = line.partition(" ")
         if int(number) == 1 and episode:
             yield episode
             episode = []
-        episode.append(rest)
+        episode.append(content)
     yield episode
 
 

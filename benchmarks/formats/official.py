@@ -77,12 +77,12 @@ def dataset(records: Iterable[Record], card: DatasetCard, origin: Origin, file: 
     ratings: list[Rating] = []
     for record in records:
         try:
-            rated, item = tuple(record_ratings(record, card)), _item(record, card)
+            item_ratings, item = tuple(record_ratings(record, card)), _item(record, card)
         except BadRecord as error:
             problems.append(error)
         else:
             items.append(item)
-            ratings += rated
+            ratings += item_ratings
     raise_if_any(problems)
     if not items:
         raise BadRecord(file, None, "", "contains no records")
@@ -210,10 +210,11 @@ def record_ratings(record: Record, card: DatasetCard) -> Iterator[Rating]:
         return
     if not isinstance(annotations, dict):
         raise record.bad("annotations", f"should be an object, not {_kind(annotations)}")
-    known = [quality.name for quality in card.qualities]
-    if unknown := next((name for name in annotations if name not in known), None):
-        raise record.bad(f"annotations.{unknown}", f"is not a quality of {card.name}; {nearest(unknown, known)}")
-    for name in known:
+    quality_names = [quality.name for quality in card.qualities]
+    if unknown := next((name for name in annotations if name not in quality_names), None):
+        suggestion = nearest(unknown, quality_names)
+        raise record.bad(f"annotations.{unknown}", f"is not a quality of {card.name}; {suggestion}")
+    for name in quality_names:
         if name in annotations:
             values = annotations[name] if isinstance(annotations[name], list) else [annotations[name]]
             try:

@@ -181,8 +181,8 @@ def fields_of(kind: Any, value: Any, where: str) -> dict[str, Any]:
     """Convert a JSON object to values for the fields of a dataclass; fields may be missing."""
     values, hints = mapping(where, value), _hints(kind)
     if unknown := sorted(values.keys() - hints.keys()):
-        known = nearest(unknown[0][:60], hints)
-        raise Refused(f"{where}: unknown field {unknown[0]!r:.60}; {known}")
+        suggestion = nearest(unknown[0][:60], hints)
+        raise Refused(f"{where}: unknown field {unknown[0]!r:.60}; {suggestion}")
     return {name: value_of(hints[name], entry, f"{where}, {name}") for name, entry in values.items()}
 
 

@@ -88,8 +88,8 @@ def convert(form: str, path: Path, card: DatasetCard) -> Dataset:
 
     Items are numbered in upstream order, and texts are stripped, as in the organisers' files.
     """
-    read: Callable[[Path, DatasetCard], Rows] = getattr(recent, form, None) or getattr(until_2021, form)
-    return assemble(card, read(path, card))
+    read_rows: Callable[[Path, DatasetCard], Rows] = getattr(recent, form, None) or getattr(until_2021, form)
+    return assemble(card, read_rows(path, card))
 
 
 def fetch_from_mirror(name: str, folder: Path) -> Path:

@@ -197,5 +197,5 @@ def _spoken(text: str, prefixes: str, *, keep_start: bool = True) -> list[Uttera
     With `keep_start`, text before the first prefix is the user's; otherwise it is dropped.
     """
     start, *pieces = re.split(prefixes, text)
-    turns = [Utterance(SPEAKERS[prefix], said) for prefix, said in zip(pieces[::2], pieces[1::2], strict=True)]
+    turns = [Utterance(SPEAKERS[prefix], turn) for prefix, turn in zip(pieces[::2], pieces[1::2], strict=True)]
     return [Utterance(USER, start), *turns] if keep_start and start.strip() else turns

@@ -99,7 +99,7 @@ def zhao(path: Path, card: DatasetCard) -> Rows:
                 ratings = response["scores"].values()
                 votes = {name: [rating[field] for rating in ratings if field in rating]
                          for name, field in fields.items()}
-                yield RatedRow(context, response["uttr"], {name: rated for name, rated in votes.items() if rated},
+                yield RatedRow(context, response["uttr"], {name: values for name, values in votes.items() if values},
                                [reference], system=system)
 
     return read_json(path, read, *ZHAO[card.name])
@@ -130,8 +130,8 @@ def see(path: Path, card: DatasetCard) -> Rows:
                             for quality in card.qualities},
                            system=record["model_name"])
 
-    found = find(path, "*.jsonl")
-    for log in [found] if path.is_file() else sorted(path.rglob("*.jsonl")):
+    log_file = find(path, "*.jsonl")
+    for log in [log_file] if path.is_file() else sorted(path.rglob("*.jsonl")):
         yield from read_each(log, filter(str.strip, log.read_text(encoding="utf-8").split("\n")), read)
 
 
@@ -182,10 +182,11 @@ def humod(path: Path, _: DatasetCard) -> Rows:
     file = find(path, "HUMOD_Dataset.TXT", "HUMOD*.[tT][xX][tT]")
     header, *body = file.read_text(encoding="utf-8-sig", errors="replace").split("\n")
     names = header.split("\t")
-    plain = [re.sub(r"[^a-z]", "", name.casefold()) for name in names]
+    plain_names = [re.sub(r"[^a-z]", "", name.casefold()) for name in names]
     columns: dict[str, int] = {}
     for field, substring in HUMOD.items():
-        if matches := sorted((name != substring, column) for column, name in enumerate(plain) if substring in name):
+        if matches := sorted((name != substring, column)
+                             for column, name in enumerate(plain_names) if substring in name):
             columns[field] = matches[0][1]
         elif field != "language_usage":
             raise BadRecord(file.name, 0, field, f"no such column among {', '.join(names)}")

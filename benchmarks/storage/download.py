@@ -48,12 +48,12 @@ def download(source_url: str, target: Path, sha256: str | None = None) -> Path:
     """Download a file to `target` atomically, and check its sha256."""
     if urlsplit(source_url).scheme not in {"http", "https"}:
         raise FetchError(f"{source_url}: only http and https URLs are supported")
-    part = target.with_name(f".{target.name}.part")
-    note = part.with_suffix(".note")
+    part_file = target.with_name(f".{target.name}.part")
+    note = part_file.with_suffix(".note")
     try:
         for attempt in range(1, ATTEMPTS + 1):
             try:
-                while not _attempt(source_url, part, note, has_checksum=sha256 is not None):
+                while not _attempt(source_url, part_file, note, has_checksum=sha256 is not None):
                     pass  # the server sent only part of the rest
                 break
             except RetryableError as error:
@@ -62,14 +62,14 @@ def download(source_url: str, target: Path, sha256: str | None = None) -> Path:
                                      "run the command again to resume") from error
                 time.sleep(PAUSE * 2 ** (attempt - 1))
         if sha256 is not None:
-            with part.open("rb") as stream:
+            with part_file.open("rb") as stream:
                 digest = hashlib.file_digest(stream, "sha256").hexdigest()
             if digest != sha256:
-                _remove(part, note)
+                _remove(part_file, note)
                 raise ChecksumDiffers(f"{source_url}: expected sha256 {sha256}, got {digest}; the file was removed")
-        part.replace(target)
+        part_file.replace(target)
     except OSError as error:
-        _remove(part, note)
+        _remove(part_file, note)
         raise FetchError(f"{target}: cannot be written: {error.strerror or error}") from error
     note.unlink(missing_ok=True)
     return target
@@ -90,14 +90,14 @@ def _remove(*paths: Path) -> None:
             path.unlink(missing_ok=True)
 
 
-def _attempt(url: str, part: Path, note: Path, *, has_checksum: bool) -> bool:
+def _attempt(url: str, part_file: Path, note: Path, *, has_checksum: bool) -> bool:
     """Request the missing bytes and append them; return True if the file is complete."""
     try:
         old_note = _Note(**json.loads(note.read_bytes()))
     except (OSError, ValueError, TypeError):
         old_note = _Note("")
-    resumable = old_note.url == url and old_note.length > 0 and (old_note.tag or has_checksum) and part.exists()
-    size = part.stat().st_size if resumable else 0
+    resumable = old_note.url == url and old_note.length > 0 and (old_note.tag or has_checksum) and part_file.exists()
+    size = part_file.stat().st_size if resumable else 0
     if size and size == old_note.length:
         return True
     headers = {"User-Agent": "dialogue-harness", "Accept-Encoding": "identity"}
@@ -113,11 +113,11 @@ def _attempt(url: str, part: Path, note: Path, *, has_checksum: bool) -> bool:
         new_note = _Note(url, tag, total)
         if response.status_code == http.HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE or (
                 partial and (start != size or new_note != old_note)):
-            _remove(part, note)
+            _remove(part_file, note)
             raise RetryableError("the file changed while it was downloaded")
         note.write_text(json.dumps(asdict(new_note)), encoding="utf-8")
-        _copy(response, part, start, total)
-    received = part.stat().st_size
+        _copy(response, part_file, start, total)
+    received = part_file.stat().st_size
     if received != total >= 0 and not (partial and size < received < total):
         raise RetryableError(f"the server sent {received} of {total} bytes")
     return total in {-1, received}
@@ -161,12 +161,12 @@ def _extent(response: httpx2.Response) -> tuple[int, int]:
     return int(response.headers.get("Content-Length") or -1), 0
 
 
-def _copy(response: httpx2.Response, part: Path, start: int, total: int) -> None:
+def _copy(response: httpx2.Response, part_file: Path, start: int, total: int) -> None:
     from tqdm import tqdm
 
     lines: dict[str, Any] = {"mininterval": LOG_INTERVAL, "delay": LOG_INTERVAL, "bar_format": LOG_FORMAT}
-    with part.open("r+b" if start else "wb") as stream, tqdm(
-        desc=part.name[1:-5], total=None if total < 0 else total, initial=start, unit="B", unit_scale=True,
+    with part_file.open("r+b" if start else "wb") as stream, tqdm(
+        desc=part_file.name[1:-5], total=None if total < 0 else total, initial=start, unit="B", unit_scale=True,
         leave=False, **({} if sys.stderr.isatty() else lines),
     ) as bar:
         stream.seek(start)

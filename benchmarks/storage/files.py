@@ -32,17 +32,17 @@ def write_atomically(path: Path, content: bytes, *, durable: bool = True) -> Non
     Without `durable` the file may be empty after a power cut; use that for files that can be verified or recreated.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, part = tempfile.mkstemp(dir=path.parent, prefix=_prefix(path), suffix=".part")
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=_prefix(path), suffix=".part")
     try:
         with os.fdopen(handle, "wb") as stream:
             stream.write(content)
             stream.flush()
             if durable:
                 os.fsync(stream.fileno())
-        Path(part).chmod(0o644)
-        Path(part).replace(path)
+        Path(temporary).chmod(0o644)
+        Path(temporary).replace(path)
     except BaseException as error:
-        Path(part).unlink(missing_ok=True)
+        Path(temporary).unlink(missing_ok=True)
         if isinstance(error, OSError) and error.errno and error.filename is None:
             raise OSError(error.errno, error.strerror, str(path)) from error
         raise
@@ -52,16 +52,16 @@ def write_atomically(path: Path, content: bytes, *, durable: bool = True) -> Non
 def staged(folder: Path) -> Iterator[Path]:
     """Yield an empty temporary folder that replaces `folder` on success."""
     folder.parent.mkdir(parents=True, exist_ok=True)
-    part = Path(tempfile.mkdtemp(dir=folder.parent, prefix=_prefix(folder), suffix=".part"))
+    temporary = Path(tempfile.mkdtemp(dir=folder.parent, prefix=_prefix(folder), suffix=".part"))
     try:
-        yield part
-        part.chmod(0o755)
+        yield temporary
+        temporary.chmod(0o755)
         if folder.exists():
-            folder.replace(part.with_suffix(".old"))
-        part.replace(folder)
+            folder.replace(temporary.with_suffix(".old"))
+        temporary.replace(folder)
     finally:
-        shutil.rmtree(part, ignore_errors=True)
-    shutil.rmtree(part.with_suffix(".old"), ignore_errors=True)
+        shutil.rmtree(temporary, ignore_errors=True)
+    shutil.rmtree(temporary.with_suffix(".old"), ignore_errors=True)
 
 
 def _prefix(path: Path) -> str:
@@ -72,15 +72,15 @@ def sweep(folder: Path) -> None:
     """Remove abandoned temporary files below a folder."""
     import psutil
 
-    for part in list(folder.rglob(".*.part")):
+    for temporary in list(folder.rglob(".*.part")):
         with contextlib.suppress(FileNotFoundError):  # another process has just renamed it
-            if not (writer := _WRITER.search(part.name)):
+            if not (writer := _WRITER.search(temporary.name)):
                 continue
             abandoned = writer[1] == MACHINE and not psutil.pid_exists(int(writer[2]))
-            if abandoned and part.is_dir():
-                shutil.rmtree(part, ignore_errors=True)
-            elif part.is_file() and (abandoned or time.time() - part.stat().st_mtime > STALE):
-                part.unlink()
+            if abandoned and temporary.is_dir():
+                shutil.rmtree(temporary, ignore_errors=True)
+            elif temporary.is_file() and (abandoned or time.time() - temporary.stat().st_mtime > STALE):
+                temporary.unlink()
 
 
 def walk(folder: Path, pattern: str = "*") -> list[Path]:
@@ -194,9 +194,9 @@ class Store:
         path = PurePosixPath(key)
         name = str(path.with_name(f"{path.stem}-{digest(content)}{path.suffix}"))
         self.files.write(name, content, durable=durable)
-        for other in self.names(key):
-            if other != name:
-                self.files.remove(other)
+        for old_name in self.names(key):
+            if old_name != name:
+                self.files.remove(old_name)
         return name
 
     def names(self, key: str) -> list[str]:

@@ -58,16 +58,16 @@ def save(dataset: Dataset, home: Path) -> None:
         shutil.rmtree(folder, ignore_errors=True)
         raise
     by_file = {home / "scores" / f"{name}.{metric}.csv": scores for metric, scores in dataset.scores.items()}
-    for old in set(_score_files(home, name)) - by_file.keys():
-        old.unlink(missing_ok=True)
+    for outdated in set(_score_files(home, name)) - by_file.keys():
+        outdated.unlink(missing_ok=True)
     for path, scores in by_file.items():
         lines = ("dialogue_id,score", *(f"{item},{score!r}" for item, score in scores.items()), "")
         write_atomically(path, "\n".join(lines).encode())
-    for old in _folders(root, name):  # recent folders may be in use by an import or a reader
-        if old != folder:
+    for outdated in _folders(root, name):  # recent folders may be in use by an import or a reader
+        if outdated != folder:
             with contextlib.suppress(FileNotFoundError):
-                if time.time() - old.stat().st_mtime > STALE:
-                    shutil.rmtree(old, ignore_errors=True)
+                if time.time() - outdated.stat().st_mtime > STALE:
+                    shutil.rmtree(outdated, ignore_errors=True)
 
 
 def remove(home: Path, name: str) -> None:

@@ -83,7 +83,8 @@ def elements(cell: Any) -> Sequence[Any]:
     """
     if not isinstance(cell := _parsed(cell, "["), list):
         return (cell,)
-    return [part["rating"] if isinstance(part, dict) and part.keys() == {"rating"} else part for part in cell]
+    return [element["rating"] if isinstance(element, dict) and element.keys() == {"rating"} else element
+            for element in cell]
 
 
 def fields(value: Any) -> Iterable[str]:
@@ -153,13 +154,13 @@ def turns(cell: Any, *, single: bool = False, last: str = USER) -> tuple[Utteran
     """
     if cell is None:
         return ()
-    if isinstance(listed := [cell] if isinstance(cell, dict) else elements(cell), list):
-        if all(isinstance(turn, dict) for turn in listed):
-            chat = all("role" in turn for turn in listed)
+    if isinstance(messages := [cell] if isinstance(cell, dict) else elements(cell), list):
+        if all(isinstance(turn, dict) for turn in messages):
+            chat = all("role" in turn for turn in messages)
             speakers = [str(turn.get("role") or turn.get("speaker") or turn.get("from") or "user").casefold()
-                        for turn in listed]
-            return _utterances(list(zip(speakers, map(_content, listed), strict=True)), chat=chat)
-        return alternating((_in_line(str(turn)) for turn in listed), last)
+                        for turn in messages]
+            return _utterances(list(zip(speakers, map(_content, messages), strict=True)), chat=chat)
+        return alternating((_in_line(str(turn)) for turn in messages), last)
     text = str(cell)
     if single:
         return alternating([_in_line(_unescaped(text))], last)
@@ -180,8 +181,8 @@ def spoken(text: str, level: str) -> tuple[Utterance, ...]:
 def _utterances(messages: Sequence[tuple[str, str]], *, chat: bool = False) -> tuple[Utterance, ...]:
     prompt_speakers = system_prompt_speakers([speaker.casefold().strip() for speaker, _ in messages], chat=chat)
     sides = {**SPEAKERS, **dict.fromkeys(prompt_speakers, PROMPT)}
-    return tuple(Utterance(sides.get(speaker.casefold().strip(), speaker.strip()), _in_line(said))
-                 for speaker, said in messages if said.strip())
+    return tuple(Utterance(sides.get(speaker.casefold().strip(), speaker.strip()), _in_line(text))
+                 for speaker, text in messages if text.strip())
 
 
 def system_prompt_speakers(names: Sequence[str], *, chat: bool) -> Collection[str]:
@@ -204,7 +205,7 @@ def _in_line(text: str) -> str:
 def _content(turn: Mapping[str, Any]) -> str:
     content = turn.get("content", turn.get("text", turn.get("value")))
     if isinstance(content, list):  # parts of a message
-        content = " ".join(str(part.get("text", "")) for part in content if isinstance(part, dict))
+        content = " ".join(str(block.get("text", "")) for block in content if isinstance(block, dict))
     return _in_line(str(content or ""))
 
 

@@ -132,12 +132,12 @@ def recognise(sheet: Sheet, stated: Mapping[str, str], scales: Sequence[tuple[st
         ignored |= {vote.column: "not stated as a rating" for vote in votes if vote.column not in ratings}
         votes = [vote for vote in votes if vote.column in ratings]
     if not votes and not qualities:
-        labels = "".join(f"; {name!r} holds {why}" for name, why in ignored.items()
-                         if "--scale" in why or CONSTANT in why)
+        labels = "".join(f"; {name!r} holds {reason}" for name, reason in ignored.items()
+                         if "--scale" in reason or CONSTANT in reason)
         raise BadRecord(sheet.file, None, "", f"no column holds ratings; the columns are {listed(sheet.columns)}"
                                               f"{labels}. Name one with --columns rating=COLUMN")
     _check_used(sheet.file, votes, scales)
-    left_out |= {name: why for name, why in ignored.items() if name not in roles.values()}
+    left_out |= {name: reason for name, reason in ignored.items() if name not in roles.values()}
     context = next((name for name in stated if name != "context" and role_of(name) == "context"), roles.get("context"))
     single = usual_name(context or "") in NAMED["single"]
     return Recognised(roles, tuple(votes), single, bool(qualities), left_out, tuple(remarks))
@@ -190,8 +190,8 @@ def _check_scales(file: str, columns: Iterable[str], profiles: Mapping[str, Prof
 
 
 def _check_used(file: str, votes: Iterable[Votes], scales: Sequence[tuple[str, ...]]) -> None:
-    used = {vote.scale.labels for vote in votes}
-    if unused := next((scale for scale in scales if scale not in used), None):
+    used_labels = {vote.scale.labels for vote in votes}
+    if unused := next((scale for scale in scales if scale not in used_labels), None):
         raise BadRecord(file, None, "", f"no column of ratings has the labels of --scale \"{' < '.join(unused)}\"; "
                                         "correct or omit it")
 

@@ -30,13 +30,13 @@ class ItemIndex:
 
     cards: dict[str, DatasetCard] = field(default_factory=dict)
     shared: set[str] = field(default_factory=set)
-    rated: set[tuple[str, str]] = field(default_factory=set)
+    rated_pairs: set[tuple[str, str]] = field(default_factory=set)
 
     def add(self, dataset: Dataset) -> None:
         if dataset.origin != "sample":
             self.shared.update(item.id for item in dataset.items if item.id in self.cards)
             self.cards.update((item.id, dataset.card) for item in dataset.items)
-            self.rated.update((rating.item, rating.quality) for rating in dataset.ratings if rating.votes)
+            self.rated_pairs.update((rating.item, rating.quality) for rating in dataset.ratings if rating.votes)
 
     def problem(self, rating: Rating) -> tuple[str, str] | None:
         card = self.cards.get(rating.item)
@@ -48,9 +48,9 @@ class ItemIndex:
                             "give it another id in one of them")
         quality = card.quality(rating.quality)
         if quality is None:
-            known = nearest(rating.quality, (entry.name for entry in card.qualities))
-            return "quality", f"{rating.quality!r:.60} is not a quality of {card.name}; {known}"
-        if (rating.item, rating.quality) in self.rated:
+            suggestion = nearest(rating.quality, (entry.name for entry in card.qualities))
+            return "quality", f"{rating.quality!r:.60} is not a quality of {card.name}; {suggestion}"
+        if (rating.item, rating.quality) in self.rated_pairs:
             return "quality", (f"this item of {card.name} already has votes on {rating.quality!r}; delete them from "
                                "its data, or from this file")
         problem = next(filter(None, map(quality.scale_problem, rating.votes)), "")

@@ -116,9 +116,9 @@ def _add(collected: _Items, where: str, columns: Recognised, row: Mapping[str, A
         collected.votes.setdefault(key, []).extend(votes_given)
         has_votes |= bool(votes_given)
         if rater and votes_given:
-            earlier = collected.raters.setdefault(key, [])
-            collected.counts["with a second vote by the same rater"] += collected.rater(rater) in earlier
-            earlier.append(collected.rater(rater))
+            earlier_raters = collected.raters.setdefault(key, [])
+            collected.counts["with a second vote by the same rater"] += collected.rater(rater) in earlier_raters
+            earlier_raters.append(collected.rater(rater))
     collected.counts["without a rating"] += not has_votes
     if not _may_share_item(cells, columns):
         collected.finish((name, quality) for quality in columns.qualities)
@@ -155,10 +155,10 @@ def _item_id(collected: _Items, cells: Mapping[str, Any], item: Item, columns: R
     stated, may_share = _text(cells, "item"), _may_share_item(cells, columns)
     content = (stated, item.context, item.response, item.system)
     if may_share and (known_id := collected.by_content.get(content)):
-        earlier = collected.items[known_id]
+        earlier_item = collected.items[known_id]
         collected.items[known_id] = replace(
-            earlier, references=tuple(dict.fromkeys((*earlier.references, *item.references))),
-            facts=tuple(dict.fromkeys((*earlier.facts, *item.facts))))
+            earlier_item, references=tuple(dict.fromkeys((*earlier_item.references, *item.references))),
+            facts=tuple(dict.fromkeys((*earlier_item.facts, *item.facts))))
         return known_id
     base = stated or f"item-{len(collected.items) + 1}"
     suffixed = (f"{base}#{number}" for number in itertools.count(2))
@@ -182,14 +182,14 @@ def _table(sheet: Sheet, columns: Recognised, collected: _Items) -> Table:
     remarks = [*sheet.remarks, *columns.remarks]
     qualities = []
     for name, dimension in zip(columns.qualities, dimensions(columns.qualities, slug(sheet.file)), strict=True):
-        rated = [rating for rating in ratings if rating.quality == name and rating.votes]
-        if not (rated or columns.of_card):
+        quality_ratings = [rating for rating in ratings if rating.quality == name and rating.votes]
+        if not (quality_ratings or columns.of_card):
             raise BadRecord(sheet.file, None, name, "contains no votes")
         labels = next(votes.scale.labels for votes in columns.votes if votes.quality == name)
-        values = [vote for rating in rated for vote in rating.votes] or [0.0]
+        values = [vote for rating in quality_ratings for vote in rating.votes] or [0.0]
         low, high = (0.0, len(labels) - 1.0) if labels else (min(values), max(values))
         qualities.append(Quality(name, low, high, dimension))
-        remarks += [] if labels else outliers(name, rated, collected.locations)
+        remarks += [] if labels else outliers(name, quality_ratings, collected.locations)
     remarks += [f"{plural(count, 'row')} {problem}" for problem, count in collected.counts.items() if count]
     card = DatasetCard(slug(sheet.file), Path(sheet.file).stem, "own", columns.level, tuple(qualities),
                        len(collected.items), (), "not stated", "")

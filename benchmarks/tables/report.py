@@ -18,9 +18,9 @@ OUTLIER_FACTOR = 2.0
 
 
 def report(sheet: Sheet, columns: Recognised, dataset: Dataset, remarks: Sequence[str], raters: int) -> Iterator[str]:
-    votes, rated = sum(len(rating.votes) for rating in dataset.ratings), dataset.rated
+    votes, rated_pairs = sum(len(rating.votes) for rating in dataset.ratings), dataset.rated
     names = [quality.name for quality in dataset.card.qualities]
-    single_vote = f"one vote per item{' and quality' if names[1:] else ''}" if votes <= rated else ""
+    single_vote = f"one vote per item{' and quality' if names[1:] else ''}" if votes <= rated_pairs else ""
     rater_text = plural(raters, "rater") if raters else single_vote or "raters not named"
     yield f"{sheet.file}: {plural(len(dataset.items), 'item')}, {plural(votes, 'vote')}, {rater_text}"
     for role, column in columns.roles.items():
@@ -34,10 +34,10 @@ def report(sheet: Sheet, columns: Recognised, dataset: Dataset, remarks: Sequenc
     if names[MAX_LISTED:]:
         yield f"  rating     {listed(names[MAX_LISTED:])}"
     reasons: defaultdict[str, list[str]] = defaultdict(list)
-    for column, why in columns.left_out.items():
-        reasons[why].append(column)
-    for why, left_out in reasons.items():
-        yield f"  left out   {listed(left_out)}: {why}"
+    for column, reason in columns.left_out.items():
+        reasons[reason].append(column)
+    for reason, left_out in reasons.items():
+        yield f"  left out   {listed(left_out)}: {reason}"
     yield from (f"  {remark}" for remark in remarks)
     if single_vote:
         yield f"  {single_vote}: reliability cannot be estimated"
@@ -54,8 +54,8 @@ def report(sheet: Sheet, columns: Recognised, dataset: Dataset, remarks: Sequenc
 def _groups_by_first_word(names: Sequence[str]) -> Iterable[list[str]]:
     groups: defaultdict[str, list[str]] = defaultdict(list)
     for name in names:
-        if (parts := words(name))[1:] and parts[0] in DIMENSIONS:
-            groups[parts[0]].append(name)
+        if (name_words := words(name))[1:] and name_words[0] in DIMENSIONS:
+            groups[name_words[0]].append(name)
     return groups.values()
 
 
@@ -69,8 +69,9 @@ def _as_raters(names: Sequence[str]) -> str:
 def outliers(quality: str, ratings: Sequence[Rating], locations: Mapping[str, str]) -> Iterator[str]:
     """Yield a remark on each single vote that widens the scale."""
     votes = sorted(vote for rating in ratings for vote in rating.votes)
-    for end, rest in ((votes[:1], votes[1:]), (votes[-1:], votes[:-1])):
-        if len(rest) > 2 and 0 < OUTLIER_FACTOR * (rest[-1] - rest[0]) < votes[-1] - votes[0]:
+    for end, other_votes in ((votes[:1], votes[1:]), (votes[-1:], votes[:-1])):
+        if len(other_votes) > 2 and 0 < OUTLIER_FACTOR * (other_votes[-1] - other_votes[0]) < votes[-1] - votes[0]:
             item = next(rating.item for rating in ratings if end[0] in rating.votes)
-            yield (f"{quality}: a single vote, {end[0]:g}, is far from all others, {rest[0]:g} to {rest[-1]:g}; see "
+            others = f"{other_votes[0]:g} to {other_votes[-1]:g}"
+            yield (f"{quality}: a single vote, {end[0]:g}, is far from all others, {others}; see "
                    f"{locations[item].rpartition(', ')[2]}")

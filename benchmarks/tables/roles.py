@@ -82,18 +82,18 @@ def _quality_and_rater(column: str, *, longest: bool = False) -> ColumnName:
     """
     if matched := re.fullmatch(r"(.+?)\s*[(\[](.+)[)\]]", column):
         return matched[1], matched[2], False
-    parts = words(column)
-    for position, word in enumerate(parts):
+    name_words = words(column)
+    for position, word in enumerate(name_words):
         if (stem := re.fullmatch(r"([a-z]+?)(\d*)", word)) and stem[1] in NAMED["raters"]:
-            rest = parts[position + 1:]
-            if rest and rest[0] in DIMENSIONS and not stem[2]:
+            following = name_words[position + 1:]
+            if following and following[0] in DIMENSIONS and not stem[2]:
                 break
-            if longest and len(rest) > 1 and rest[-1] not in DIMENSIONS and not stem[2]:
-                rest = [" ".join(rest)]
-            rater, rest = (stem[2], rest) if stem[2] else (rest[0] if rest else "", rest[1:])
-            return " ".join((*parts[:position], *rest)) or "rating", rater, bool(rater)
-    if len(parts) > 1 and re.fullmatch(r"[a-z]?\d+", parts[-1]):
-        return " ".join(parts[:-1]), parts[-1], False
+            if longest and len(following) > 1 and following[-1] not in DIMENSIONS and not stem[2]:
+                following = [" ".join(following)]
+            rater, following = (stem[2], following) if stem[2] else (following[0] if following else "", following[1:])
+            return " ".join((*name_words[:position], *following)) or "rating", rater, bool(rater)
+    if len(name_words) > 1 and re.fullmatch(r"[a-z]?\d+", name_words[-1]):
+        return " ".join(name_words[:-1]), name_words[-1], False
     return column, "", False
 
 
@@ -106,11 +106,11 @@ class Profile:
     length: int = 0  # characters of all cells
     turns: int = 0  # cells that are lists
     fields: set[str] = field(default_factory=set)  # of values that are objects
-    plain: int = 0  # values that are not objects
+    non_objects: int = 0  # values that are not objects
 
     @property
     def objects(self) -> set[str]:  # the fields, if all values are objects
-        return set() if self.plain else self.fields
+        return set() if self.non_objects else self.fields
 
     def add(self, cell: Any) -> None:
         """Add a cell; if it lists several votes, count each."""
@@ -121,7 +121,7 @@ class Profile:
         self.turns += isinstance(cell, list)
         for value in elements(cell):
             self.fields.update(value_fields := fields(value))
-            self.plain += not value_fields
+            self.non_objects += not value_fields
             text = str(value).strip()
             if len(self.values) <= MAX_DISTINCT or text in self.values:
                 self.values[text] += 1
@@ -132,8 +132,8 @@ def stated_columns(sheet: Sheet, stated: Mapping[str, str]) -> dict[str, tuple[s
     columns: dict[str, tuple[str, ...]] = {}
     for name, text in stated.items():
         if (role := role_of(name)) is None:
-            known = nearest(name, (*ROLE_NAMES, "ignore"))
-            raise BadRecord(sheet.file, None, "", f"columns: {name!r} is not a role; {known}")
+            suggestion = nearest(name, (*ROLE_NAMES, "ignore"))
+            raise BadRecord(sheet.file, None, "", f"columns: {name!r} is not a role; {suggestion}")
         columns[role] = (*columns.get(role, ()), *([text] if text in sheet.columns else text.split("+")))
         if len(columns[role]) > 1 and role not in ("rating", "ignore"):
             raise BadRecord(sheet.file, None, "", f"columns: {role} should be one column, not {len(columns[role])}")
@@ -154,14 +154,14 @@ def usual_name(column: str) -> str:
     `Input.response` is a `response`, `gold.answer` is `gold`, `What is your worker ID?` a `worker id`; an object of
     answers has no roles.
     """
-    full, (prefix, _, last) = normal_name(column), column.rpartition(".")
-    end = " ".join(full.rstrip(" ?:").split()[-2:])
+    full_name, (prefix, _, last_part) = normal_name(column), column.rpartition(".")
+    end = " ".join(full_name.rstrip(" ?:").split()[-2:])
     if end in ROLE_NAMES["annotator"]:
         return end
-    answers = ANSWERS.search(normal_name(prefix)) or role_of(normal_name(last)) in ("quality", "rating")
-    if not prefix or answers or role_of(full):
-        return full
-    return normal_name(prefix if normal_name(prefix) in ROLE_NAMES["reference"] else last)
+    answers = ANSWERS.search(normal_name(prefix)) or role_of(normal_name(last_part)) in ("quality", "rating")
+    if not prefix or answers or role_of(full_name):
+        return full_name
+    return normal_name(prefix if normal_name(prefix) in ROLE_NAMES["reference"] else last_part)
 
 
 def roles_of(columns: Sequence[str], profiles: Mapping[str, Profile], stated: Mapping[str, tuple[str, ...]],
@@ -206,12 +206,12 @@ def _fits(role: str, name: str, profile: Profile) -> bool:
 def check_objects(file: str, profiles: Mapping[str, Profile], texts: Iterable[str], votes: Iterable[str]) -> None:
     """Raise BadRecord for columns in which all cells are objects or lists of objects, except for messages."""
     for name in texts:
-        if (found := profiles[name].objects) and not found & MESSAGE_FIELDS:
-            raise BadRecord(file, None, name, f"holds objects ({listed(sorted(found))}); write the text in a column "
+        if (keys := profiles[name].objects) and not keys & MESSAGE_FIELDS:
+            raise BadRecord(file, None, name, f"holds objects ({listed(sorted(keys))}); write the text in a column "
                             "of its own, or state the column with --columns to read it as it is")
     for name in votes:
-        if found := profiles[name].objects:
-            raise BadRecord(file, None, name, f"holds objects ({listed(sorted(found))}); write a row per vote, with a "
+        if keys := profiles[name].objects:
+            raise BadRecord(file, None, name, f"holds objects ({listed(sorted(keys))}); write a row per vote, with a "
                                               "column for the rater and one per quality (in Label Studio: JSON-MIN or "
                                               "CSV), or leave the column out with --columns ignore=COLUMN")
 

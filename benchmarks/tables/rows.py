@@ -117,7 +117,7 @@ def _encoding(path: Path) -> str:
 
 def _dialect(head: Sequence[str], separators: str) -> tuple[str, Literal[0, 3]]:
     """Return the separator and quoting under which most rows have the same number of cells, at least two."""
-    best: tuple[float, int] = (0.0, 0)
+    best_score: tuple[float, int] = (0.0, 0)
     dialect: tuple[str, Literal[0, 3]] = (separators[0], csv.QUOTE_MINIMAL)
     quotings: tuple[Literal[0, 3], ...] = (csv.QUOTE_MINIMAL, csv.QUOTE_NONE)
     for separator, quoting in itertools.product(separators, quotings):
@@ -127,8 +127,8 @@ def _dialect(head: Sequence[str], separators: str) -> tuple[str, Literal[0, 3]]:
             continue
         width, count = max(Counter(map(len, rows)).items(), key=lambda entry: (entry[0] > 1, entry[1]), default=(0, 0))
         unclosed = sum(cell.count("\n") > 20 for row in rows for cell in row)  # a quotation mark that is never closed
-        if width > 1 and (score := (count / len(rows) - unclosed / len(rows), width)) > best:
-            best, dialect = score, (separator, quoting)
+        if width > 1 and (score := (count / len(rows) - unclosed / len(rows), width)) > best_score:
+            best_score, dialect = score, (separator, quoting)
     return dialect
 
 
@@ -166,14 +166,15 @@ def _merges(sheet: Any) -> Mapping[int, Sequence[tuple[int, int]]]:
 
 def _unmerged(stored: Iterable[Sequence[Any]], merges: Mapping[int, Sequence[tuple[int, int]]]) -> Iterator[Row]:
     """Repeat the value of merged cells in each of their rows, except in otherwise blank rows."""
-    above: dict[int, tuple[Any, int]] = {}
+    merged_above: dict[int, tuple[Any, int]] = {}
     for number, row in enumerate(stored, 1):
         cells = list(row)
-        for column, (value, last) in above.items() if any(map(cell_text, row)) else ():
-            if number <= last:
+        for column, (value, last_row) in merged_above.items() if any(map(cell_text, row)) else ():
+            if number <= last_row:
                 cells += [None] * (column + 1 - len(cells))
                 cells[column] = value
-        above |= {column: (cells[column], last) for column, last in merges.get(number, ()) if column < len(cells)}
+        merged_above |= {column: (cells[column], last_row)
+                         for column, last_row in merges.get(number, ()) if column < len(cells)}
         yield number, cells
 
 

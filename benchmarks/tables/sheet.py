@@ -75,7 +75,7 @@ def _flat(file: str, objects: Iterable[Any]) -> Iterator[dict[str, Any]]:
         flat: dict[str, Any] = {}
         for name, value in row.items():
             if isinstance(value, dict) and not {"text", "content"} & value.keys():
-                flat |= {f"{name}.{part}": inner for part, inner in value.items()}
+                flat |= {f"{name}.{key}": inner for key, inner in value.items()}
             else:  # pandas writes a missing value as NaN
                 flat[str(name)] = None if isinstance(value, float) and math.isnan(value) else value
         yield flat
@@ -115,22 +115,22 @@ def _header(file: str, head: Sequence[Row]) -> tuple[int, tuple[str, ...], list[
     line, names = filled[start]
     remarks = [f"line {number} is above the header and was skipped" for number, _ in filled[:start]]
     line = filled[codes_row][0] if codes_row else line
-    below = [row for _, row in filled[max(start, codes_row) + 1:]]
-    if _is_second_header(names, below):
-        line, names = filled[start + 1][0], _merged(names, below[0])
+    body_rows = [row for _, row in filled[max(start, codes_row) + 1:]]
+    if _is_second_header(names, body_rows):
+        line, names = filled[start + 1][0], _merged(names, body_rows[0])
         remarks.append("the header has two lines")
-    while names and not names[-1] and all(len(row) < len(names) or not row[len(names) - 1] for row in below):
+    while names and not names[-1] and all(len(row) < len(names) or not row[len(names) - 1] for row in body_rows):
         names = names[:-1]
     remarks += [f"{name!r} is the name of {count} columns, which are numbered from the left"
                 for name, count in Counter(filter(None, names)).items() if count > 1]
     return line, _distinct(names), remarks
 
 
-def _is_second_header(names: Sequence[str], below: Sequence[Sequence[str]]) -> bool:
-    if len(below) < 2 or (all(names) and len(set(names)) == len(names)):
+def _is_second_header(names: Sequence[str], body_rows: Sequence[Sequence[str]]) -> bool:
+    if len(body_rows) < 2 or (all(names) and len(set(names)) == len(names)):
         return False
-    labels = [cell for cell in below[0] if cell]
-    labelled = [cell for label, cell in zip(below[0], below[1], strict=False) if label]
+    labels = [cell for cell in body_rows[0] if cell]
+    labelled = [cell for label, cell in zip(body_rows[0], body_rows[1], strict=False) if label]
     return (len(labels) >= 2 and any(map(_is_number, labelled))
             and all(len(cell) <= MAX_LABEL_LENGTH and not _is_number(cell) for cell in labels))
 
@@ -149,21 +149,21 @@ def _merged(above: Sequence[str], below: Sequence[str]) -> list[str]:
 
 
 def _distinct(names: Sequence[str]) -> tuple[str, ...]:
-    named = [" ".join(name.split()) or f"column {number}" for number, name in enumerate(names, 1)]
-    counts = Counter(named)
-    return tuple(f"{name} {named[:index + 1].count(name)}" if counts[name] > 1 else name
-                 for index, name in enumerate(named))
+    full_names = [" ".join(name.split()) or f"column {number}" for number, name in enumerate(names, 1)]
+    counts = Counter(full_names)
+    return tuple(f"{name} {full_names[:index + 1].count(name)}" if counts[name] > 1 else name
+                 for index, name in enumerate(full_names))
 
 
-def joined_choices(sheet: Sheet, kept: Iterable[str]) -> Sheet:
+def joined_choices(sheet: Sheet, unjoined: Iterable[str]) -> Sheet:
     """Join one-hot columns such as `fluency.1` to `fluency.5` into one column with the number of the chosen column.
 
     Mechanical Turk writes radio buttons in this way. The chosen column holds true or its own number. At most a share of
-    MAX_NON_NUMERIC of the rows may choose none. Columns in `kept` are not joined.
+    MAX_NON_NUMERIC of the rows may choose none. Columns in `unjoined` are left as they are.
     """
     groups: dict[str, dict[int, str]] = {}
     for index, name in enumerate(sheet.columns):
-        if (matched := NUMBERED.fullmatch(name)) and name not in kept and matched[1] not in sheet.columns:
+        if (matched := NUMBERED.fullmatch(name)) and name not in unjoined and matched[1] not in sheet.columns:
             groups.setdefault(matched[1], {})[index] = matched[2]
     groups = {name: numbers for name, numbers in groups.items() if len(numbers) > 1}
     counts: Counter[tuple[str, bool]] = Counter()
@@ -172,21 +172,22 @@ def joined_choices(sheet: Sheet, kept: Iterable[str]) -> Sheet:
         counts.update((name, bool(choice)) for name, choice in choices.items())
         if not (groups := {name: numbers for name, numbers in groups.items() if choices[name] is not None}):
             break
-    joined = {min(numbers): name for name, numbers in groups.items()
-              if counts[name, False] <= MAX_NON_NUMERIC * (counts[name, False] + counts[name, True])}
+    joined_names = {min(numbers): name for name, numbers in groups.items()
+                    if counts[name, False] <= MAX_NON_NUMERIC * (counts[name, False] + counts[name, True])}
     indices = [index for index in range(len(sheet.columns))
-               if index in joined or not any(index in groups[name] for name in joined.values())]
-    return sheet if not joined else replace(
-        sheet, columns=tuple(joined.get(index, sheet.columns[index]) for index in indices),
-        rows=lambda: ((number, [_choice(row, groups[joined[index]]) if index in joined else row[index]
+               if index in joined_names or not any(index in groups[name] for name in joined_names.values())]
+    return sheet if not joined_names else replace(
+        sheet, columns=tuple(joined_names.get(index, sheet.columns[index]) for index in indices),
+        rows=lambda: ((number, [_choice(row, groups[joined_names[index]]) if index in joined_names else row[index]
                                 for index in indices]) for number, row in sheet.rows()),
         remarks=(*sheet.remarks, *(f"the columns {name} 1, 2, ... are choices; {name!r} is the number of the "
-                                   "chosen one" for name in joined.values())))
+                                   "chosen one" for name in joined_names.values())))
 
 
 def _choice(row: Sequence[Any], numbers: Mapping[int, str]) -> str | None:
     """Return the number of the chosen column, "" if none is chosen, or None if the cells are not a single choice."""
     cells = {number: label("" if row[index] is None else row[index]) for index, number in numbers.items()}
-    chosen = [number for number, cell in cells.items() if cell in ("true", number)]
+    chosen_numbers = [number for number, cell in cells.items() if cell in ("true", number)]
     unchosen = [cell for cell in cells.values() if cell == "false" or cell in MISSING]
-    return "".join(chosen) if len(chosen) < 2 and len(chosen) + len(unchosen) == len(cells) else None
+    is_choice = len(chosen_numbers) < 2 and len(chosen_numbers) + len(unchosen) == len(cells)
+    return "".join(chosen_numbers) if is_choice else None

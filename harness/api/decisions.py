@@ -63,6 +63,6 @@ def power(results: Results, dataset: str, quality: str = "", *, between: Between
     check("results", results, Results)
     check("dataset", dataset, str)
     check("quality", quality, str)
-    pool, wanted = Pool.of(results.rows), targets(results.rows, [dataset], [quality] if quality else [], results.out)
-    return frame([row for target in checked_targets(pool, wanted, pair, contexts, raters) for row in power_of(
+    pool, requested = Pool.of(results.rows), targets(results.rows, [dataset], [quality] if quality else [], results.out)
+    return frame([row for target in checked_targets(pool, requested, pair, contexts, raters) for row in power_of(
         results.rows, target, between, pair, contexts, raters, pool)], Power)

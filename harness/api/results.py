@@ -125,7 +125,7 @@ class Results:
         `reached_on` targets with a reliability above 0. Only columns with a value on every target of a board are
         compared on it; raise BadConfig if `first` or `second` has them on no board.
         """
-        pool, wanted = Pool.of(self.rows), targets_of(self.rows, datasets, [dimension] if dimension else [], self.out)
+        pool, selected = Pool.of(self.rows), targets_of(self.rows, datasets, [dimension] if dimension else [], self.out)
         boards = dict.fromkeys(split for split, _ in self._boards())
         if board and board not in boards:
             raise BadConfig(f"the results have no board {board!r}; {nearest(board, boards)}")
@@ -133,7 +133,7 @@ class Results:
             raise BadConfig(f"leads compares two different columns, not {first!r} with itself")
         leads, compared, known_names = [], set(), dict[str, None]()
         for split, origin in self._boards():
-            targets = tuple(target for target in pool.targets(split, origin) if target in wanted)
+            targets = tuple(target for target in pool.targets(split, origin) if target in selected)
             rule = "dev" if dimension else _rule(split)
             means = pool.means(targets, rule)
             name_of = dict(zip(means, labels(list(means)), strict=True))
@@ -145,11 +145,11 @@ class Results:
             if len(means) < 2 or not {first, second} <= keys.keys() | {""}:
                 continue
             column = keys[first] if first else next(iter(means))
-            others = [other for other in ([keys[second]] if second else means) if other != column]
+            opponents = [other for other in ([keys[second]] if second else means) if other != column]
             leads += [(split, origin, name_of[lead.better], name_of[lead.worse], len(targets),
                        *dataclasses.astuple(lead.difference), lead.difference.established,
                        *pool.reached(targets, lead.better, rule))
-                      for lead in pool.leads(targets, [(column, other) for other in others], rule)]
+                      for lead in pool.leads(targets, [(column, other) for other in opponents], rule)]
         for name in (first, second):
             if name and name not in known_names:
                 raise BadConfig(f"no column {name!r} with a value on every target of a board; "
@@ -182,8 +182,8 @@ class Results:
         pieces = []
         rankings = self.rankings().query("statistic == 'spearman'").dropna(subset="rank")
         for split, origin in self._boards():
-            ranked = rankings.query(f"board == @split and origin == @origin and rule == {_rule(split)!r}")
-            table = ranked[["rank", "metric", "column", "value", "low", "high", "letters"]].to_html(
+            board_rows = rankings.query(f"board == @split and origin == @origin and rule == {_rule(split)!r}")
+            table = board_rows[["rank", "metric", "column", "value", "low", "high", "letters"]].to_html(
                 index=False, float_format="%.3f", na_rep="")
             kind = "own" if BoardId.parse(split).split == "own" else origin
             pieces.append(f"<p><b>{split}</b> ({DATA[kind]})</p>{table}")
@@ -194,9 +194,9 @@ class Results:
 
     def entry(self, dataset: str) -> DatasetEntry:
         """Return a dataset of the results; raise BadConfig with the nearest name for an unknown one."""
-        known = {entry.name: entry for entry in self.rows.datasets}
-        check_dataset(dataset, list(known), self.out)
-        return known[dataset]
+        entries = {entry.name: entry for entry in self.rows.datasets}
+        check_dataset(dataset, list(entries), self.out)
+        return entries[dataset]
 
     def _dataset(self, name: str) -> Dataset:
         entry, run = self.entry(name), self.rows.run

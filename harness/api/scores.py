@@ -59,7 +59,7 @@ def score(
     """
     if not isinstance(metric, str):
         raise BadConfig(f"metric: expected one name, got {type(metric).__name__}; {how_to_name(metric)}")
-    chosen = registry.choose(metric, seed=seed).metric
+    chosen_metric = registry.choose(metric, seed=seed).metric
     if isinstance(items, Dataset):
         parsed: Sequence[Item | None] = items.items
     else:
@@ -70,10 +70,10 @@ def score(
     dataset = items if isinstance(items, Dataset) else dataset_of(list(filter(None, parsed)))
     folder = home_folder(Path(home) if home else None)
     models = _models(folder, Choice(encoder, lm, vectors, device, precision, batch_tokens, download=not offline))
-    columns = Scorer(dataset, models).scores(chosen).columns
-    scores = np.full((len(chosen.card.columns), len(parsed)), np.nan)
-    scores[:, scored] = [columns[name] for name in chosen.card.columns]
-    return dict(zip(chosen.card.columns, scores, strict=True))
+    columns = Scorer(dataset, models).scores(chosen_metric).columns
+    scores = np.full((len(chosen_metric.card.columns), len(parsed)), np.nan)
+    scores[:, scored] = [columns[name] for name in chosen_metric.card.columns]
+    return dict(zip(chosen_metric.card.columns, scores, strict=True))
 
 
 def how_to_name(metric: Any) -> str:
@@ -102,8 +102,8 @@ def _rows(items: Any) -> Iterable[Any]:
         raise BadConfig(f"items: expected a list of items or a table, got {type(items).__name__}")
     if rows is not items:
         return map(_of_table, rows)
-    listed: Iterable[Any] = [items] if isinstance(items, Mapping | str) or _is_row(items) else items
-    return [_of_table(row.to_dict()) if _is_row(row) else row for row in listed]
+    item_list: Iterable[Any] = [items] if isinstance(items, Mapping | str) or _is_row(items) else items
+    return [_of_table(row.to_dict()) if _is_row(row) else row for row in item_list]
 
 
 def _is_row(value: Any) -> bool:
@@ -167,10 +167,10 @@ def _missing(value: Any) -> bool:
 
 def _turns(where: str, field: str, record: Mapping[str, Any], speakers: tuple[str, str]) -> tuple[Utterance, ...]:
     """Return the turns, alternating between two speakers where they are missing."""
-    turns, listed = [], _list(where, field, record)
-    roles = [str(turn.get("role", "")).casefold() if isinstance(turn, Mapping) else "" for turn in listed]
+    turns, turn_list = [], _list(where, field, record)
+    roles = [str(turn.get("role", "")).casefold() if isinstance(turn, Mapping) else "" for turn in turn_list]
     prompt_speakers = system_prompt_speakers(roles, chat=all(roles))
-    for index, turn in enumerate(listed):
+    for index, turn in enumerate(turn_list):
         if roles[index] in prompt_speakers:
             continue
         at = f"{where}.{field}[{index}]"

@@ -46,8 +46,8 @@ def complete_card(trial: Trial) -> str:
     signed = line(signature(trial.metric, trial.models))
     if not signed.isprintable():
         raise Broken(f"its signature is not one line of printable characters: {signed!r:.100}")
-    others = [(name, registry.card(name).columns) for name in registry.names() if name != card.name]
-    if shared := [(column, name) for name, columns in others for column in card.columns if column in columns]:
+    other_columns = [(name, registry.card(name).columns) for name in registry.names() if name != card.name]
+    if shared := [(column, name) for name, columns in other_columns for column in card.columns if column in columns]:
         raise Note(f"its column {shared[0][0]!r} has the same name as one of {shared[0][1]}; tables show "
                    f"{card.name}/{shared[0][0]}")
     return (f"{card.name}, columns {', '.join(card.columns)}, levels {', '.join(card.levels)}, needs "

@@ -34,7 +34,7 @@ def describe(dataset: Dataset, remark_lines: Sequence[str] = ()) -> Iterator[str
     card = dataset.card
     yield (f"{card.name}: {plural(len(dataset.items), 'item')} at {card.level} level, language {card.language}; "
            f"licence: {card.licence}")
-    boards = {known.dimension for built_in in registry.built_in().values() for known in built_in.qualities}
+    boards = {quality.dimension for built_in in registry.built_in().values() for quality in built_in.qualities}
     for quality in card.qualities:
         votes = sum(len(rating.votes) for rating in dataset.ratings if rating.quality == quality.name)
         yield f"{quality.name}: {plural(votes, 'vote')}, {quality.scale}, on the board {quality.dimension!r}"
@@ -48,8 +48,8 @@ def remarks(dataset: Dataset, locations: Mapping[str, str]) -> Iterator[str]:
     """Yield remarks for a person to check; `locations` has each item's line in the file."""
     items = {item.id: item for item in dataset.items}
     first_ids: dict[tuple[Utterance, ...], str] = {}
-    rated = {rating.item for rating in dataset.ratings if rating.votes}
-    unrated = [name for name in items if name not in rated]
+    rated_ids = {rating.item for rating in dataset.ratings if rating.votes}
+    unrated = [name for name in items if name not in rated_ids]
     empty = [item.id for item in dataset.items if item.response and not item.response.text]
     foreign = [item.id for item in dataset.items if primary_language(item.language) == "en" and _foreign(item)]
     repeated = [item.id for item in dataset.items if item.id != first_ids.setdefault(item.utterances, item.id)]
@@ -63,10 +63,10 @@ def remarks(dataset: Dataset, locations: Mapping[str, str]) -> Iterator[str]:
             yield f"{plural(len(names), singular, plural_form)}{listed([locations.get(name, name) for name in names])}"
     for quality in dataset.card.qualities:
         ratings = [rating for rating in dataset.ratings if rating.quality == quality.name and rating.votes]
-        without_vote = rated - {rating.item for rating in ratings}
-        if where := [locations.get(name, name) for name in items if name in without_vote]:
-            count = plural(len(where), "item has no vote", "items have no vote")
-            yield f"{quality.name}: {count} on it, but votes on other qualities{listed(where)}"
+        without_vote = rated_ids - {rating.item for rating in ratings}
+        if without_vote_at := [locations.get(name, name) for name in items if name in without_vote]:
+            count = plural(len(without_vote_at), "item has no vote", "items have no vote")
+            yield f"{quality.name}: {count} on it, but votes on other qualities{listed(without_vote_at)}"
         votes = [rating.votes for rating in ratings]
         constant = len({sum(values) / len(values) for values in votes}) == 1
         if constant or (quality.low is not None and quality.low == quality.high):

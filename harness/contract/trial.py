@@ -134,9 +134,9 @@ class Trial:
             finite = np.abs(column[np.isfinite(column)])
             allowed = self.tolerance * np.fmax(np.fmax(np.abs(column), np.abs(values_after)),
                                                np.median(finite) if finite.size else 0)
-            worst = int(np.argmax(np.where(np.isnan(gap), np.inf, gap - allowed)))
-            if not gap[worst] <= allowed[worst]:
-                raise Broken(f"item {items[worst].id!r} has {name} {column[worst]:.9g}, but {values_after[worst]:.9g} "
+            row = int(np.argmax(np.where(np.isnan(gap), np.inf, gap - allowed)))
+            if not gap[row] <= allowed[row]:
+                raise Broken(f"item {items[row].id!r} has {name} {column[row]:.9g}, but {values_after[row]:.9g} "
                              f"{condition}{hint}")
             if gap.max() > largest:
                 largest, item_id = float(gap.max()), items[int(np.argmax(gap))].id

@@ -149,8 +149,8 @@ class Causes:
 
     def with_owners(self) -> Iterator[tuple[str, Cause]]:
         """Yield every cause with its dataset or metric as the prefix `NAME, `, or with "" if it has none."""
-        for name, listed in (*self.datasets.items(), *self.metrics.items()):
-            yield from ((f"{name}, ", cause) for cause in listed)
+        for name, causes_of_owner in (*self.datasets.items(), *self.metrics.items()):
+            yield from ((f"{name}, ", cause) for cause in causes_of_owner)
         yield from (("", cause) for cause in (*self.shared, *self.run))
 
     @property
@@ -184,10 +184,10 @@ def signature_causes(old: Signature, new: Signature) -> tuple[Cause, ...]:
                  if old.get(name) != new.get(name))
 
 
-def summary(listed: Iterable[Cause]) -> str:
+def summary(causes: Iterable[Cause]) -> str:
     """Sum up causes in a few words: 'data: items; weights: deb, usr'."""
     names: dict[Kind, dict[str, None]] = {}
-    for cause in sorted(listed, key=lambda cause: KINDS.index(cause.kind)):
+    for cause in sorted(causes, key=lambda cause: KINDS.index(cause.kind)):
         names.setdefault(cause.kind, {})[cause.name.rpartition(": ")[2].removeprefix("weights ")] = None
     return "; ".join(kind if list(of_kind) == [kind] else f"{kind}: {', '.join(of_kind)}"
                      for kind, of_kind in names.items())

@@ -84,8 +84,8 @@ class DatasetEntry:
 
     def on(self, board: str) -> bool:
         """Return True if the dataset is on the named board, or if the name is empty."""
-        wanted = BoardId.parse(board)
-        return wanted.split in ("", self.split) and wanted.part in ("", self.language, *self.has)
+        board_id = BoardId.parse(board)
+        return board_id.split in ("", self.split) and board_id.part in ("", self.language, *self.has)
 
 
 @dataclass(frozen=True, slots=True)

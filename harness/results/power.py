@@ -62,8 +62,9 @@ def power(results: Results, target: Target, between: Between = "columns", pair: 
           contexts: Sequence[int] = (), raters: Sequence[float] = (), pool: Pool | None = None) -> Iterator[Power]:
     """Yield the power of a target for each number of raters and contexts, starting with the data's own."""
     pool = pool or Pool.of(results)
-    rated = next(quality for quality in pool.entries[target[0]].qualities if quality.name == target[1])
-    votes, reliability = rated.votes / max(rated.rated, 1) or 1.0, pool.reliability.get(target, math.nan)
+    quality_entry = next(quality for quality in pool.entries[target[0]].qualities if quality.name == target[1])
+    votes = quality_entry.votes / max(quality_entry.rated, 1) or 1.0
+    reliability = pool.reliability.get(target, math.nan)
     names, groups, context_codes, make_contrasts = (_columns(results, pool, target) if between == "columns" else
                                                     _systems(pool, target, reliability))
     items, context_count = len(context_codes), len(np.unique(context_codes))
@@ -81,12 +82,12 @@ def power(results: Results, target: Target, between: Between = "columns", pair: 
     order = np.argsort(-contrasts.values, kind="stable").tolist()
     leaders = (order[0], next((other for other in order if groups[other] != groups[order[0]]), order[1]))
     first, second = map(names.index, pair) if pair else leaders
-    typical = (first, second) if pair else _typical_pair(contrasts.spread, groups)
+    typical_sides = (first, second) if pair else _typical_pair(contrasts.spread, groups)
     raters = raters or [max(1, round(votes * times)) for times in SCALES if times != 1]
     contexts = contexts or [max(2, round(context_count * times)) for times in SCALES]
     for rater_count in dict.fromkeys((votes, *raters)):
         typical_contrast, pair_contrast = (contrasts.pair(*sides).at(reliability, rater_count / votes)
-                                           for sides in (typical, (first, second)))
+                                           for sides in (typical_sides, (first, second)))
         needed = pair_contrast.needed()
         for count in dict.fromkeys((context_count, *contexts)):
             yield Power(*target, between, names[first], names[second], items, count, rater_count,
@@ -94,7 +95,7 @@ def power(results: Results, target: Target, between: Between = "columns", pair: 
                         needed)
 
 
-def checked_targets(pool: Pool, wanted: Collection[Target], pair: Sequence[str], contexts: Sequence[int],
+def checked_targets(pool: Pool, requested: Collection[Target], pair: Sequence[str], contexts: Sequence[int],
                     raters: Sequence[float]) -> list[Target]:
     """Return the wanted targets with usable ratings; raise BadConfig if there are none, or for invalid arguments."""
     if pair and (len(pair), len(set(pair))) != (2, 2):
@@ -103,7 +104,7 @@ def checked_targets(pool: Pool, wanted: Collection[Target], pair: Sequence[str],
         raise BadConfig("--contexts should be 2 or more")
     if not all(count >= 1 for count in raters):
         raise BadConfig("--raters should be 1 or more")
-    targets = [target for target in pool.targets() if target in wanted]
+    targets = [target for target in pool.targets() if target in requested]
     if not targets:
         raise BadConfig("no quality of this selection has three ratings that are not all equal")
     return targets
@@ -123,12 +124,13 @@ def _columns(results: Results, pool: Pool, target: Target) -> Sides:
     if not keys:
         raise BadConfig(f"no column has a correlation on {target[1]} of {target[0]}")
     data = pool.target_scores(target, keys)
-    rated = np.isfinite(data.human)
-    complete = [bool(np.isfinite(scores[rated]).all()) for scores in data.scores]
+    has_rating = np.isfinite(data.human)
+    complete = [bool(np.isfinite(scores[has_rating]).all()) for scores in data.scores]
     keys = [key for key, is_complete in zip(keys, complete, strict=True) if is_complete]
-    scores = data.scores[complete][:, rated]
+    scores = data.scores[complete][:, has_rating]
     groups = [(metric, metric in controls) for metric, _ in keys]
-    return labels(keys), groups, data.context[rated], lambda: of_columns(data.human[rated], scores, data.context[rated])
+    human, contexts = data.human[has_rating], data.context[has_rating]
+    return labels(keys), groups, contexts, lambda: of_columns(human, scores, contexts)
 
 
 def _systems(pool: Pool, target: Target, reliability: float) -> Sides:

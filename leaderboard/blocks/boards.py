@@ -47,7 +47,7 @@ def ranked_table(index: Index, question: Question, qualities: Sequence[Question]
         return cells.number_cell(row.value, leading[board.name], shaded=True) if row.complete else _incomplete(row)
 
     def line(column: Column) -> Row:
-        equal_labels = ", ".join(index.labels[other] for other in sorted(equals(index.results).get(column, ())))
+        equal_labels = ", ".join(index.labels[identical] for identical in sorted(equals(index.results).get(column, ())))
         remarks = (index.badges.get(column[0], ""), f"identical to {equal_labels}" if equal_labels else "")
         row, score = question.ranked.get(column), value(question, column)._replace(shade="")
         rank, name = _rank_and_name(index, column, row, control)
@@ -70,7 +70,7 @@ def ranked_table(index: Index, question: Question, qualities: Sequence[Question]
          Heading("Cost", "number", small="s per 1,000", key="cost", title="Seconds per 1,000 items on "
                  f"{index.results.run.device}, running alone, models loaded, inputs included"),
          Heading("Size", "number", small="parameters", key="size", title="Parameters of all networks")),
-        {title: tuple(map(line, listed)) for title, listed in rows.items() if listed}, board=True,
+        {title: tuple(map(line, group)) for title, group in rows.items() if group}, board=True,
         data=f"Ranks count all columns{fitted_note}")
 
 
@@ -140,8 +140,8 @@ def _dataset_ranking(index: Index, entry: DatasetEntry, statistic: str, columns:
     means = {column: _mean(values) for column, values in correlations.items()}
     targets = sum(quality.rated > 0 for quality in entry.qualities)
     return Board(entry.name, statistic, {"test": {column: RankingRow(
-        entry.name, entry.kind, "test", statistic, *column, means[column], ranked.rank,
-        sum(map(math.isfinite, correlations[column])), targets) for column, ranked in rank(means).items()}})
+        entry.name, entry.kind, "test", statistic, *column, means[column], position.rank,
+        sum(map(math.isfinite, correlations[column])), targets) for column, position in rank(means).items()}})
 
 
 def averages(board: Board) -> list[ExtraColumn]:

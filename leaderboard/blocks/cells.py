@@ -89,10 +89,10 @@ def shade(value: float) -> str:
     return f"{'p' if value > 0 else 'n'}{step}" if step else "z"
 
 
-def leaders(values: Iterable[float], above: float = 0.0) -> tuple[float, float]:
+def leaders(values: Iterable[float], limit: float = 0.0) -> tuple[float, float]:
     """Return the best and second-best distinct rounded values above a limit, NaN if there are fewer."""
     rounded = {round(value, 3) for value in values if math.isfinite(value)}
-    best, second, *_ = (*sorted((value for value in rounded if value > above), reverse=True), math.nan, math.nan)
+    best, second, *_ = (*sorted((value for value in rounded if value > limit), reverse=True), math.nan, math.nan)
     return best, second
 
 

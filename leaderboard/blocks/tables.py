@@ -110,7 +110,7 @@ class Facts:
     @classmethod
     def of(cls, *pairs: tuple[str, object]) -> Facts:
         """Make a list without empty values."""
-        return cls(tuple((term, shown) for term, value in pairs if (shown := cell(value)).text))
+        return cls(tuple((term, value_cell) for term, value in pairs if (value_cell := cell(value)).text))
 
 
 @dataclass(frozen=True, slots=True)

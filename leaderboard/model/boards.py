@@ -61,8 +61,8 @@ def title(board: str) -> str:
     name = BoardId.parse(board)
     if name.dimension or name.split not in SPLITS:
         return board
-    part = " with references" if name.part == "references" else f" in {name.part}" if name.part else ""
-    return f"{SPLITS[name.split]} datasets{part}"
+    suffix = " with references" if name.part == "references" else f" in {name.part}" if name.part else ""
+    return f"{SPLITS[name.split]} datasets{suffix}"
 
 
 @cached_by_results
@@ -96,9 +96,9 @@ def why_no_board(results: Results) -> str:
     if (results.skips or results.failures) and not results.timings:
         return ("No board: nothing could be scored on the data shown. The reasons are listed below; results on the "
                 "bundled sample are not shown beside real data or your own.")
-    rated = (f"{entry.name} has {max((quality.rated for quality in entry.qualities), default=0)} of "
-             f"{entry.items} items rated" for entry in results.datasets)
-    return "No board: a quality needs at least three rated items with different ratings. " + "; ".join(rated) + "."
+    counts = (f"{entry.name} has {max((quality.rated for quality in entry.qualities), default=0)} of "
+              f"{entry.items} items rated" for entry in results.datasets)
+    return "No board: a quality needs at least three rated items with different ratings. " + "; ".join(counts) + "."
 
 
 def rank_interval(row: RankingRow) -> str:

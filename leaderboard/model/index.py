@@ -91,8 +91,8 @@ class Index:
 
     def rater_agreement(self, target: Target, method: str) -> float:
         """Return the reliability by a method; for ONE_RATER, averaged over raters if they are known."""
-        known = self.reliability.get((*target, KNOWN_RATERS), math.nan) if method == ONE_RATER else math.nan
-        return known if math.isfinite(known) else self.reliability.get((*target, method), math.nan)
+        by_known_raters = self.reliability.get((*target, KNOWN_RATERS), math.nan) if method == ONE_RATER else math.nan
+        return by_known_raters if math.isfinite(by_known_raters) else self.reliability.get((*target, method), math.nan)
 
     def is_fitted(self, column: Column, dataset: str) -> bool:
         """Return True if the weights of a column were fitted on the ratings of a dataset."""
@@ -151,8 +151,8 @@ def cached_by_results(function: Callable[[Results], Value]) -> Callable[[Results
 
     @functools.wraps(function)
     def cached(results: Results) -> Value:
-        for known, value in cache:
-            if known is results:
+        for cached_results, value in cache:
+            if cached_results is results:
                 return value
         cache.append((results, value := function(results)))
         return value
@@ -218,8 +218,9 @@ def select_datasets(results: Results, datasets: Collection[str]) -> Results:
 
 def main_quality(entry: DatasetEntry) -> QualityEntry | None:
     """Return the overall quality of a dataset, else the first rated one."""
-    rated = [quality for quality in entry.qualities if quality.rated]
-    return next((quality for quality in rated if quality.dimension == "overall"), rated[0] if rated else None)
+    rated_qualities = [quality for quality in entry.qualities if quality.rated]
+    overall = (quality for quality in rated_qualities if quality.dimension == "overall")
+    return next(overall, rated_qualities[0] if rated_qualities else None)
 
 
 def has_value(row: Correlation | None) -> bool:

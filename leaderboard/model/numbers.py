@@ -57,7 +57,7 @@ def numbers(results: Results, worst_file: str = "worst.js") -> bytes:
     targets = sorted({target for question in on_boards for target in question.targets})
     datasets = list(dict.fromkeys(dataset for dataset, _ in targets))
     default_question = questions.default(on_boards)
-    rated = {(entry.name, quality.name): quality.rated for entry in index.datasets for quality in entry.qualities}
+    rated_items = {(entry.name, quality.name): quality.rated for entry in index.datasets for quality in entry.qualities}
 
     def correlation(column: Column, target: Target, statistic: str) -> float | None:
         row = index.correlation(target, column, statistic)
@@ -70,7 +70,7 @@ def numbers(results: Results, worst_file: str = "worst.js") -> bytes:
     return _script("Numbers", {
         "statistics": list(index.statistics), "columns": [_column(index, column, columns) for column in columns],
         "datasets": datasets,
-        "targets": [{"dataset": datasets.index(target[0]), "quality": target[1], "items": rated[target],
+        "targets": [{"dataset": datasets.index(target[0]), "quality": target[1], "items": rated_items[target],
                      "limit": limit(target)} for target in targets],
         "values": {statistic: [[correlation(column, target, statistic) for target in targets] for column in columns]
                    for statistic in index.statistics},
@@ -116,7 +116,7 @@ def _column(index: Index, column: Column, columns: Sequence[Column]) -> dict[str
     return {"label": index.labels[column], "name": index.names[column], "path": index.metric_paths.get(column[0], ""),
             "metric": column[0], "badge": index.badges.get(column[0], ""), "family": entry.family if entry else "",
             "fitted": cost.fitted, "parameters": _rounded(cost.size, 0), "control": is_control(index, column),
-            "equals": [row for row, other in enumerate(columns) if other in equal_columns]}
+            "equals": [row for row, candidate in enumerate(columns) if candidate in equal_columns]}
 
 
 def _question(index: Index, question: questions.Question, columns: Sequence[Column], targets: Sequence[Target],
@@ -144,11 +144,11 @@ def _size_key(size: float) -> str:
 
 def _sizes(index: Index) -> list[list[str]]:
     """Return key, label and words of any size, no model, and the limits that exclude a model of these results."""
-    known = [cost.size for cost in costs(index.results).values()]
+    sizes = [cost.size for cost in costs(index.results).values()]
     larger_sizes = [math.inf, *questions.SIZES]
     limits = zip(questions.SIZES.items(), larger_sizes, strict=False)
     return [[_size_key(size), *words] for (size, words), larger in limits
-            if size in (math.inf, 0) or any(size < parameters <= larger for parameters in known)]
+            if size in (math.inf, 0) or any(size < parameters <= larger for parameters in sizes)]
 
 
 def _rank(row: RankingRow | None) -> list[float | int | None] | None:

@@ -130,11 +130,12 @@ def _answers(index: Index, pool: Pool, question: Question) -> dict[Choice, Answe
     means = {name: pool.means([target for target in question.targets if target[0] != name], question.rule)
              for name in sorted(datasets) if len(datasets) > 1}
     answers = {}
-    for choice, (best, *others) in leaders.items():
+    for choice, (best, *following) in leaders.items():
         candidates = [column for column in question.columns if allowed(index, column, choice)]
         candidates.sort(key=lambda column: column != best)  # the first of equal columns leads
         answers[choice] = Answer(
-            choice, best, others[0] if others else None, leads.get((best, others[0])) if others else None,
+            choice, best, following[0] if following else None,
+            leads.get((best, following[0])) if following else None,
             {name: max(candidates, key=lambda column: round(columns.get(column, -math.inf), 9))
              for name, columns in means.items() if best in columns})
     return answers
@@ -180,10 +181,10 @@ def _question(index: Index, board: Board) -> Question:
 
 def _mean(index: Index, targets: tuple[Target, ...], board: Board, method: str) -> tuple[float, int]:
     """Average a reliability (for LIMIT, its square root) over the targets where it is known, and count these."""
-    known = {target: value for target in targets if math.isfinite(value := index.rater_agreement(target, method))}
-    values = [rater_limit(value) if method == LIMIT else value for value in known.values()]
-    datasets = [dataset for dataset, _ in known]
-    return float(weights(datasets, board.rule) @ values) if known else math.nan, len(known)
+    reliable = {target: value for target in targets if math.isfinite(value := index.rater_agreement(target, method))}
+    values = [rater_limit(value) if method == LIMIT else value for value in reliable.values()]
+    datasets = [dataset for dataset, _ in reliable]
+    return float(weights(datasets, board.rule) @ values) if reliable else math.nan, len(reliable)
 
 
 def rater_limit(reliability: float) -> float:

@@ -69,11 +69,11 @@ def recommendation(index: Index, question: Question) -> str:
     powers = sorted((rows[0] for target in question.targets if target[0] in pool.points
                      and (rows := power.power_or_empty(index.results, target, pool))), key=lambda row: row.detectable)
     sizes = sorted(map(pool.rated, question.targets))
-    known = [*map(str, powers)] or [detectable_text(*size) for size in sizes]  # no power with one column or one context
-    typical = f"On a typical target (the median of {len(known)}), " if known[1:] else ""
-    named = filter(None, (index.labels[answer.best], _unbeaten_control(index, question, answer)))
-    return (f"{question_and_verdict} {', '.join(named)}. {_score_and_lead(index, question, answer)}. "
-            f"{rater_agreement(question)} {typical}{known[len(known) // 2]}.")
+    power_texts = [*map(str, powers)] or [detectable_text(*size) for size in sizes]  # one column has no power
+    typical_prefix = f"On a typical target (the median of {len(power_texts)}), " if power_texts[1:] else ""
+    names = filter(None, (index.labels[answer.best], _unbeaten_control(index, question, answer)))
+    return (f"{question_and_verdict} {', '.join(names)}. {_score_and_lead(index, question, answer)}. "
+            f"{rater_agreement(question)} {typical_prefix}{power_texts[len(power_texts) // 2]}.")
 
 
 def describe_metric(index: Index, column: Column) -> str:
@@ -154,8 +154,8 @@ def _replacement(index: Index, question: Question, answer: Answer) -> str:
                 name if question.datasets == 1 else f"{name} of {dataset}" for dataset, name in targets)
             text += f"; {index.labels[other]} {'may' if passed else 'does'}, on {target_names}"
         text += "."
-    if known := [row for row in rows if math.isfinite(row.worth)]:
-        worth = float(weights([row.dataset for row in known], question.rule) @ [row.worth for row in known])
+    if with_worth := [row for row in rows if math.isfinite(row.worth)]:
+        worth = float(weights([row.dataset for row in with_worth], question.rule) @ [row.worth for row in with_worth])
         text += (f" One rating together with its scores is worth {worth:.2f} ratings; halving the number of ratings "
                  "would take a metric with r = 0.71.")
     return text
@@ -176,14 +176,14 @@ def rater_agreement(question: Question) -> str:
     count = len(question.targets)
     total = plural(count, *(("dataset",) if count == question.datasets else ("quality", "qualities")))
 
-    def mean_text(name: str, mean: float, known: int, remark: str = "") -> str:
-        coverage = f" on {known} of {total}" if known < count else ""
+    def mean_text(name: str, mean: float, covered: int, remark: str = "") -> str:
+        coverage = f" on {covered} of {total}" if covered < count else ""
         return f"{name}: {mean:.2f}{coverage}{remark}" if math.isfinite(mean) else ""
 
-    known = list(filter(None, (
+    sentences = list(filter(None, (
         mean_text("One rater against the others", *question.one_rater, " (not an upper bound)"),
         mean_text("limit from rater noise", *question.limit))))
-    return f"{'; '.join(known)}." if known else "The agreement of the raters is unknown."
+    return f"{'; '.join(sentences)}." if sentences else "The agreement of the raters is unknown."
 
 
 def _leave_one_out(index: Index, answer: Answer) -> str:
@@ -205,10 +205,10 @@ def firmness(rows: Sequence[Firmness]) -> str:
     if not rows:
         return ""
     removed, tied = [row for row in rows if row.removed], rows[0].tied
-    parts = ", ".join(f"{row.removed:,} of {row.of:,} {row.unit}" for row in removed)
-    listed = " or ".join(parts.rsplit(", ", 1))
+    removals = ", ".join(f"{row.removed:,} of {row.of:,} {row.unit}" for row in removed)
+    removal_text = " or ".join(removals.rsplit(", ", 1))
     bounds = " or ".join(row.unit for row in removed if row.unit != "datasets" and row.removed != 1)
-    lead = (f"Another metric would lead without {listed}{f'; fewer {bounds} may be enough' if bounds else ''}."
+    lead = (f"Another metric would lead without {removal_text}{f'; fewer {bounds} may be enough' if bounds else ''}."
             if removed else "None of the removals tried puts another metric first.")
     return f"{lead} Tied with the best: {abbreviated(tied)}." if tied else f"{lead} No column is tied with the best."
 

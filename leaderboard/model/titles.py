@@ -61,9 +61,9 @@ def _name(metric: str, name: str, *, unique: bool) -> str:
 
 def titles(names: Mapping[ColumnKey, str], metrics: Iterable[MetricEntry]) -> dict[ColumnKey, str]:
     """Return a title for each column: the title given to its metric in the run, else the shortest unique title."""
-    named = {(entry.name, column): entry.named + f" / {column.partition('[')[0]}" * bool(position)
-             for entry in metrics if entry.named for position, column in enumerate(entry.columns)}
-    short_titles = {column: named.get(column) or cut(short(name), MAX_TITLE) for column, name in names.items()}
+    requested = {(entry.name, column): entry.named + f" / {column.partition('[')[0]}" * bool(position)
+                 for entry in metrics if entry.named for position, column in enumerate(entry.columns)}
+    short_titles = {column: requested.get(column) or cut(short(name), MAX_TITLE) for column, name in names.items()}
     for longer in (short, str):
         counts = Counter(short_titles.values())
         short_titles = {column: title if counts[title] == 1 else longer(names[column])
@@ -73,22 +73,22 @@ def titles(names: Mapping[ColumnKey, str], metrics: Iterable[MetricEntry]) -> di
 
 def short(name: str) -> str:
     """Shorten the options in a name."""
-    head, bracket, rest = name.partition("[")
-    options, closing, tail = rest.rpartition("]")
+    head, bracket, options_and_tail = name.partition("[")
+    options, closing, tail = options_and_tail.rpartition("]")
     values = [_value(*option.partition("=")[::2]) for option in re.split(r",(?![^\[]*\])", options)]
     return f"{head} ({', '.join(values)}){tail}" if bracket and closing else name
 
 
 def _value(option: str, value: str) -> str:
     """Shorten the value of an option: drop nested options, the folders of models, and all of a URL but its host."""
-    plain = re.sub(r"\[[^\[\]]*\]", "", re.sub(r"https?://([^/]*).*", r"\1", value))
+    short_value = re.sub(r"\[[^\[\]]*\]", "", re.sub(r"https?://([^/]*).*", r"\1", value))
     if option == "inputs":
-        inputs = plain.split("+")
+        inputs = short_value.split("+")
         unlisted = [f"{len(inputs) - MAX_INPUTS + 1} more"]
         return " + ".join(inputs if len(inputs) <= MAX_INPUTS else inputs[:MAX_INPUTS - 1] + unlisted).strip()
     if option in ("encoder", "lm"):
-        plain = plain.rpartition("/")[2].partition("@")[0]
-    return plain if option in UNNAMED_OPTIONS else f"{option}={plain}"
+        short_value = short_value.rpartition("/")[2].partition("@")[0]
+    return short_value if option in UNNAMED_OPTIONS else f"{option}={short_value}"
 
 
 def cut(text: str, width: int) -> str:

@@ -74,14 +74,14 @@ def _row(index: Index, change: Change) -> tuple[object, ...]:
 def changes(before: Results, results: Results) -> list[Change]:
     """List every correlation that differs: unexplained ones first, then by size, then added and removed ones."""
     old, new, differences = _values(before), _values(results), causes(before, results)
-    earlier, now = make_index(before), make_index(results)
+    old_index, new_index = make_index(before), make_index(results)
     changed = []
     for key in {**old, **new}:
         old_row, new_row = old.get(key), new.get(key)
         if old_row is None:
-            changed.append(Change(key, old_row, new_row, f"new; earlier run: {_why_missing(earlier, key)}"))
+            changed.append(Change(key, old_row, new_row, f"new; earlier run: {_why_missing(old_index, key)}"))
         elif new_row is None:
-            changed.append(Change(key, old_row, new_row, f"gone: {_why_missing(now, key)}"))
+            changed.append(Change(key, old_row, new_row, f"gone: {_why_missing(new_index, key)}"))
         elif old_row.value != new_row.value:
             changed.append(Change(key, old_row, new_row, _why(key, differences)))
     return sorted(changed, key=lambda change: (
@@ -109,7 +109,7 @@ def _why_missing(index: Index, key: Key) -> str:
         return "dataset not in the run"
     if entry.kind != key.origin:
         return f"dataset is {'real data' if key.origin == 'sample' else 'the bundled sample'}"
-    if key.quality not in {rated.name for rated in entry.qualities}:
+    if key.quality not in {quality.name for quality in entry.qualities}:
         return "quality not in the run"
     if key.metric not in index.metrics:
         return "metric not in the run"

@@ -54,10 +54,10 @@ def _choice(part: Part) -> Cell:
         return Cell(part.era.title, link=part.path)
     label = index.labels[answer.best]
     agrees = sentences.is_above_zero(question, answer.best)
-    short = (f"{sentences.no_metric(question)} agrees with people" if not agrees else
-             f"{sentences.no_metric(question)} beats {label}" if sentences.is_control(index, answer.best) else
-             f"{label}, {number(question.ranked[answer.best].value, 2)}")
-    return Cell(part.era.title, link=part.path, small=short)
+    short_answer = (f"{sentences.no_metric(question)} agrees with people" if not agrees else
+                    f"{sentences.no_metric(question)} beats {label}" if sentences.is_control(index, answer.best) else
+                    f"{label}, {number(question.ranked[answer.best].value, 2)}")
+    return Cell(part.era.title, link=part.path, small=short_answer)
 
 
 def _answer(index: Index, question: Question) -> Ask:
@@ -75,8 +75,9 @@ def _board(index: Index, all_questions: Sequence[Question], question: Question,
     columns = columns_of(index.results)
     qualities = [other for other in all_questions if other.dimension and other.id.group == question.id.group]
     widespread = [quality for quality in qualities if quality.datasets > 1] or qualities
-    others = dict.fromkeys(column for column in (*question.ranked, *columns) if column not in best_columns)
-    return ranked_table(index, question, widespread[:MAX_QUALITIES], columns, {"": best_columns, OTHERS: list(others)})
+    other_columns = dict.fromkeys(column for column in (*question.ranked, *columns) if column not in best_columns)
+    groups = {"": best_columns, OTHERS: list(other_columns)}
+    return ranked_table(index, question, widespread[:MAX_QUALITIES], columns, groups)
 
 
 def _answers(index: Index, all_questions: Sequence[Question]) -> Table:

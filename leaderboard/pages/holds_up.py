@@ -105,12 +105,12 @@ def _sources(part: Part) -> dict[str, list[DatasetEntry]]:
     by_citation: dict[str, list[DatasetEntry]] = defaultdict(list)
     for entry in sorted(part.results.datasets, key=lambda entry: entry.name):
         by_citation[entry.citation or entry.name].append(entry)
-    named = {}
+    by_name = {}
     for entries in by_citation.values():
-        words, *others = (entry.name.split("-") for entry in entries)
-        shared = [word for word in words if all(word in other for other in others)]
-        named["-".join(shared) or f"{entries[0].name} and {len(others)} more"] = entries
-    return named
+        words, *other_names = (entry.name.split("-") for entry in entries)
+        shared = [word for word in words if all(word in name_words for name_words in other_names)]
+        by_name["-".join(shared) or f"{entries[0].name} and {len(other_names)} more"] = entries
+    return by_name
 
 
 def _means(part: Part) -> dict[Column, Mean]:

@@ -55,8 +55,8 @@ def _page(index: Index, points: Mapping[str, ItemScores], entry: MetricEntry) ->
     rank_rows = [(question, max(rows, key=lambda row: row.value)) for part in parts(index.results)
                  if (question := default(questions(part.results)))
                  and (rows := [row for column in columns if (row := question.ranked.get(column))])]
-    best = next(((row.metric, row.column) for _, row in rank_rows), columns[0] if columns else (entry.name, ""))
-    of_column = f": {index.labels[best]}" if len(columns) > 1 else ""
+    best_column = next(((row.metric, row.column) for _, row in rank_rows), columns[0] if columns else (entry.name, ""))
+    of_column = f": {index.labels[best_column]}" if len(columns) > 1 else ""
     errors_of = f": {index.labels.get(columns[0], columns[0][1])}" if len(columns) > 1 else ""
     published_of, published = _published(index, columns)
     return Page(
@@ -64,13 +64,14 @@ def _page(index: Index, points: Mapping[str, ItemScores], entry: MetricEntry) ->
         title=index.titles[entry.name] if entry.named or "[" in entry.name else entry.title or entry.name,
         label=entry.name,
         sections=(
-            Section("picture", f"Correlation with people{of_column}", _picture(index, best)),
+            Section("picture", f"Correlation with people{of_column}", _picture(index, best_column)),
             Section("card", "About", _card(index, entry, rank_rows)),
             Section("columns", "Columns", _columns(index, columns) if len(columns) > 1 else ()),
             Section("paper", f"Published and in this run: {published_of}", published),
-            Section("targets", f"All datasets and qualities{of_column}", _targets(index, best) if columns else ()),
+            Section("targets", f"All datasets and qualities{of_column}",
+                    _targets(index, best_column) if columns else ()),
             Section("items", f"Largest errors{errors_of}", _items(index, entry)),
-            Section("length", f"Influence of length{of_column}", _lengths(index, points, best)),
+            Section("length", f"Influence of length{of_column}", _lengths(index, points, best_column)),
             *(Section(f"weights-{slug(weights.name)}-{weights.digest[:8]}", f"Weights: {weights.name}",
                       (_training(weights),))
               for weights in index.results.trainings if entry.name in weights.metrics)),
@@ -146,13 +147,13 @@ def _columns(index: Index, columns: Sequence[Column]) -> tuple[Block, ...]:
 
 def _picture(index: Index, column: Column) -> tuple[Block, ...]:
     """Draw the correlations of a column and the medians of all metrics, on every target or one target per dataset."""
-    rated = [(entry, quality) for entry in index.datasets for quality in entry.qualities if quality.rated]
-    if len(rated) > MAX_DOTS:
-        rated = [(entry, quality) for entry, quality in rated if quality == main_quality(entry)]
+    rated_targets = [(entry, quality) for entry in index.datasets for quality in entry.qualities if quality.rated]
+    if len(rated_targets) > MAX_DOTS:
+        rated_targets = [(entry, quality) for entry, quality in rated_targets if quality == main_quality(entry)]
     median_by_target = medians(index.results)
     dots = [Dot(Cell(", ".join(target), link=index.dataset_paths[target[0]]), row.value, row.low, row.high,
                 median_by_target.get(target, math.nan))
-            for target in ((entry.name, quality.name) for entry, quality in rated)
+            for target in ((entry.name, quality.name) for entry, quality in rated_targets)
             if (row := index.correlation(target, column)) and has_value(row)]
     return (Dots(dots, INTERVALS, {"other": "median of all metrics, each by its best column"}),) if dots else ()
 
@@ -161,13 +162,13 @@ def _picture(index: Index, column: Column) -> tuple[Block, ...]:
 def medians(results: Results) -> Mapping[Target, float]:
     """Return, for each target, the median over metrics, without controls, of their best column's correlation."""
     index = make_index(results)
-    best: dict[Target, dict[str, float]] = defaultdict(dict)
+    best_by_target: dict[Target, dict[str, float]] = defaultdict(dict)
     for target in index.targets_with_values:
         for column in index.columns[target[0]]:
             value = index.value(target, column)
             if math.isfinite(value) and not sentences.is_control(index, column):
-                best[target][column[0]] = max(value, best[target].get(column[0], -1.0))
-    return {target: median(metrics.values()) for target, metrics in best.items()}
+                best_by_target[target][column[0]] = max(value, best_by_target[target].get(column[0], -1.0))
+    return {target: median(metrics.values()) for target, metrics in best_by_target.items()}
 
 
 def _targets(index: Index, column: Column) -> tuple[Block, ...]:
@@ -232,8 +233,8 @@ def length_profile(points: ItemScores, quality: QualityEntry, column: Column) ->
     if column not in points.scores or quality.name not in points.human:
         return ()
     human, scores = points.human[quality.name], on_quality(points.scores, column, quality.dimension)
-    rated = np.isfinite(human) & np.isfinite(scores)
-    human, scores, words = human[rated], scores[rated], points.words[rated].astype(np.float64)
+    has_both = np.isfinite(human) & np.isfinite(scores)
+    human, scores, words = human[has_both], scores[has_both], points.words[has_both].astype(np.float64)
     score_length_rho, rating_length_rho = map(float, spearmans(words, np.array([scores, human])))
     agreement = float(spearmans(human, scores[None])[0])
     partial = partial_correlation(agreement, rating_length_rho, score_length_rho)

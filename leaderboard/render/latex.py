@@ -35,7 +35,7 @@ NATIVE = "–—…†“”‘’"
 def boards(results: Results) -> dict[str, Table]:
     """Return every board by name: dev-spearman, dataset-fed-turn-correlation-pearson."""
     index = make_index(results)
-    overall = [overall_board(index, board) for listed in overall_boards(results).values() for board in listed]
+    overall = [overall_board(index, board) for group in overall_boards(results).values() for board in group]
     return {table.anchor: table for table in overall} | {
         f"dataset-{slug(entry.name)}-{table.anchor}": table for entry in index.datasets
         for table in (dataset_board(index, entry, statistic) for statistic in index.statistics)}
@@ -45,20 +45,20 @@ def write(table: Table, name: str) -> str:
     """Write a board with the label `tab:NAME`."""
     rows = [(title, row) for title, group in table.groups.items() for row in group]
     pages = [rows[start:start + MAX_ROWS] for start in range(0, len(rows), MAX_ROWS)] or [[]]
-    parts = [(columns, [(title, [row for _, row in group]) for title, group in groupby(page, key=itemgetter(0))])
-             for page in pages for columns in _columns(table.headings)]
+    table_parts = [(columns, [(title, [row for _, row in group]) for title, group in groupby(page, key=itemgetter(0))])
+                   for page in pages for columns in _columns(table.headings)]
     environment = templates().overlay("<%", "%>", "<<", ">>", "<#", "#>", autoescape=False)
     environment.filters["tex"] = text
     return environment.get_template("board.tex").render(
-        name=" ".join(name.split()), table=table, parts=parts,
+        name=" ".join(name.split()), table=table, parts=table_parts,
         models=sorted({cell.model for row in table.rows for cell in row if cell.model}),
         weak=any("weak" in cell.marks for row in table.rows for cell in row))
 
 
 def text(value: str) -> str:
     """Escape text for LaTeX with UTF-8 input and T1 fonts; any other character becomes its code point."""
-    plain = " ".join(visible(value).split())
-    truncated = plain if len(plain) <= MAX_CHARACTERS else plain[:MAX_CHARACTERS] + "…"
+    one_line = " ".join(visible(value).split())
+    truncated = one_line if len(one_line) <= MAX_CHARACTERS else one_line[:MAX_CHARACTERS] + "…"
     return "".join(CHARACTERS.get(char) or (char if char < LATIN_END or char in NATIVE else f"[U+{ord(char):04X}]")
                    for char in truncated)
 

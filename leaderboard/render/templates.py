@@ -45,7 +45,7 @@ def markdown(pages: Sequence[Page], note: str = "") -> bytes:
         contents.setdefault(page.group or page.path, []).append(page)
     return documents().get_template("document.md").render(
         pages=pages, note=note, anchors={page.path: page.anchor for page in pages},
-        contents=[(listed[0].group, listed) for listed in contents.values()]).encode()
+        contents=[(pages_of_group[0].group, pages_of_group) for pages_of_group in contents.values()]).encode()
 
 
 def _escaped(value: str) -> str:

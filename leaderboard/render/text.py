@@ -58,9 +58,9 @@ def summary(results: Results) -> str:
     warnings = [wrapped(f"Warning: {dataset}, {quality}: {warning}")
                 for (dataset, quality), warning in index.warnings.items()]
     warnings += [wrapped(f"No value: {missing.where}: {missing.reason}") for missing in without_value(results)]
-    warnings += [wrapped(f"{state} {plural(missing.pairs, 'pair')} of metric and dataset: {missing.reason} "
+    warnings += [wrapped(f"{verb} {plural(missing.pairs, 'pair')} of metric and dataset: {missing.reason} "
                          f"({missing.where})")
-                 for state, grouped in (("Skipped", by_reason(results.skips)), ("Failed", failures))
+                 for verb, grouped in (("Skipped", by_reason(results.skips)), ("Failed", failures))
                  for missing in grouped]
     tables = tables or ["No ranking.\n" + wrapped(why_no_board(results))]
     return "\n".join([*answers, *dataset_boards, *tables, *warnings])
@@ -172,10 +172,11 @@ def _text(cell: Cell) -> str:
 def _lines(row: Row, texts: list[str], sizes: Sequence[int], headings: Sequence[Heading], stub: int,
            widest: int) -> Iterator[str]:
     """Format a row; models that do not fit beside its name are on a line below."""
-    name, below = row[stub], list[str]()
+    name, model_lines = row[stub], list[str]()
     if name.model and _width(texts[stub]) > sizes[stub]:
         space = " " * (sum(sizes[:stub]) + 2 * stub + 2)
-        below = textwrap.wrap(plain(f"({name.model})"), widest, initial_indent=space, subsequent_indent=space + " ")
+        model_lines = textwrap.wrap(plain(f"({name.model})"), widest, initial_indent=space,
+                                    subsequent_indent=space + " ")
         texts = [*texts[:stub], _text(name._replace(model="")), *texts[stub + 1:]]
     columns = []
     for value, size, heading in zip(texts, sizes, headings, strict=True):
@@ -183,4 +184,4 @@ def _lines(row: Row, texts: list[str], sizes: Sequence[int], headings: Sequence[
         space = " " * (size - _width(fitting))
         columns.append(space + fitting if heading.kind in ("number", "rank") else fitting + space)
     first_line, *continuations = ("  ".join(columns[fold]).rstrip() for fold in _folds(sizes, widest))
-    yield from (first_line, *below, *(" " * INDENT + line for line in continuations))
+    yield from (first_line, *model_lines, *(" " * INDENT + line for line in continuations))

@@ -157,7 +157,7 @@ def test_the_best_copy_of_a_translated_table_is_read_with_remarks(tmp_path: Path
     for folder, rating in ((tmp_path, 7), (tmp_path / "old", 3)):
         folder.mkdir(exist_ok=True)
         (folder / "fed-dial.csv").write_text(f"{columns},ratings\n{turns},{rating}\n")
-    assert [entry.remarks for entry in release.read(tmp_path).more] == [
+    assert [entry.remarks for entry in release.read(tmp_path).translations] == [
         ("1 rows, but the card expects 125", "1 vote outside the scale of the card")] * len(LANGUAGES)
 
 
@@ -169,7 +169,7 @@ def test_real_translations_have_ids_texts_and_votes_of_the_originals(real_data: 
     """English texts are equal except for spaces, in the seven sets that share them with the organisers."""
     if not (real_data / "multilingual").is_dir():
         pytest.skip("no translations there")
-    more = release.read(real_data / "multilingual").more
+    more = release.read(real_data / "multilingual").translations
     assert [entry.remarks for entry in more] == [()] * 90
     made = {entry.dataset.card.name: entry.dataset for entry in more}
     originals = {entry.dataset.card.name: entry.dataset

@@ -53,10 +53,10 @@ class Expected:
         neighbours = list[str]()
         for direction, ordered in self._sorted.items():
             position = bisect_left(ordered, name[::direction])
-            neighbours += (known[::direction] for known in ordered[max(position - 3, 0) : position + 3])
-        similar = [(SequenceMatcher(None, name[:MAX_COMPARED], known).ratio(), known) for known in neighbours]
-        similarity, best = max(similar, default=(0.0, ""))
-        return best if similarity >= MIN_SIMILARITY else None
+            neighbours += (known_id[::direction] for known_id in ordered[max(position - 3, 0) : position + 3])
+        similar = [(SequenceMatcher(None, name[:MAX_COMPARED], known_id).ratio(), known_id) for known_id in neighbours]
+        similarity, most_similar = max(similar, default=(0.0, ""))
+        return most_similar if similarity >= MIN_SIMILARITY else None
 
     @cached_property
     def _sorted(self) -> dict[int, list[str]]:
@@ -75,11 +75,11 @@ def expected(datasets: Iterable[Dataset]) -> Expected:
         name = dataset.card.name
         items[name] = tuple(item.id for item in dataset.items)
         qualities[name] = tuple(quality.name for quality in dataset.card.qualities)
-        rated: defaultdict[str, set[str]] = defaultdict(set)
+        rated_ids: defaultdict[str, set[str]] = defaultdict(set)
         for rating in dataset.ratings:
             if rating.votes:
-                rated[rating.quality].add(rating.item)
-        unrated |= {(name, quality): frozenset(items[name]) - ids for quality, ids in rated.items()
+                rated_ids[rating.quality].add(rating.item)
+        unrated |= {(name, quality): frozenset(items[name]) - ids for quality, ids in rated_ids.items()
                     if len(ids) < len(items[name])}
     return Expected(items, qualities, unrated)
 
@@ -89,10 +89,10 @@ def template_keys(datasets: Iterable[Dataset], by: Literal["item", "quality"] | 
     names: dict[str, None] = {}
     for dataset in datasets:
         per_quality = by == "quality" or (by is None and dataset.card.split == "dev")
-        wanted = expected([dataset])
+        expected_scores = expected([dataset])
         for item in dataset.items:
-            for quality in wanted.qualities[dataset.card.name] if per_quality else (ALL_QUALITIES,):
-                if item.id not in wanted.unrated.get((dataset.card.name, quality), ()):
+            for quality in expected_scores.qualities[dataset.card.name] if per_quality else (ALL_QUALITIES,):
+                if item.id not in expected_scores.unrated.get((dataset.card.name, quality), ()):
                     names[key(item.id, quality)] = None
     return tuple(names)
 

@@ -79,11 +79,11 @@ def printable(text: str) -> str:
 
 def listed(names: Sequence[str], max_characters: int = 100) -> str:
     """Join names from a file into about `max_characters` characters, with the number of names left out."""
-    shown = list(map(printable, names))
-    lengths = itertools.accumulate(len(name) + 2 for name in shown)
+    printable_names = list(map(printable, names))
+    lengths = itertools.accumulate(len(name) + 2 for name in printable_names)
     count = max(1, sum(length <= max_characters for length in lengths))
-    more = f" and {len(shown) - count:,} more" if count < len(shown) else ""
-    return ", ".join(shown[:count]) + more
+    remainder = f" and {len(printable_names) - count:,} more" if count < len(printable_names) else ""
+    return ", ".join(printable_names[:count]) + remainder
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -153,11 +153,11 @@ def rows(content: bytes, suffix: str, limit: int, column: str = "") -> ScoreRows
 def header(names: Sequence[str], column: str) -> tuple[int, int]:
     """Return the indices of the columns of ids and scores; raise Unreadable if one is missing or ambiguous."""
     normalised = [name.strip(BLANK).casefold() for name in names]
-    wanted = column.strip(BLANK).casefold()
-    if wanted.startswith(RATINGS_PREFIX):
+    score_name = column.strip(BLANK).casefold()
+    if score_name.startswith(RATINGS_PREFIX):
         raise Unreadable(1, f"columns {RATINGS_PREFIX}* hold human ratings and are never read as scores")
     id_columns = [name for name in ID_COLUMNS if name in normalised]
-    score = wanted if wanted in normalised else SCORE
+    score = score_name if score_name in normalised else SCORE
     if not id_columns or score not in normalised:
         missing = [] if id_columns else [ID_COLUMNS[0]]
         missing += [] if score in normalised else [column or SCORE]
