@@ -1,4 +1,4 @@
-"""The registry of datasets: the cards of the collection, and those of the user's datasets in the home.
+"""The registry of datasets: the cards of the collection, and the cards of the user's datasets in the home.
 
 `load` returns the imported or fetched dataset, else the bundled sample of the same name.
 """
@@ -29,7 +29,7 @@ def register_home(home: Path) -> None:
 
 
 def cards() -> dict[str, DatasetCard]:
-    """Return the cards of the collection, in the order of the challenge, then those of the user."""
+    """Return the cards of the collection, in the order of the challenge, then the user's."""
     return {**built_in(), **_user_cards}
 
 
@@ -51,7 +51,7 @@ def card(name: str) -> DatasetCard:
 
 
 def published_scores(dataset: str = "") -> dict[str, Path]:
-    """Return the published score files in the home by name (`mtrag.rl_f`), by default those of all datasets."""
+    """Return the published score files in the home by name (`mtrag.rl_f`), by default for all datasets."""
     return {name: path for name, path in _scores.items() if not dataset or name.startswith(f"{dataset}.")}
 
 

@@ -1,4 +1,4 @@
-"""Corpora of dialogues to train metrics on, without those that overlap an evaluation set.
+"""Corpora of dialogues to train metrics on.
 
 `load` returns the dialogues of the training splits, without dialogues in an evaluation set or repeated in another
 split. A dialogue overlaps a context if it shares at least two of the context's utterances and at least half of them; a

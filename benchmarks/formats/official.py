@@ -71,7 +71,7 @@ def parse(path: Path, card: DatasetCard, origin: Origin = "imported") -> Dataset
 
 
 def dataset(records: Iterable[Record], card: DatasetCard, origin: Origin, file: str) -> Dataset:
-    """Build a dataset from records; raise one error that lists all invalid ones."""
+    """Build a dataset from records; raise one error for all invalid records."""
     problems: list[BadRecord] = []
     items: list[Item] = []
     ratings: list[Rating] = []
@@ -99,7 +99,7 @@ def load_json(path: Path) -> Any:
 
 
 def records(path: Path) -> Iterator[Record]:
-    """Yield the records of a file; raise BadRecord for an invalid one or a duplicate id."""
+    """Yield the records of a file; raise BadRecord for an invalid record or a duplicate id."""
     rows, file = load_json(path), path.name
     if not isinstance(rows, list):
         raise BadRecord(file, None, "", f"should be a list of records, not {_kind(rows)}")

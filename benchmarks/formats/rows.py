@@ -62,7 +62,7 @@ def decoded(content: bytes) -> str:
 def delimited(text: str, ending: str) -> Iterator[tuple[int, list[str]]]:
     """Yield the number of the first line and the cells of each non-empty row.
 
-    The separator of a CSV is the first of , ; and tab in its header; that of a TSV is the tab.
+    A CSV is separated by the first of , ; and tab in its header, a TSV by tabs.
     """
     separator = re.search("[,;\t]", text.partition("\n")[0].strip()) if ending == ".csv" else None
     reader = csv.reader(_lines(text), delimiter=separator[0] if separator else "," if ending == ".csv" else "\t",

@@ -59,7 +59,7 @@ def file_name(url: str) -> str:
 
 
 def read_json(path: Path, read: RecordReader, *patterns: str) -> Rows:
-    """Read a JSON file that matches a pattern: a list of records, or an object of them by id."""
+    """Read a JSON file that matches a pattern: a list of records, or an object that maps ids to records."""
     file = find(path, *patterns)
     records = official.load_json(file)
     return read_each(file, records.values() if isinstance(records, dict) else records, read)

@@ -164,7 +164,7 @@ def dstc6(path: Path, _: DatasetCard) -> Rows:
 
 
 def _references(folder: Path) -> list[list[str]]:
-    """Return the original replies, then those of ten people, each by dialogue; empty if the files are missing."""
+    """Return the replies by dialogue: the original replies, then ten people's; empty if the files are missing."""
     names = ("original_refs.txt", *(f"refgen_result{number}.txt" for number in range(1, 11)))
     files = [file for name in names for file in folder.rglob(name)]
     if not files or files[0].name != names[0]:
@@ -205,7 +205,7 @@ def humod(path: Path, _: DatasetCard) -> Rows:
 
 
 def _cells(line: str, width: int, context: int) -> list[str]:
-    """Return the cells of a line of HUMOD: surplus tabs belong to the context, a missing one to the last number."""
+    """Return the cells of a HUMOD line: surplus tabs belong to the context, a missing tab precedes the last number."""
     values = line.split("\t")
     if len(values) == width - 1 and (merged := re.fullmatch(r"(.*\S)\s+(\d+)\s*", values[-1])):
         values[-1:] = merged.groups()

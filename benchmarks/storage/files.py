@@ -29,7 +29,7 @@ _PASSWORD = re.compile(r"(?<=://)[^/@]*@")
 def write_atomically(path: Path, content: bytes, *, durable: bool = True) -> None:
     """Write `content` to a temporary file, then rename it to `path`, whose folder is made if it is missing.
 
-    Without `durable` the file may be empty after a power cut; use that for files that can be verified or recreated.
+    Without `durable`, a power cut may leave the file empty, so the content must be verifiable or easy to recreate.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=_prefix(path), suffix=".part")

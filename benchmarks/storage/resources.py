@@ -3,7 +3,7 @@
     HOME/resources/nltk_data/corpora/wordnet.zip    WordNet, in the layout of NLTK
     HOME/resources/conceptnet.tsv.gz                head, relation, tail, weight; tab-separated, one edge per line
 
-Edges are imported from files in this format or in that of ConceptNet 5 (`/a/...`, relation, `/c/en/head/...`,
+Edges are imported from files in this format or in ConceptNet 5's (`/a/...`, relation, `/c/en/head/...`,
 `/c/en/tail/...`, JSON with the weight); only edges between English terms are kept. Several files are merged.
 """
 

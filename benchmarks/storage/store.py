@@ -5,7 +5,7 @@
     HOME/datasets/NAME-DIGEST-X/items    a Hugging Face dataset (`datasets.load_from_disk`); likewise ratings
     HOME/scores/NAME.METRIC.csv          scores published with the items
 
-Written and read as Arrow without the `datasets` library, whose import takes longer than most commands. The
+The files are written and read without the `datasets` library, whose import takes longer than most commands. The
 fingerprints of items and ratings are checked on every read.
 """
 
@@ -71,7 +71,7 @@ def save(dataset: Dataset, home: Path) -> None:
 
 
 def remove(home: Path, name: str) -> None:
-    """Remove a dataset and its published scores from the home; raise BadStore if it is not there."""
+    """Remove a dataset and its published scores from the home; raise BadStore if there is no such dataset."""
     root = home / "datasets"
     if not (root / f"{name}.json").exists():
         raise BadStore(f"{name} is not in {home}; `harness list datasets` lists the imported datasets")

@@ -91,7 +91,7 @@ def recognise(sheet: Sheet, stated: Mapping[str, str], scales: Sequence[tuple[st
     """Return the role of each column.
 
     `stated` maps roles, or usual names of columns, to columns: `prompt=x` reads x as if it were named prompt. `scales`
-    are those of the user, `qualities` those of a card.
+    are the user's, `qualities` the card's.
     """
     columns = stated_columns(sheet, stated)
     ratings = columns.pop("rating") if len(columns.get("rating", ())) > 1 else ()
@@ -263,7 +263,7 @@ def _votes_by_column(scales: Mapping[str, Scale]) -> Iterable[Votes]:
 
 def _assign_texts(sheet: Sheet, roles: dict[str, str], ignored: Mapping[str, str], profiles: Mapping[str, Profile],
                   remarks: list[str]) -> None:
-    """Take the last column of long texts as the response, and the one before it as the context."""
+    """Take the last column of long texts as the response, and the second last as the context."""
     texts = [name for name in sheet.columns if ignored.get(name) == "text without a role"
              and profiles[name].length / profiles[name].filled >= MIN_TEXT_LENGTH
              and (profiles[name].objects & MESSAGE_FIELDS or not profiles[name].objects)]

@@ -151,7 +151,7 @@ def _text(cells: Mapping[str, Any], role: str) -> str:
 
 
 def _item_id(collected: _Items, cells: Mapping[str, Any], item: Item, columns: Recognised, where: str) -> str:
-    """Return the id of a row's item: that of an earlier row with the same texts, if rows may share an item."""
+    """Return a row's item id: an earlier row's if the texts are the same and rows may share items, else a new id."""
     stated, may_share = _text(cells, "item"), _may_share_item(cells, columns)
     content = (stated, item.context, item.response, item.system)
     if may_share and (known_id := collected.by_content.get(content)):

@@ -1,7 +1,7 @@
 """Rows of a file: CSV, TSV, JSON, JSON lines, Parquet or a workbook (.xlsx), gzipped or not.
 
-Text is UTF-8, UTF-16 with a byte order mark, or else Windows-1252. The separator is the one that gives most rows the
-same number of cells. In a workbook, a cell merged over several rows counts in each of them.
+Text is UTF-8, UTF-16 with a byte order mark, or else Windows-1252. The chosen separator gives most rows the same number
+of cells. In a workbook, a cell merged over several rows counts in each of them.
 """
 
 from __future__ import annotations

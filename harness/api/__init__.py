@@ -3,7 +3,7 @@
     from harness.api import estimate, load, power, run, score, to_datasets
 
     results = run(metrics=["bleu", "./my_metric.py"], datasets=["fed-turn"])      # or load("results")
-    print(results)                                    what `harness report` prints
+    print(results)                                    the output of `harness report`
     results.correlations(), results.comparisons(), results.rankings(), results.reliability(), results.decisions()
     results.leads(dimension="relevance")              leads over a board, and whether they are established
     results.items("fed-turn", texts=True)             ratings, scores and texts, a row per item

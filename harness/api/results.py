@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 class Results:
     """The results of a run in the folder `out`; methods return DataFrames, `rows` has the rows themselves.
 
-    `print(results)` prints what `harness report` does; a notebook shows the boards.
+    `print(results)` prints the output of `harness report`; a notebook shows the boards.
 
     >>> from harness.api import load
     >>> results = load("results")
@@ -121,7 +121,7 @@ class Results:
         """Return the difference of two columns' means over a board or dimension, with its 95 % interval and p.
 
         Without `second`, compare a column with every other; `first` defaults to the leader. p is adjusted over all
-        pairs of columns. `reached` is the share of the limit from rater noise that the better one reaches, over the
+        pairs of columns. `reached` is the share of the limit from rater noise that the better column reaches, over the
         `reached_on` targets with a reliability above 0. Only columns with a value on every target of a board are
         compared on it; raise BadConfig if `first` or `second` has them on no board.
         """
@@ -178,7 +178,7 @@ class Results:
         return library("pandas").DataFrame(columns)
 
     def _repr_html_(self) -> str:
-        """Show the boards by Spearman and the rule of their split."""
+        """Show each board by Spearman under the rule of its split."""
         pieces = []
         rankings = self.rankings().query("statistic == 'spearman'").dropna(subset="rank")
         for split, origin in self._boards():

@@ -166,7 +166,7 @@ def _missing(value: Any) -> bool:
 
 
 def _turns(where: str, field: str, record: Mapping[str, Any], speakers: tuple[str, str]) -> tuple[Utterance, ...]:
-    """Return the turns, alternating between two speakers where they are missing."""
+    """Return the turns, alternating between two speakers where speakers are missing."""
     turns, turn_list = [], _list(where, field, record)
     roles = [str(turn.get("role", "")).casefold() if isinstance(turn, Mapping) else "" for turn in turn_list]
     prompt_speakers = system_prompt_speakers(roles, chat=all(roles))

@@ -34,7 +34,7 @@ def demand(metric: Metric, models: Models | None = None) -> None:
 
 
 def run_check(name: str, trial: Trial, check: Callable[[Trial], str] | None = None) -> Finding:
-    """Run a check, by default the one of this name; MissingResource passes through."""
+    """Run a check, by default the check of this name; MissingResource passes through."""
     try:
         state, text = "ok", (check or CHECKS[name])(trial)
     except (MissingResource, KeyboardInterrupt):

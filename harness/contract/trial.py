@@ -19,7 +19,7 @@ from metrics.metric import Column, Metric
 from metrics.models.service import Models
 
 TOLERANCE = 1e-4
-"""Tolerated difference between two scores of an item, relative to the larger one or to the median of the column.
+"""Tolerated difference between two scores of an item, relative to the larger of them or the median of the column.
 
 Rounding of networks in single precision depends on the rest of the batch; nothing else may make a difference.
 """
@@ -109,11 +109,11 @@ class Trial:
         except BadScores as error:
             raise Broken(str(error)) from error
         except BaseException as error:  # including SystemExit
-            where = f"{line_of(error, self.metric)}{self._culprit(dataset)}"
+            where = f"{line_of(error, self.metric)}{self._name_crashing_item(dataset)}"
             raise Broken(f"raises {in_one_line(error, 200)}{where}") from error
 
     def scored_in_batches(self, dataset: Dataset, size: int) -> ScoredColumns:
-        """Score a dataset in batches; NaN where a batch is refused."""
+        """Score a dataset in batches; NaN where a batch cannot be scored."""
         columns: dict[str, Column] = {}
         for start in range(0, len(dataset.items), size):
             batch = Dataset(dataset.card, dataset.items[start : start + size], (), dataset.origin)
@@ -142,8 +142,8 @@ class Trial:
                 largest, item_id = float(gap.max()), items[int(np.argmax(gap))].id
         return f"equal within rounding: at most {largest:.1g} apart (item {item_id!r})" if largest else "exactly equal"
 
-    def _culprit(self, dataset: Dataset) -> str:
-        """Return the first item that crashes the metric when scored by itself."""
+    def _name_crashing_item(self, dataset: Dataset) -> str:
+        """Name the first item that crashes the metric when scored by itself; "" if there is none."""
         for item in dataset.items:
             try:
                 score.score(self.metric, dataclasses.replace(dataset, items=(item,), fingerprint=""), self.models)
@@ -194,7 +194,7 @@ def hard_dataset() -> Dataset:
 
 
 def hard_dialogues() -> tuple[Item, ...]:
-    """Return dialogues of one, two and 500 utterances, and one between named people."""
+    """Return dialogues of one, two and 500 utterances, and a dialogue between named people."""
     turns = tuple(Utterance((USER, SYSTEM)[index % 2], f"line {index} is here") for index in range(500))
     return (Item("one", turns[:1], None), Item("two", turns[:2], None), Item("all", turns, None),
             Item("people", (Utterance("Ann", "hi"), Utterance("Bob", "hello you there")), None))

@@ -219,7 +219,7 @@ def _environment(old: Run, new: Run) -> Iterator[Cause]:
 
 
 def _options(old: Run, new: Run, *, scores: bool) -> Iterator[Cause]:
-    """Yield the options that differ: either those that affect every score, or the others and the seed."""
+    """Yield the options that differ: either the options that affect every score, or the others and the seed."""
     def texts(run: Run) -> dict[str, str]:
         values = {name: value if isinstance(value, str) else json.dumps(value, sort_keys=True, ensure_ascii=False)
                   for name, value in run.options.items() if (name in SCORE_OPTIONS) == scores}

@@ -141,7 +141,7 @@ class Pool:
                 int((np.isfinite(values) & (reliability > 0)).sum()))
 
     def target_scores(self, target: Target, names: Sequence[ColumnKey]) -> TargetScores:
-        """Return the ratings of a target and the scores of columns, NaN for those fitted on it."""
+        """Return the ratings of a target and the scores of columns, NaN for columns fitted on it."""
         dataset, quality = target
         points, missing = self.points[dataset], np.full(len(self.points[dataset].items), np.nan)
         (dimension,) = (entry.dimension for entry in self.entries[dataset].qualities if entry.name == quality)

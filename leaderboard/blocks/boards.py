@@ -108,7 +108,7 @@ def overall_board(index: Index, board: Board) -> Table:
 
 
 def dataset_board(index: Index, entry: DatasetEntry, statistic: str) -> Table:
-    """Draw every column, including declared ones without values, on every quality of a dataset."""
+    """Draw every column, including declared columns without values, on every quality of a dataset."""
     columns = sorted({(metric.name, column) for metric in index.results.metrics for column in metric.columns}
                      | index.columns.get(entry.name, set()))
     fitted = {column for column in columns if index.is_fitted(column, entry.name)}

@@ -86,7 +86,7 @@ def power_picture(rows: Sequence[Power]) -> Picture:
 
 
 class Plane(NamedTuple):
-    """A logarithmic horizontal axis from `left` to `right`, ending at pixel `edge`, and a linear vertical axis."""
+    """A logarithmic horizontal axis, ending at pixel `edge`, and a linear vertical axis, starting at pixel `floor`."""
 
     left: float
     right: float

@@ -50,7 +50,7 @@ class Index:
         self.titles |= {name: title for column, title in self.labels.items() for name in (column[1], "/".join(column))}
         self.correlations = {(row.dataset, row.quality, row.metric, row.column, row.statistic): row
                              for row in results.correlations}
-        self.columns: dict[str, set[Column]] = defaultdict(set)  # with a correlation row, by dataset
+        self.columns: dict[str, set[Column]] = defaultdict(set)  # columns with a correlation row, by dataset
         for row in results.correlations:
             self.columns[row.dataset].add((row.metric, row.column))
         self.targets_with_values = {(row.dataset, row.quality) for row in results.correlations if has_value(row)}
@@ -228,7 +228,7 @@ def has_value(row: Correlation | None) -> bool:
 
 
 def descending(value: float) -> float:
-    """Return a sort key that puts the highest value first and missing ones last."""
+    """Return a sort key that puts the highest value first and missing values last."""
     return -value if math.isfinite(value) else math.inf
 
 

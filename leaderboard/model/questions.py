@@ -90,7 +90,7 @@ class Answer:
 
 @cached_by_results
 def questions(results: Results) -> tuple[Question, ...]:
-    """Return the questions: for each split all qualities, then single ones, those with the most datasets first.
+    """Return the questions: for each split all qualities, then single qualities, the most datasets first.
 
     The test datasets of published results come first, since they decided the challenge.
     """
@@ -180,7 +180,7 @@ def _question(index: Index, board: Board) -> Question:
 
 
 def _mean(index: Index, targets: tuple[Target, ...], board: Board, method: str) -> tuple[float, int]:
-    """Average a reliability (for LIMIT, its square root) over the targets where it is known, and count these."""
+    """Average a reliability (for LIMIT, its square root) over the targets where it is known, and count them."""
     reliable = {target: value for target in targets if math.isfinite(value := index.rater_agreement(target, method))}
     values = [rater_limit(value) if method == LIMIT else value for value in reliable.values()]
     datasets = [dataset for dataset, _ in reliable]

@@ -72,7 +72,7 @@ def _row(index: Index, change: Change) -> tuple[object, ...]:
 
 
 def changes(before: Results, results: Results) -> list[Change]:
-    """List every correlation that differs: unexplained ones first, then by size, then added and removed ones."""
+    """List every correlation that differs: unexplained changes first, then by size; added and removed ones last."""
     old, new, differences = _values(before), _values(results), causes(before, results)
     old_index, new_index = make_index(before), make_index(results)
     changed = []

@@ -24,7 +24,7 @@ from leaderboard.model.index import Column, cached_by_results, descending, make_
 from leaderboard.texts import TEXTS
 
 MAX_MEANS = 12
-"""Number of columns drawn per era, the best ones; the controls are always drawn."""
+"""Number of best columns drawn per era; controls are always drawn."""
 CAPTION = "Mean Spearman correlation, with its 95 % interval over sources; a value from one source has no interval."
 
 

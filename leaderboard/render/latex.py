@@ -22,7 +22,7 @@ from leaderboard.render.templates import templates
 MAX_COLUMNS, MAX_ROWS = 12, 50
 """Columns and rows that fit on a page."""
 MAX_CHARACTERS = 240
-LATIN_END = "\u0180"
+LATIN_END = "\u0180"  # the first character after Latin Extended-A
 CHARACTERS = {
     "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "−": "$-$",
     "▽": r"$\triangledown$", "≥": r"$\geq$", "≤": r"$\leq$", "<": r"\textless{}", ">": r"\textgreater{}",

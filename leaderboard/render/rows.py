@@ -120,7 +120,7 @@ FILES: Mapping[str, tuple[Callable[[Results], bytes], str]] = {
     "leaderboard.json": (leaderboard, "everything except the comparisons")}
 """Writers and descriptions of the files by name."""
 KEPT_WITH_BUNDLE = ("ranking.csv", "reliability.csv", "holds-up.csv")
-"""Files that a site with a bundle keeps; the bundle contains the numbers of the others."""
+"""Files that a site with a bundle keeps; the bundle contains the numbers of the other files."""
 
 
 def _csv(names: str, rows: Iterable[Iterable[object]]) -> bytes:

@@ -34,7 +34,7 @@ SAMPLE_HIDDEN = ("Not shown: {} of the bundled sample, which is never shown besi
 MAX_LETTERS, MIN_NAME_WIDTH, INDENT = 12, 24, 4
 """Letters shown; the width to which names may be shortened; the indentation of columns that continue on a new line."""
 FEW_DATASETS, FEW_QUALITIES = 3, 5
-"""Results that have no more than these are printed in full."""
+"""Maximum numbers of datasets, and of qualities per dataset, for all their columns to be printed."""
 
 
 def summary(results: Results) -> str:

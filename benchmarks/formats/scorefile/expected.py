@@ -64,7 +64,7 @@ class Expected:
 
 
 def key(name: str, quality: str) -> str:
-    """Return the id of an item's score for one quality, or for all of them."""
+    """Return the id of an item's score for one quality, or for all qualities."""
     return f"{name}{SEPARATOR}{quality}" if quality else name
 
 
