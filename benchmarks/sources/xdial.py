@@ -2,8 +2,8 @@
 
 Upstream is a CSV for each dataset, NAME.csv or NAME.csv.gz, with `LANGUAGE_ctx` and `LANGUAGE_res` for each language
 (`LANGUAGE_dial` for whole dialogues), one turn per line, and `ratings`, the mean of one quality. Ids are in
-`dialogue_id`; without it, rows are numbered. Speakers are not named, so turns alternate. Verified
-against the published files, with ids added.
+`dialogue_id`; without it, rows are numbered. Speakers are not named, so turns alternate. Verified against the
+published files, with ids added.
 """
 
 from __future__ import annotations

@@ -164,11 +164,11 @@ def turns(cell: Any, *, single: bool = False, last: str = USER) -> tuple[Utteran
     text = str(cell)
     if single:
         return alternating([_in_line(_unescaped(text))], last)
-    return (spoken(text, "turn" if last == USER else "dialogue")
+    return (split_by_speaker(text, "turn" if last == USER else "dialogue")
             or alternating(map(_in_line, LINE.split(_unescaped(text))), last))
 
 
-def spoken(text: str, level: str) -> tuple[Utterance, ...]:
+def split_by_speaker(text: str, level: str) -> tuple[Utterance, ...]:
     """Split a text at its speaker prefixes (in a dialogue, any names); empty if it has none."""
     text = TIME.sub("", _unescaped(text))
     if PREFIX.match(text):

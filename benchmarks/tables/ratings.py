@@ -23,7 +23,7 @@ from benchmarks.dataset import (
     is_language,
 )
 from benchmarks.errors import BadRecord, plural, raise_if_any
-from benchmarks.tables.cells import PREFIX, PROMPT, elements, spoken, texts, turns
+from benchmarks.tables.cells import PREFIX, PROMPT, elements, split_by_speaker, texts, turns
 from benchmarks.tables.columns import Recognised, StatedQuality, recognise
 from benchmarks.tables.report import outliers, report
 from benchmarks.tables.roles import dimensions
@@ -169,7 +169,7 @@ def _item_id(collected: _Items, cells: Mapping[str, Any], item: Item, columns: R
     collected.locations[name] = where
     collected.items[name] = replace(item, id=name)
     cell = cells.get("context", cells.get("dialogue"))
-    if len(item.context) > 1 and isinstance(elements(cell), tuple) and not spoken(str(cell), columns.level):
+    if len(item.context) > 1 and isinstance(elements(cell), tuple) and not split_by_speaker(str(cell), columns.level):
         collected.counts["whose lines are read as turns of alternating speakers"
                          + (f" (--columns prompt={columns.roles['context']} reads them as a single turn)"
                             if columns.level == "turn" else "")] += 1

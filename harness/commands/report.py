@@ -140,7 +140,7 @@ def _print_decisions(selection: Selection, args: argparse.Namespace) -> None:
     if args.statistic or args.level or args.test or args.draws:
         raise BadConfig("--decide does not accept --statistic, --level, --test or --draws: it has its own tests")
     index = make_index(selection.results)
-    rows = decisions.ranked(index, list(filter(selection.has_row, selection.results.decisions)))
+    rows = decisions.sorted_decisions(index, list(filter(selection.has_row, selection.results.decisions)))
     if not rows:
         raise BadConfig("the results have no decisions for this selection; `harness run` adds them")
     if args.json:
@@ -154,11 +154,11 @@ def _decision_tables(index: Index, rows: Sequence[Decision]) -> Iterator[str]:
     described = {entry.name: data_of(entry.split, entry.kind) for entry in index.datasets}
     for data in dict.fromkeys(described[row.dataset] for row in rows):
         of_kind = [row for row in rows if described[row.dataset] == data]
-        best_rows = decisions.best(index, of_kind)
+        best_rows = decisions.best_decisions(index, of_kind)
         yield text(decisions.decision_table(index, best_rows, data), DECISIONS_WIDTH)
         if remaining := len(of_kind) - len(best_rows):
             yield f"{plural(remaining, 'more row')}: --dataset, --quality and --metric select, --json prints all.\n"
-        yield from (f"{limit}\n" for limit in decisions.limits(best_rows))
+        yield from (f"{limit}\n" for limit in decisions.limitations(best_rows))
     yield wrapped(decisions.EXPLAINED, indent="")
 
 

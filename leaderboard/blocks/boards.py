@@ -21,7 +21,7 @@ from leaderboard.blocks import cells
 from leaderboard.blocks.tables import Cell, Heading, Row, Table
 from leaderboard.model.boards import RULES, Board, plus_minus, rank_interval
 from leaderboard.model.index import Column, Index, has_value, plural
-from leaderboard.model.questions import Cost, Question, cost_of, equals, size
+from leaderboard.model.questions import Cost, Question, cost_of, identical_columns, size
 
 CONTROL = "length"
 """The control that every metric should beat: the number of words of the response."""
@@ -47,7 +47,8 @@ def ranked_table(index: Index, question: Question, qualities: Sequence[Question]
         return cells.number_cell(row.value, leading[board.name], shaded=True) if row.complete else _incomplete(row)
 
     def line(column: Column) -> Row:
-        equal_labels = ", ".join(index.labels[identical] for identical in sorted(equals(index.results).get(column, ())))
+        identical = sorted(identical_columns(index.results).get(column, ()))
+        equal_labels = ", ".join(index.labels[other] for other in identical)
         remarks = (index.badges.get(column[0], ""), f"identical to {equal_labels}" if equal_labels else "")
         row, score = question.ranked.get(column), value(question, column)._replace(shade="")
         rank, name = _rank_and_name(index, column, row, control)

@@ -23,15 +23,15 @@ def _spearman(index: Index, row: Decision) -> float:
     return correlation.value if correlation else math.nan
 
 
-def ranked(index: Index, rows: Iterable[Decision]) -> list[Decision]:
+def sorted_decisions(index: Index, rows: Iterable[Decision]) -> list[Decision]:
     """Sort decisions by target, the columns with the highest correlations first."""
     return sorted(rows, key=lambda row: (
         row.dataset, row.quality, descending(_spearman(index, row)), row.metric, row.column))
 
 
-def best(index: Index, rows: Iterable[Decision]) -> list[Decision]:
+def best_decisions(index: Index, rows: Iterable[Decision]) -> list[Decision]:
     """Select the columns with the highest correlations on each target, at most MAX_ROWS in all."""
-    targets = [list(group) for _, group in groupby(ranked(index, rows), key=attrgetter("dataset", "quality"))]
+    targets = [list(group) for _, group in groupby(sorted_decisions(index, rows), key=attrgetter("dataset", "quality"))]
     return [row for group in targets for row in group[:max(1, MAX_ROWS // len(targets))]][:MAX_ROWS]
 
 
@@ -54,7 +54,7 @@ def decision_table(index: Index, decisions: Sequence[Decision], data: str) -> Ta
                     rows, with_fitted_note(data, any_fitted))
 
 
-def limits(decisions: Iterable[Decision]) -> Iterator[str]:
+def limitations(decisions: Iterable[Decision]) -> Iterator[str]:
     """Yield each limitation with the qualities that it concerns, and with the columns if it does not concern all."""
     columns: dict[str, list[str]] = defaultdict(list)
     notes: dict[str, dict[str, list[str]]] = {}

@@ -56,7 +56,7 @@ def numbers(results: Results, worst_file: str = "worst.js") -> bytes:
     index, columns, on_boards = make_index(results), columns_of(results), questions.questions(results)
     targets = sorted({target for question in on_boards for target in question.targets})
     datasets = list(dict.fromkeys(dataset for dataset, _ in targets))
-    default_question = questions.default(on_boards)
+    default_question = questions.default_question(on_boards)
     rated_items = {(entry.name, quality.name): quality.rated for entry in index.datasets for quality in entry.qualities}
 
     def correlation(column: Column, target: Target, statistic: str) -> float | None:
@@ -112,7 +112,7 @@ def _rounded(value: float, decimals: int) -> float | None:
 
 def _column(index: Index, column: Column, columns: Sequence[Column]) -> dict[str, Any]:
     entry, cost = index.metrics.get(column[0]), cost_of(index, column)
-    equal_columns = questions.equals(index.results).get(column, ())
+    equal_columns = questions.identical_columns(index.results).get(column, ())
     return {"label": index.labels[column], "name": index.names[column], "path": index.metric_paths.get(column[0], ""),
             "metric": column[0], "badge": index.badges.get(column[0], ""), "family": entry.family if entry else "",
             "fitted": cost.fitted, "parameters": _rounded(cost.size, 0), "control": is_control(index, column),

@@ -101,13 +101,13 @@ def questions(results: Results) -> tuple[Question, ...]:
         -question.datasets, question.dimension)))
 
 
-def default(all_questions: Sequence[Question]) -> Question | None:
+def default_question(all_questions: Sequence[Question]) -> Question | None:
     """Return the question to answer first: overall quality if several datasets have it, else all qualities."""
     overall = (question for question in all_questions if question.dimension == "overall" and question.datasets > 1)
     return next(overall, all_questions[0] if all_questions else None)
 
 
-def allowed(index: Index, column: Column, choice: Choice) -> bool:
+def is_allowed(index: Index, column: Column, choice: Choice) -> bool:
     """Return True if a choice allows a column; models of unknown size count as larger than any limit."""
     (ratings, size), cost = choice, cost_of(index, column)
     return (ratings or not cost.fitted) and cost.size <= size
@@ -131,7 +131,7 @@ def _answers(index: Index, pool: Pool, question: Question) -> dict[Choice, Answe
              for name in sorted(datasets) if len(datasets) > 1}
     answers = {}
     for choice, (best, *following) in leaders.items():
-        candidates = [column for column in question.columns if allowed(index, column, choice)]
+        candidates = [column for column in question.columns if is_allowed(index, column, choice)]
         candidates.sort(key=lambda column: column != best)  # the first of equal columns leads
         answers[choice] = Answer(
             choice, best, following[0] if following else None,
@@ -142,20 +142,20 @@ def _answers(index: Index, pool: Pool, question: Question) -> dict[Choice, Answe
 
 
 def best_of_each(index: Index, question: Question, choice: Choice) -> list[Column]:
-    return first_of_each(index, (column for column in question.ranked if allowed(index, column, choice)))
+    return first_of_each(index, (column for column in question.ranked if is_allowed(index, column, choice)))
 
 
 def first_of_each(index: Index, columns: Iterable[Column]) -> list[Column]:
     """Return the first column of each metric; of columns with identical scores, only the first."""
     first_columns: dict[str, Column] = {}
     for column in columns:
-        if not equals(index.results).get(column, frozenset()) & set(first_columns.values()):
+        if not identical_columns(index.results).get(column, frozenset()) & set(first_columns.values()):
             first_columns.setdefault(column[0], column)
     return list(first_columns.values())
 
 
 @cached_by_results
-def equals(results: Results) -> Mapping[Column, frozenset[Column]]:
+def identical_columns(results: Results) -> Mapping[Column, frozenset[Column]]:
     """Map each column to the columns of other metrics with the same score for every item, if any."""
     pool, by_digest = Pool.of(results), dict[str, list[Column]]()
     targets = pool.targets()

@@ -14,7 +14,17 @@ from harness.statistics.pooled import TOO_FEW, weights
 from harness.statistics.power import detectable_text
 from leaderboard.model.boards import above_zero, half_width, plus_minus
 from leaderboard.model.index import Column, Index, Target, plural
-from leaderboard.model.questions import DEFAULT_CHOICE, SIZES, Answer, Choice, Question, allowed, answers, cost_of, size
+from leaderboard.model.questions import (
+    DEFAULT_CHOICE,
+    SIZES,
+    Answer,
+    Choice,
+    Question,
+    answers,
+    cost_of,
+    is_allowed,
+    size,
+)
 
 SYSTEMS = {"as published": "the paper's own method", "same method, smaller model": "our smaller version of {}",
            "another method": "our own small substitute for {}, not the paper's method", "baseline": "a baseline",
@@ -166,7 +176,7 @@ def _other_replacement(index: Index, question: Question, answer: Answer) -> tupl
     passed: dict[Column, list[Target]] = {answer.best: []}
     for target in question.targets:
         for other in index.replacing[target]:
-            if other != answer.best and allowed(index, other, answer.choice):
+            if other != answer.best and is_allowed(index, other, answer.choice):
                 passed.setdefault(other, []).append(target)
     return max(passed.items(), key=lambda entry: (len(entry[1]), entry[0]))
 
@@ -220,7 +230,8 @@ def abbreviated(columns: Sequence[str]) -> str:
 
 def _lead(index: Index, question: Question, answer: Answer) -> str:
     if answer.following is None:
-        if not all(allowed(index, column, answer.choice) for column in question.ranked if column[0] != answer.best[0]):
+        others = [column for column in question.ranked if column[0] != answer.best[0]]
+        if not all(is_allowed(index, column, answer.choice) for column in others):
             return f"{no_metric(question, 'no other metric')} meets these restrictions"
         return "no other metric has values on all targets" if len(index.metrics) > 1 else "there is no other metric"
     name = index.labels[answer.following]

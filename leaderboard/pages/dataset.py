@@ -16,7 +16,7 @@ from harness.statistics.panel import Vector
 from leaderboard.blocks.boards import CONTROL, dataset_board
 from leaderboard.blocks.cells import column_cell, lead_marks, leaders, missing
 from leaderboard.blocks.decisions import EXPLAINED as DECISIONS
-from leaderboard.blocks.decisions import best, decision_table, limits
+from leaderboard.blocks.decisions import best_decisions, decision_table, limitations
 from leaderboard.blocks.pictures import INTERVALS, RATERS, example_blocks, power_picture, vote_picture
 from leaderboard.blocks.tables import Block, Cell, Dot, Dots, Facts, Heading, Page, Prose, Section, Table, numeric
 from leaderboard.model.index import ONE_RATER, Index, Target, descending, main_quality, make_index, plural
@@ -117,9 +117,11 @@ def _leading(index: Index, entry: DatasetEntry) -> tuple[Block, ...]:
 
 
 def _decisions(index: Index, entry: DatasetEntry) -> tuple[Block, ...]:
-    decisions = best(index, (row for row in index.results.decisions if row.dataset == entry.name))
-    return (decision_table(index, decisions, index.describe_data()), *map(Prose, limits(decisions)), Prose(DECISIONS)
-            ) if decisions else ()
+    decisions = best_decisions(index, (row for row in index.results.decisions if row.dataset == entry.name))
+    if not decisions:
+        return ()
+    return (decision_table(index, decisions, index.describe_data()), *map(Prose, limitations(decisions)),
+            Prose(DECISIONS))
 
 
 def _systems(index: Index, entry: DatasetEntry, main: QualityEntry | None, points: ItemScores) -> tuple[Block, ...]:

@@ -15,7 +15,15 @@ from leaderboard.model import sentences
 from leaderboard.model.boards import Part, parts, plus_minus, why_no_board
 from leaderboard.model.index import Column, Index, make_index, plural
 from leaderboard.model.numbers import columns_of
-from leaderboard.model.questions import DEFAULT_CHOICE, Choice, Question, answers, best_of_each, default, questions
+from leaderboard.model.questions import (
+    DEFAULT_CHOICE,
+    Choice,
+    Question,
+    answers,
+    best_of_each,
+    default_question,
+    questions,
+)
 from leaderboard.texts import TEXTS
 
 BOARD = "Board"
@@ -31,7 +39,7 @@ def build(results: Results) -> tuple[Page, ...]:
 
 def _page(part: Part, choices: tuple[Cell, ...]) -> Page:
     index, all_questions = make_index(part.results), questions(part.results)
-    question = default(all_questions)
+    question = default_question(all_questions)
     sections = [Section("nothing", "No ranking", (Prose(why_no_board(part.results)),))]
     if question is not None:
         best_columns = best_of_each(index, question, DEFAULT_CHOICE)
@@ -49,7 +57,7 @@ def _page(part: Part, choices: tuple[Cell, ...]) -> Page:
 
 def _choice(part: Part) -> Cell:
     """Link to an era's front page, with its answer in a few words."""
-    index, question = make_index(part.results), default(questions(part.results))
+    index, question = make_index(part.results), default_question(questions(part.results))
     if question is None or (answer := answers(part.results).get((question.name, DEFAULT_CHOICE))) is None:
         return Cell(part.era.title, link=part.path)
     label = index.labels[answer.best]

@@ -31,7 +31,7 @@ from leaderboard.model.index import (
     main_quality,
     make_index,
 )
-from leaderboard.model.questions import LIMIT, MIN_RELIABILITY, Question, costs, default, questions
+from leaderboard.model.questions import LIMIT, MIN_RELIABILITY, Question, costs, default_question, questions
 from leaderboard.texts import TEXTS
 
 TEXT = TEXTS["metric"]
@@ -53,7 +53,7 @@ def _page(index: Index, points: Mapping[str, ItemScores], entry: MetricEntry) ->
     columns = [*declared, *sorted(column for column in index.labels
                                   if column[0] == entry.name and column not in declared)]
     rank_rows = [(question, max(rows, key=lambda row: row.value)) for part in parts(index.results)
-                 if (question := default(questions(part.results)))
+                 if (question := default_question(questions(part.results)))
                  and (rows := [row for column in columns if (row := question.ranked.get(column))])]
     best_column = next(((row.metric, row.column) for _, row in rank_rows), columns[0] if columns else (entry.name, ""))
     of_column = f": {index.labels[best_column]}" if len(columns) > 1 else ""

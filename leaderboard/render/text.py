@@ -20,7 +20,7 @@ from leaderboard.blocks.tables import Cell, Heading, Row, Table
 from leaderboard.model import sentences, titles
 from leaderboard.model.boards import Board, overall_boards, parts, why_no_board
 from leaderboard.model.index import Index, by_reason, drop_sample, make_index, plural, without_value
-from leaderboard.model.questions import cost_of, default, questions
+from leaderboard.model.questions import cost_of, default_question, questions
 from leaderboard.render.templates import BANNER
 
 WIDTH, MIN_WIDTH = 110, 60
@@ -44,7 +44,7 @@ def summary(results: Results) -> str:
     index = make_index(results)
     eras = [part.results for part in parts(results)]
     answers = [wrapped(sentences.recommendation(make_index(era), question)) for era in eras
-               if (question := default(questions(era)))]
+               if (question := default_question(questions(era)))]
     tables = [_first_rows(_board_table(make_index(era), boards[:STATISTICS if width() == WIDTH else 1]))
               + _first_places(make_index(era), boards[0]) for era in eras for boards in overall_boards(era).values()]
     if tables and sampled:

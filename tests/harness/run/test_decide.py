@@ -14,7 +14,7 @@ from harness.results.decision_rows import Decision
 from harness.run import compare
 from harness.run.correlate import Judged, TargetData
 from harness.statistics.reliability import vote_table
-from leaderboard.blocks.decisions import limits
+from leaderboard.blocks.decisions import limitations
 from tests.conftest import Invoke
 from tests.suite_run import SuiteRun
 
@@ -117,4 +117,5 @@ def test_limits_name_the_columns_that_have_them() -> None:
     length = Decision("tea", "fun", "length", "length", *(math.nan,) * 4, False, False, *(1.0,) * 3, False, 0.1, 9, 2,
                       "no votes")
     constant = dataclasses.replace(length, column="distinct-1", note="every score is the same; no votes")
-    assert list(limits([constant, length])) == ["distinct-1 on tea, fun: every score is the same", "tea, fun: no votes"]
+    assert list(limitations([constant, length])) == [
+        "distinct-1 on tea, fun: every score is the same", "tea, fun: no votes"]

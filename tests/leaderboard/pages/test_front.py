@@ -18,7 +18,7 @@ from leaderboard.blocks.pictures import cost_picture
 from leaderboard.blocks.tables import Ask
 from leaderboard.model.index import make_index, select_datasets
 from leaderboard.model.numbers import BETTER, NO_DIFFERENCE, WORSE, worst
-from leaderboard.model.questions import DEFAULT_CHOICE, Cost, answers, best_of_each, costs, equals, questions
+from leaderboard.model.questions import DEFAULT_CHOICE, Cost, answers, best_of_each, costs, identical_columns, questions
 from leaderboard.model.sentences import is_above_zero, rater_agreement, recommendation
 from leaderboard.pages import front
 from leaderboard.render.text import summary
@@ -180,7 +180,7 @@ def test_columns_are_identical_if_their_scores_are(full: Results, change: float,
         return replace(points, scores={**points.scores, random: scores})
 
     made = replace(full, points=tuple(map(copied, full.points)))
-    assert (random in equals(made).get(length, ())) is same
+    assert (random in identical_columns(made).get(length, ())) is same
 
 
 def test_worst_reply_of_each_metric_is_in_worst_js(full: Results) -> None:
