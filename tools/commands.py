@@ -147,7 +147,7 @@ def copy_rating(rating: Rating, copy: int, card: DatasetCard) -> Rating:
     quality, votes = card.quality(rating.quality), rating.votes
     if quality and None not in (quality.low, quality.high):
         shifted = [vote + (0, 0, 1, 0, -1)[(copy + index) % 5] for index, vote in enumerate(votes)]
-        votes = tuple(moved if quality.takes(moved) else vote for moved, vote in zip(shifted, votes, strict=True))
+        votes = tuple(moved if quality.accepts(moved) else vote for moved, vote in zip(shifted, votes, strict=True))
     return Rating(f"{rating.item}-{copy:04d}", rating.quality, votes)
 
 

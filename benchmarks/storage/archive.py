@@ -25,7 +25,7 @@ from typing import IO, Any
 
 from benchmarks.errors import BadArchive, reason
 
-MAX_BYTES = 4 << 30  # of all members
+MAX_BYTES = 4 << 30  # maximum unpacked bytes of all members
 MAX_MEMBERS = 100_000
 FLOOR = 1 << 20  # bytes to which even the smallest archive may unpack
 MAX_GROWTH = 200  # maximum ratio of unpacked to packed size
@@ -94,7 +94,7 @@ def _refused_as_bad(archive: Path) -> Iterator[None]:
 
 def _zip_members(archive: Path, limit: int) -> Iterator[Member]:
     with zipfile.ZipFile(archive) as opened:
-        _check_size(sum(member.file_size for member in opened.infolist()), limit)  # zipfile reads no more than that
+        _check_size(sum(member.file_size for member in opened.infolist()), limit)  # zipfile reads no more than this
         for member in opened.infolist():
             if member.flag_bits & 0x1:
                 raise _Refused(member.orig_filename, "is encrypted")

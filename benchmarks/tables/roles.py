@@ -17,7 +17,7 @@ ROLE_NAMES: dict[str, tuple[str, ...]] = {role: tuple(names) for role, names in 
 """Usual column names for each role, the most specific first."""
 DIMENSIONS: dict[str, str] = {name: dimension for dimension, names in NAMED["qualities"].items() for name in names}
 """The dimension of each usual name of a quality, "" for none."""
-COMMON_WORDS = frozenset(" ".join(itertools.chain(DIMENSIONS, *ROLE_NAMES.values())).split())  # these name no rater
+COMMON_WORDS = frozenset(" ".join(itertools.chain(DIMENSIONS, *ROLE_NAMES.values())).split())  # never a rater's name
 ColumnName: TypeAlias = tuple[str, str, bool]  # quality, rater, and True if the name mentions the rater
 ANSWERS = re.compile(rf"\b({'|'.join(NAMED['answers'])})\b")  # names of columns or objects in which raters answer
 TEXT_ROLES = ("response", "context", "dialogue", "reference", "fact")
@@ -50,7 +50,7 @@ def parsed_names(columns: Iterable[str]) -> dict[str, ColumnName]:
     columns_of = Counter(quality for quality, _, _ in parsed.values())
     names = Counter(rater for _, rater, _ in parsed.values())
     parsed |= {column: _quality_and_rater(column, longest=True) for column, (quality, rater, certain) in parsed.items()
-               if certain and columns_of[quality] == names[rater] == 1}  # rater_anna_smith
+               if certain and columns_of[quality] == names[rater] == 1}  # such as rater_anna_smith
     without_rater = [column for column, (_, rater, _) in parsed.items() if not rater]
     return parsed | _raters_without_marker(without_rater, len(parsed))
 

@@ -83,7 +83,7 @@ def requested_settings(metrics: Sequence[str] | str | None, datasets: Any, out: 
         own.check_distinct(source for name, dataset in by_name.items() if (source := _source(name, dataset)))
         folder = home_folder(values.get("home"))
         names = tuple(_stored(name, dataset, folder, reading) for name, dataset in by_name.items())
-        if any(name is not dataset for name, dataset in zip(names, by_name.values(), strict=True)):  # tables are read
+        if any(name is not dataset for name, dataset in zip(names, by_name.values(), strict=True)):  # tables are stored
             values = {name: value for name, value in values.items() if name not in ("columns", "scale")}
         values["dataset"] = names
     if empty := next((name for name, value in values.items() if value == ()), None):

@@ -93,7 +93,7 @@ def file_of(table: pa.Table, **options: object) -> bytes:
 
 
 def table_of(content: bytes) -> pa.Table:
-    return pq.ParquetFile(pa.BufferReader(content)).read(use_threads=False)  # no Python object outlives the exit
+    return pq.ParquetFile(pa.BufferReader(content)).read(use_threads=False)  # threads could hold Python objects at exit
 
 
 def _column_name(name: str, others: Container[str]) -> str:

@@ -132,7 +132,7 @@ def _answers(index: Index, pool: Pool, question: Question) -> dict[Choice, Answe
     answers = {}
     for choice, (best, *following) in leaders.items():
         candidates = [column for column in question.columns if is_allowed(index, column, choice)]
-        candidates.sort(key=lambda column: column != best)  # the first of equal columns leads
+        candidates.sort(key=lambda column: column != best)  # at equal means, the best column leads
         answers[choice] = Answer(
             choice, best, following[0] if following else None,
             leads.get((best, following[0])) if following else None,

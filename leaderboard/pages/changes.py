@@ -17,7 +17,7 @@ from leaderboard.model.index import STATISTIC, Index, descending, has_value, mak
 
 UNEXPLAINED = "unexplained: same inputs, different number"
 MAX_ROWS = 400
-VISIBLE = 0.0005
+VISIBLE_DIFFERENCE = 0.0005
 """Smaller differences are not visible in three decimals."""
 
 
@@ -48,7 +48,7 @@ class Change:
 
 def compare(before: Results, results: Results) -> Page:
     index = make_index(results)
-    visible = [change for change in changes(before, results) if not abs(change.difference) < VISIBLE]
+    visible = [change for change in changes(before, results) if not abs(change.difference) < VISIBLE_DIFFERENCE]
     blocks: tuple[Block, ...] = (Prose("No correlation differs in the first three decimals."),)
     if visible:
         truncation = f"; the first {MAX_ROWS} are listed" if len(visible) > MAX_ROWS else ""
