@@ -44,7 +44,7 @@ def run(args: argparse.Namespace) -> int:
     (corpora, not_corpora), edges = _corpora(path), resources.edge_files(path)
     table = None if corpora or edges else own.table_of(str(path))
     content = release.read(path, required=not (corpora or edges or table))
-    if table and not (content.datasets or content.more):
+    if table and not (content.datasets or content.translations):
         reading = own.Reading(tuple(args.columns or ()), tuple(args.scale or ()))
         try:
             command = f"run --dataset {own.import_table(sheet.read(table), args.home, reading).card.name}"
@@ -58,7 +58,7 @@ def run(args: argparse.Namespace) -> int:
             print(f"{resources.CONCEPTNET:<22} {resources.store_edges(edges, args.home):>6} edges of {names}")
         _keep_release(content, args.home)
         _keep_corpora(corpora, not_corpora, args.home)
-        command = ("run --all" if content.datasets else "run --split more" if content.more else
+        command = ("run --all" if content.datasets else "run --split more" if content.translations else
                    "train" if corpora else "")
     print(f"stored in {args.home}{f'; next: `harness {command}`' if command else ''}")
     return 0
@@ -79,7 +79,7 @@ def _keep_release(content: Release, home: Path) -> None:
         store.save(entry.dataset, home)
         items, ratings = len(entry.dataset.items), entry.dataset.rated
         print(f"{entry.dataset.card.name:<18} {items:>6} items {ratings:>7} rated qualities{_remarks(entry)}")
-    for entry in content.more:
+    for entry in content.translations:
         store.save_user_dataset(entry.dataset, home)
         card, items = entry.dataset.card, len(entry.dataset.items)
         print(f"{card.name:<22} {items:>6} items, {card.title}{_remarks(entry)}")

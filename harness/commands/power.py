@@ -46,7 +46,7 @@ def run(args: argparse.Namespace) -> int:
     results = files.read(args.out)
     pool = Pool.of(results)
     requested = targets(results, tuple(map(own.name_of, args.dataset)), args.quality, args.out)
-    selected = chosen(pool, requested, pair, args.contexts, args.raters)
+    selected = checked_targets(pool, requested, pair, args.contexts, args.raters)
     detailed = args.dataset or pair or args.contexts or args.raters or len(results.datasets) == 1
     described = {entry.name: data_of(entry.split, entry.kind) for entry in results.datasets}
     if not args.json and {described[dataset] for dataset, _ in selected} == {DATA["sample"]}:
