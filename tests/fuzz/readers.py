@@ -171,7 +171,7 @@ home = 'home'
 
 def _read_config(path: Path, form: str) -> None:
     chosen = settings(argparse.Namespace(config=path))
-    run.check(chosen)
+    run.check_settings(chosen)
     home_folder(chosen.home)
     run.command(chosen).encode()
 

@@ -62,7 +62,7 @@ def test_every_step_runs_without_datasets_and_is_not_done_twice(home: Path, tmp_
     lines = [json.loads(line) for line in (tmp_path / "out" / "steps.jsonl").read_text().splitlines()]
     assert [line["step"].partition(" ")[0] for line in lines][:6] == ["matrix", "encoder", "causal", *["training"] * 3]
     assert all(line["share of the matrix rate"] > 0 for line in lines[1:6])
-    assert all(line["steps"] == measure.EVERY and line["bytes"] < 16 << 20 for line in lines[3:6])
+    assert all(line["steps"] == measure.VALIDATE_EVERY and line["bytes"] < 16 << 20 for line in lines[3:6])
     assert lines[7]["step"] == "pmi[lm=tiny] on dailydialog-zhao"
     assert (lines[7]["items"], set(lines[7]["spearman"])) == (3, {"appropriateness", "content", "grammar", "relevance"})
     again = measured()
