@@ -34,8 +34,8 @@ from harness.statistics.coefficients import where_known
 from metrics.composite.panel import Panel
 from metrics.models import small_lm
 from metrics.models.encoder import Encoder
-from metrics.models.readings import non_blank
 from metrics.models.service import Models
+from metrics.models.tokens import non_blank
 from metrics.training.examples import Index, dropped, exchanges, labelled_contexts, pick, reordered, repeated
 
 SOURCES = ("dailydialog", "empatheticdialogues", "personachat", "topical_chat", "wizard_of_wikipedia", "dailydialog_pp",

@@ -31,7 +31,7 @@ from harness.statistics.coefficients import where_known
 from metrics import registry
 from metrics.errors import MetricError
 from metrics.models import weights
-from metrics.models.batches import COUNTERS
+from metrics.models.counters import COUNTERS
 from metrics.models.service import Choice, Models
 from metrics.training import trainables
 from tools import DATA

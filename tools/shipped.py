@@ -24,9 +24,9 @@ from typing import Any
 import numpy as np
 
 from benchmarks import registry
-from benchmarks.corpora import corpora as shipped
 from benchmarks.corpora import files
-from benchmarks.corpora.corpora import Contexts
+from benchmarks.corpora import overlap as shipped
+from benchmarks.corpora.overlap import Contexts
 from benchmarks.formats import official
 from benchmarks.sources.fetch import convert
 from benchmarks.sources.rows import file_name

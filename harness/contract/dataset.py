@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from benchmarks import registry
-from benchmarks.corpora.corpora import overlaps_by_corpus
+from benchmarks.corpora.overlap import overlaps_by_corpus
 from benchmarks.dataset import Dataset, Item, Utterance, primary_language
 from benchmarks.errors import nearest, plural
 

@@ -15,7 +15,7 @@ from benchmarks.dataset import Dataset, DatasetCard, Rating
 from benchmarks.errors import BadStore
 from harness.results.entries import DatasetEntry, fitted
 from harness.results.rows import TABLES, Failure, Results, Skip, Target
-from harness.run import compare, correlate, entries, environment, examples, firmness, reuse
+from harness.run import compare, correlate, decide, entries, environment, examples, firmness, reuse
 from harness.run import plan as plans
 from harness.run.correlate import TargetData
 from harness.run.plan import Plan
@@ -121,7 +121,7 @@ def _correlate_and_compare(plan: Plan, work: Workspace, dataset: Dataset, scores
             collected.contributions[target.key] = contributions
             tests = compare.comparisons(target, contributions)
             tables["comparisons"].append(tests)
-            tables["decisions"] += compare.decisions(target, settings.epsilon, settings.seed, cache,
+            tables["decisions"] += decide.decisions(target, settings.epsilon, settings.seed, cache,
                                                      compare.tied_first(target, contributions, tests))
         collected.data.append(target)
     if plan.examples and dataset.card.shareable:
@@ -153,5 +153,5 @@ def _rank(plan: Plan, work: Workspace, collected: Collected) -> None:
                 if first_places:
                     tables["firmness"] += first_places.firmness(board, kind, cells, ranking_rows)
     for target in () if plan.quick else collected.data:
-        tables["disagreement"] += compare.disagreement(target)
-        tables["vote_counts"] += compare.vote_counts(target, fitted_pairs)
+        tables["disagreement"] += decide.disagreement(target)
+        tables["vote_counts"] += decide.vote_counts(target, fitted_pairs)

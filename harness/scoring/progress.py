@@ -30,7 +30,7 @@ from benchmarks.redaction import redacted
 from harness.scoring import costs
 from harness.scoring.costs import Cost, Size
 from harness.scoring.store import Span
-from metrics.models.batches import COUNTERS
+from metrics.models.counters import COUNTERS
 
 LOG = "log.jsonl"
 SCORING = "scoring"

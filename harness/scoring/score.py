@@ -26,7 +26,7 @@ from metrics.column import checked, of_aggregate, of_quality, split_quality
 from metrics.composition import Composite
 from metrics.errors import BadScores, CannotScore
 from metrics.metric import NEEDS, Column, Metric, Narrowing, checkpoints
-from metrics.models.batches import COUNTERS
+from metrics.models.counters import COUNTERS
 from metrics.models.service import Models
 
 AGGREGATIONS: dict[str, Callable[[Column], np.float64]] = {

@@ -20,8 +20,9 @@ from harness.statistics.rank_intervals import rank
 from leaderboard.blocks import cells
 from leaderboard.blocks.tables import Cell, Heading, Row, Table
 from leaderboard.model.boards import RULES, Board, plus_minus, rank_interval
+from leaderboard.model.cost import Cost, cost_of, size
 from leaderboard.model.index import Column, Index, has_value, plural
-from leaderboard.model.questions import Cost, Question, cost_of, identical_columns, size
+from leaderboard.model.questions import Question, identical_columns
 
 CONTROL = "length"
 """The control that every metric should beat: the number of words of the response."""

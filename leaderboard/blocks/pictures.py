@@ -12,8 +12,9 @@ from harness.results.power import Power
 from harness.results.rows import Example
 from leaderboard.blocks.tables import Block, Cell, Facts, Picture
 from leaderboard.model import titles
+from leaderboard.model.cost import cost_of
 from leaderboard.model.index import Column, Index
-from leaderboard.model.questions import Question, cost_of
+from leaderboard.model.questions import Question
 
 RATERS = {"rater": "one rater against the others", "limit": "limit from rater noise"}
 """Bands of a dot plot and their meanings."""

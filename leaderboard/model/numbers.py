@@ -30,12 +30,12 @@ import numpy as np
 
 from harness.results.item_scores import labels
 from harness.results.rows import Example, RankingRow, Results
+from leaderboard.escaping import visible
 from leaderboard.model import questions
 from leaderboard.model.boards import half_width
+from leaderboard.model.cost import cost_of, costs
 from leaderboard.model.index import STATISTIC, Column, Index, Target, has_value, make_index
-from leaderboard.model.questions import cost_of, costs
 from leaderboard.model.sentences import describe_answer, evidence, is_control, rater_agreement, verdict
-from leaderboard.model.titles import visible
 
 TURNS = 2
 """Context turns shown with a reply."""

@@ -13,18 +13,9 @@ from harness.results.pooled import AT_ODDS, Pool
 from harness.statistics.pooled import TOO_FEW, weights
 from harness.statistics.power import detectable_text
 from leaderboard.model.boards import above_zero, half_width, plus_minus
+from leaderboard.model.cost import cost_of, size
 from leaderboard.model.index import Column, Index, Target, plural
-from leaderboard.model.questions import (
-    DEFAULT_CHOICE,
-    SIZES,
-    Answer,
-    Choice,
-    Question,
-    answers,
-    cost_of,
-    is_allowed,
-    size,
-)
+from leaderboard.model.questions import DEFAULT_CHOICE, SIZES, Answer, Choice, Question, answers, is_allowed
 
 SYSTEMS = {"as published": "the paper's own method", "same method, smaller model": "our smaller version of {}",
            "another method": "our own small substitute for {}, not the paper's method", "baseline": "a baseline",

@@ -1,13 +1,8 @@
-"""Names as the pages show them: short unique titles of columns, and invisible characters written out.
+"""Short unique titles of columns for display; files and commands use the full names.
 
     rank-average[inputs=deb+judge:relevance[lm=qwen2.5]]     rank-average (deb + judge:relevance)
     cosine[encoder=all-mpnet-base-v2]                        cosine (all-mpnet-base-v2)
     the same, run as --metric "big cosine=cosine[...]"       big cosine
-
-Commands, CSV and JSON files have the full names, unchanged. Templates escape markup, but not control characters or
-characters that change the direction of a line (UAX #9), with which a name could imitate another or reorder the rest of
-its row. Pages, their attributes and the data of their scripts contain them as ⟨U+202E⟩, so that scripts can match
-names. Line breaks, tabs and the joiners of scripts and emoji are kept.
 """
 
 from __future__ import annotations
@@ -23,19 +18,6 @@ UNNAMED_OPTIONS = ("encoder", "lm", "model", "inputs", "url")
 """Options whose values are shown without the option's name."""
 MAX_TITLE, MAX_INPUTS = 40, 3
 """Maximum length of a title, and maximum number of inputs that it lists in full."""
-HIDDEN = re.compile(
-    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f"  # controls except tab and line breaks; a carriage return becomes one
-    "\u00ad\u061c\u180e\u200b\u200e\u200f\u2028\u2029\u202a-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
-    "\U000e0000-\U000e007f"  # tags: invisible text inside the text
-    "\ud800-\udfff]")  # unpaired surrogates, which cannot be written to a file
-
-
-def visible(text: str) -> str:
-    """Replace invisible characters that affect others with their code points."""
-    if text.isascii() and text.isprintable():
-        return text
-    normalised = text.replace("\r\n", "\n").replace("\r", "\n")
-    return HIDDEN.sub(lambda match: f"⟨U+{ord(match[0]):04X}⟩", normalised)
 
 
 def names(results: Results) -> dict[ColumnKey, str]:

@@ -1,4 +1,4 @@
-"""The page of methods (what the numbers mean, the data, how to cite and reproduce the run), and how to submit."""
+"""The page of methods (what the numbers mean, the data, how to cite and reproduce the run)."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from harness.results.rows import Results, Run
 from leaderboard.blocks.cells import dataset_cell
 from leaderboard.blocks.tables import Block, Cell, Facts, Heading, Page, Prose, Section, Table
 from leaderboard.model.boards import parts
+from leaderboard.model.cost import costs, size
 from leaderboard.model.index import Index, by_reason, make_index, plural
-from leaderboard.model.questions import MIN_RELIABILITY, costs, size
+from leaderboard.model.questions import MIN_RELIABILITY
 from leaderboard.texts import TEXTS
 
 TEXT = TEXTS["methods"]
@@ -38,11 +39,8 @@ def build(results: Results) -> tuple[Page, ...]:
         Section("failures", "Failed", (Table.of(
             "failure-table", "Failed pairs of metric and dataset", ("Metric", "Dataset", "Error"), failed)
             if failed else NONE,)))
-    submit = tuple(Section(way["anchor"], way["title"], (Prose(way["text"]), Prose(way["commands"], code=True)))
-                   for way in TEXTS["submit"])
     return (Page(path="methods.html", title="Methods", label="Methods", sections=sections, order=4,
-                 lead="What the numbers mean, which data they are based on, and how to reproduce them."),
-            *((Page("submit.html", "Submit", "Submit", submit, order=9, markdown=False),) if results.datasets else ()))
+                 lead="What the numbers mean, which data they are based on, and how to reproduce them."),)
 
 
 def _options(run: Run) -> Block:

@@ -21,6 +21,7 @@ from leaderboard.blocks.pictures import INTERVALS, example_blocks
 from leaderboard.blocks.tables import Block, Cell, Dot, Dots, Facts, Heading, Page, Prose, Row, Section, Table, numeric
 from leaderboard.model import sentences
 from leaderboard.model.boards import parts, plus_minus, rank_interval
+from leaderboard.model.cost import costs
 from leaderboard.model.index import (
     ONE_RATER,
     Column,
@@ -31,7 +32,7 @@ from leaderboard.model.index import (
     main_quality,
     make_index,
 )
-from leaderboard.model.questions import LIMIT, MIN_RELIABILITY, Question, costs, default_question, questions
+from leaderboard.model.questions import LIMIT, MIN_RELIABILITY, Question, default_question, questions
 from leaderboard.texts import TEXTS
 
 TEXT = TEXTS["metric"]

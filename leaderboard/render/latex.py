@@ -14,9 +14,9 @@ from harness.results.item_scores import slug
 from harness.results.rows import Results
 from leaderboard.blocks.boards import dataset_board, overall_board
 from leaderboard.blocks.tables import Heading, Table
+from leaderboard.escaping import visible
 from leaderboard.model.boards import overall_boards
 from leaderboard.model.index import make_index
-from leaderboard.model.titles import visible
 from leaderboard.render.templates import templates
 
 MAX_COLUMNS, MAX_ROWS = 12, 50

@@ -15,7 +15,7 @@ import markupsafe
 
 from harness.results.exhibits import number
 from leaderboard.blocks.tables import Page
-from leaderboard.model.titles import visible
+from leaderboard.escaping import visible
 
 if TYPE_CHECKING:
     import jinja2

@@ -19,8 +19,9 @@ from leaderboard.blocks.boards import average_cells, averages, board_table, cost
 from leaderboard.blocks.tables import Cell, Heading, Row, Table
 from leaderboard.model import sentences, titles
 from leaderboard.model.boards import Board, overall_boards, parts, why_no_board
+from leaderboard.model.cost import cost_of
 from leaderboard.model.index import Index, by_reason, drop_sample, make_index, plural, without_value
-from leaderboard.model.questions import cost_of, default_question, questions
+from leaderboard.model.questions import default_question, questions
 from leaderboard.render.templates import BANNER
 
 WIDTH, MIN_WIDTH = 110, 60

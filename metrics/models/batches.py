@@ -1,4 +1,4 @@
-"""Batches of texts of similar length, within a budget of tokens that includes padding, and counters of these tokens.
+"""Batches of texts of similar length, within a budget of tokens that includes padding.
 
 The longest texts come first, so that a lack of memory shows at once; the budget is then halved and the rest rebatched.
 On a CPU, all texts of a batch have the same length and every core processes its own batches: nothing is padded, and no
@@ -7,20 +7,18 @@ core waits for another within a layer (docs/decisions/0009).
 
 from __future__ import annotations
 
-import contextlib
 import sys
 import threading
-import time
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from metrics.errors import CannotScore
+from metrics.models.counters import COUNTERS
 from metrics.models.device import single_threaded
 
 Positions = npt.NDArray[np.intp]
@@ -30,58 +28,6 @@ Forward = Callable[[Positions], Sequence[Result]]
 
 _OUT_OF_MEMORY = ("out of memory", "can't allocate memory", "not enough memory", "ALLOC_FAILED")
 """Parts of the error messages of MPS, of the CPU (two) and of cuBLAS."""
-
-
-@dataclass(slots=True)
-class NetworkCounters:
-    """Tokens that networks process and the time they take, for progress and costs; scores do not depend on them.
-
-    `tokens` were processed in scoring, `training_tokens` in training, `processed_tokens` since `restart`. The first
-    metric of a run loads models and encodes texts that later metrics find in memory. To make the cost of a metric
-    independent of the order, `loading_seconds` are subtracted from it and `cached_seconds`, which cached texts once
-    took, are added.
-    """
-
-    tokens: int = 0
-    training_tokens: int = 0
-    processed_tokens: int = 0
-    requested_tokens: int = 0
-    loading_seconds: float = 0.0
-    cached_seconds: float = 0.0
-    _within: bool = False
-
-    @contextlib.contextmanager
-    def count_loading(self) -> Iterator[None]:
-        """Count the time of the `with` block as loading; nested blocks count once."""
-        if self._within:
-            yield
-            return
-        start, self._within = time.perf_counter(), True
-        try:
-            yield
-        finally:
-            self._within = False
-            self.loading_seconds += time.perf_counter() - start
-
-    @property
-    def excluded(self) -> float:
-        """Seconds to subtract from a metric's time."""
-        return self.loading_seconds - self.cached_seconds
-
-    def restart(self) -> None:
-        self.processed_tokens = self.requested_tokens = 0
-
-    def count_tokens(self, tokens: int) -> None:
-        self.tokens += tokens
-        self.processed_tokens += tokens
-
-    @property
-    def fraction_done(self) -> float:
-        """The share of the requested tokens that are processed; 0 if none are requested."""
-        return self.processed_tokens / self.requested_tokens if self.requested_tokens else 0.0
-
-
-COUNTERS = NetworkCounters()
 
 
 def make_batches(lengths: Sequence[int] | npt.NDArray[np.intp], budget: int,

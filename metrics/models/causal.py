@@ -25,7 +25,7 @@ from metrics.models.continuations import Continuations, Reader, reads_trees, row
 from metrics.models.device import Machine
 from metrics.models.hub import quiet
 from metrics.models.memory import MEBIBYTE, ArrayCache, Vectors
-from metrics.models.readings import Tokenizer
+from metrics.models.tokens import Tokenizer
 from metrics.models.weights import Weights
 
 LOGITS_BYTES = {"cpu": 256 * MEBIBYTE, "mps": 512 * MEBIBYTE, "cuda": 2048 * MEBIBYTE}

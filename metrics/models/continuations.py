@@ -21,7 +21,7 @@ import numpy.typing as npt
 from metrics.models.encoder import padded
 from metrics.models.memory import Vectors
 from metrics.models.networks import log_likelihoods
-from metrics.models.readings import Tokenized
+from metrics.models.tokens import Tokenized
 
 MAX_DIFFERENCE, MAX_EPSILONS = 0.01, 16
 """Largest rounding difference between likelihoods: absolute, and in epsilons of the network's type."""

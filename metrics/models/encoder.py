@@ -19,7 +19,7 @@ from metrics.models import networks
 from metrics.models.batches import Batches, Forward, Positions
 from metrics.models.device import Machine
 from metrics.models.memory import ArrayCache, Vectors, length
-from metrics.models.readings import Reading, Tokenized, Tokenizer
+from metrics.models.tokens import Reading, Tokenized, Tokenizer
 from metrics.models.weights import Weights
 
 Pooling: TypeAlias = Literal["mean", "max", "cls", "mean and max"]

@@ -21,11 +21,12 @@ from benchmarks.dataset import Item
 from metrics.column import Column
 from metrics.errors import BadOption
 from metrics.models import networks
-from metrics.models.batches import COUNTERS, Batches, Forward, Positions
+from metrics.models.batches import Batches, Forward, Positions
 from metrics.models.causal import LOGITS_BYTES
+from metrics.models.counters import COUNTERS
 from metrics.models.encoder import Encoder, padded
 from metrics.models.memory import ArrayCache, Vectors
-from metrics.models.readings import Tokenized
+from metrics.models.tokens import Tokenized
 from metrics.text.words import reply
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from metrics.models.batches import COUNTERS
+from metrics.models.counters import COUNTERS
 
 Vectors = npt.NDArray[np.float32]
 Text = TypeVar("Text", bound=Hashable)

@@ -12,8 +12,8 @@ from collections.abc import Callable
 from typing import Any
 
 from metrics.errors import BadOption, MissingResource, in_one_line
-from metrics.models.batches import COUNTERS
 from metrics.models.checkpoint import Checkpoint, command, trained_tensors
+from metrics.models.counters import COUNTERS
 from metrics.models.device import Machine
 from metrics.models.hub import quiet
 from metrics.models.weights import Weights

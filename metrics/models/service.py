@@ -26,8 +26,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from metrics.errors import MissingResource
 from metrics.models import catalogue, checkpoint, resources, small_lm
 from metrics.models import weights as files
-from metrics.models.batches import COUNTERS
 from metrics.models.checkpoint import Checkpoint
+from metrics.models.counters import COUNTERS
 from metrics.models.device import Machine, machine
 from metrics.models.memory import MEBIBYTE, ArrayCache
 from metrics.models.resources import Resource

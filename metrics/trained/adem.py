@@ -18,8 +18,8 @@ import numpy as np
 from benchmarks.dataset import Item
 from metrics.errors import MetricError
 from metrics.metric import Columns, MetricCard
-from metrics.models.readings import Pair, by_reference, non_blank
 from metrics.models.service import Models
+from metrics.models.tokens import Pair, by_reference, non_blank
 from metrics.text.words import Aggregation
 from metrics.training.examples import labelled_contexts, pick
 from metrics.training.recipe import Dialogues, Split, Trainable, TrainingData, check_split, recipes_of

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from metrics.metric import MetricCard
-from metrics.models.readings import Pair
+from metrics.models.tokens import Pair
 from metrics.training.examples import Contrast, with_alternatives
 from metrics.training.recipe import Split, Trainable, TrainingData, recipes_of
 

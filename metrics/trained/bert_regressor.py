@@ -13,8 +13,8 @@ from typing import Literal
 
 from benchmarks.dataset import Item
 from metrics.metric import Columns, MetricCard
-from metrics.models.readings import Pair, by_reference
 from metrics.models.service import Models
+from metrics.models.tokens import Pair, by_reference
 from metrics.text.words import Aggregation
 from metrics.training.examples import Contrast, with_alternatives
 from metrics.training.recipe import Split, Trainable, TrainingData, recipes_of

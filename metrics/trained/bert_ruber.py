@@ -13,8 +13,8 @@ from typing import Literal
 
 from benchmarks.dataset import Item
 from metrics.metric import Columns, MetricCard
-from metrics.models.readings import pairs
 from metrics.models.service import Models
+from metrics.models.tokens import pairs
 from metrics.text.words import Aggregation
 from metrics.trained.ruber import Blend, blended, referenced
 from metrics.training.examples import response_contrasts

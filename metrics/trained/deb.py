@@ -17,7 +17,7 @@ import numpy as np
 
 from metrics.errors import BadOption, MetricError
 from metrics.metric import MetricCard
-from metrics.models.readings import Pair
+from metrics.models.tokens import Pair
 from metrics.training.examples import GOOD, Contrast, response_contrasts, with_alternatives
 from metrics.training.recipe import Dialogues, Objective, Split, Trainable, TrainingData, recipes_of
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from metrics.metric import MetricCard
-from metrics.models.readings import responses
+from metrics.models.tokens import responses
 from metrics.training.recipe import Dialogues, Split, Trainable, TrainingData, recipes_of
 
 SCALES = (("eval_score", 1, 4), ("engagement", 0, 5))

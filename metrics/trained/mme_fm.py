@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from metrics.metric import MetricCard
-from metrics.models.readings import responses
+from metrics.models.tokens import responses
 from metrics.training.examples import intact_or_corrupted
 from metrics.training.recipe import Split, Trainable, TrainingData, recipes_of
 

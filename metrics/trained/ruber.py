@@ -17,8 +17,8 @@ import numpy.typing as npt
 
 from benchmarks.dataset import Item
 from metrics.metric import Column, Columns, MetricCard
-from metrics.models.readings import by_reference, pairs
 from metrics.models.service import Models
+from metrics.models.tokens import by_reference, pairs
 from metrics.text.similarity import cosines
 from metrics.text.words import Aggregation
 from metrics.training.examples import response_contrasts

@@ -20,8 +20,8 @@ import numpy as np
 from benchmarks.dataset import Item
 from metrics.metric import Column, Columns, MetricCard
 from metrics.models.masked import FEW_COPIES, log_likelihoods
-from metrics.models.readings import pairs, responses
 from metrics.models.service import Models
+from metrics.models.tokens import pairs, responses
 from metrics.training.examples import intact_or_corrupted, response_contrasts, sample_replies
 from metrics.training.recipe import Split, Trainable, TrainingData, recipes_of
 

@@ -21,8 +21,8 @@ import numpy as np
 from benchmarks.dataset import Item
 from metrics.metric import Columns, MetricCard
 from metrics.models.masked import FEW_COPIES, mean_log_likelihoods
-from metrics.models.readings import Pair, non_blank, pairs, responses
 from metrics.models.service import Models
+from metrics.models.tokens import Pair, non_blank, pairs, responses
 from metrics.training.examples import MAX_CONTEXT, Contrast, response_contrasts
 from metrics.training.recipe import Dialogues, Split, Trainable, TrainingData, check_split, recipes_of
 

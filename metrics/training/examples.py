@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from benchmarks.corpora.corpora import Dialogue
 from metrics.errors import MetricError
-from metrics.models.readings import Pair, non_blank
+from metrics.models.tokens import Pair, non_blank
 from metrics.text.keywords import STOP_WORDS
 from metrics.text.similarity import unit
 from metrics.text.words import terms

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from metrics.errors import MissingResource
 from metrics.metric import Columns, Dependent, Trained, variant
 from metrics.models.checkpoint import command
-from metrics.models.readings import pairs
+from metrics.models.tokens import pairs
 from metrics.training.data import Dialogues, Objective, Recipe, Split, TrainingData, check_split, recipes_of
 
 if TYPE_CHECKING:

@@ -21,11 +21,11 @@ from metrics.errors import BadOption, MetricError
 from metrics.models import networks
 from metrics.models.adapters import Adapters, AdaptersWithHead, linears
 from metrics.models.architectures.base import Architecture, TokenArchitecture
-from metrics.models.batches import COUNTERS
+from metrics.models.counters import COUNTERS
 from metrics.models.encoder import padded
 from metrics.models.masked import mask_of
-from metrics.models.readings import Reading, Tokenizer
 from metrics.models.scorer import find
+from metrics.models.tokens import Reading, Tokenizer
 from metrics.training.data import TrainingData
 
 CHUNK_TOKENS = 512

@@ -20,8 +20,8 @@ import pytest
 
 from harness import cli
 from harness.results.rows import Results
+from leaderboard.escaping import HIDDEN, visible
 from leaderboard.model.index import make_index
-from leaderboard.model.titles import HIDDEN, visible
 from leaderboard.render.templates import BANNER, POLICY
 from leaderboard.render.text import summary
 from leaderboard.site import site as draw

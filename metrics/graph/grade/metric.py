@@ -32,8 +32,8 @@ from metrics.errors import MetricError
 from metrics.graph.grade import topics
 from metrics.graph.grade.topics import TopicPair
 from metrics.metric import Columns, MetricCard
-from metrics.models.readings import Pair
 from metrics.models.service import Models
+from metrics.models.tokens import Pair
 from metrics.text.keywords import Tagger, keywords
 from metrics.training import examples
 from metrics.training.examples import MAX_CONTEXT, Contrast

@@ -23,9 +23,9 @@ from benchmarks.storage import resources
 from metrics.errors import BadOption
 from metrics.models.checkpoint import SHIPPED
 from metrics.models.memory import Vectors
-from metrics.models.readings import Pair
 from metrics.models.service import Models
 from metrics.models.text_table import PooledVectors
+from metrics.models.tokens import Pair
 from metrics.text import keywords
 from metrics.text.similarity import unit
 from metrics.text.topic_graph import DamagedGraph, Graph, Hops, Nodes, write

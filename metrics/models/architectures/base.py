@@ -16,8 +16,8 @@ from torch import nn
 from metrics.column import Column
 from metrics.models.encoder import Encoder, Pooling
 from metrics.models.memory import Vectors
-from metrics.models.readings import Pair, Reading
 from metrics.models.text_table import TextTable
+from metrics.models.tokens import Pair, Reading
 
 READINGS_PER_PASS = 256
 """Number of readings in a forward pass."""

@@ -17,8 +17,8 @@ from metrics.models.architectures.base import Architecture
 from metrics.models.architectures.heads import TURNS, means, standardised
 from metrics.models.encoder import Encoder
 from metrics.models.memory import Vectors
-from metrics.models.readings import Dialogue, Pair
 from metrics.models.text_table import TextTable, padded
+from metrics.models.tokens import Dialogue, Pair
 
 PREVIOUS_TURNS = 2
 """Number of preceding utterances whose cosine with an utterance is an input."""

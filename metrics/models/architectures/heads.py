@@ -15,8 +15,8 @@ from torch import nn
 from torch.nn import functional
 
 from metrics.models.architectures.base import Architecture
-from metrics.models.readings import Pair, non_blank
 from metrics.models.text_table import TextTable, padded
+from metrics.models.tokens import Pair, non_blank
 
 TURNS = 3
 """Number of last utterances of a context that most heads use."""

@@ -14,8 +14,8 @@ import torch
 from torch import nn
 
 from benchmarks.corpora.corpora import Dialogue
-from metrics.models.readings import Pair
 from metrics.models.text_table import Rows, TextTable
+from metrics.models.tokens import Pair
 from metrics.training import objectives
 from metrics.training.data import BATCH, Recipe, TrainingData
 from metrics.training.examples import Contrast

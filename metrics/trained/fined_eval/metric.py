@@ -38,9 +38,9 @@ from benchmarks.corpora.corpora import Dialogue
 from benchmarks.dataset import Item
 from metrics.errors import MetricError
 from metrics.metric import Column, Columns, MetricCard
-from metrics.models.readings import dialogues
 from metrics.models.service import Models
 from metrics.models.text_table import Rows, TextTable
+from metrics.models.tokens import dialogues
 from metrics.text.keywords import STOP_WORDS
 from metrics.text.words import words
 from metrics.training.examples import Contrast

@@ -21,7 +21,7 @@ from metrics.models import networks
 from metrics.models.adapters import AdaptersWithHead, linears
 from metrics.models.encoder import Encoder, padded
 from metrics.models.masked import mask_of
-from metrics.models.readings import Tokenized
+from metrics.models.tokens import Tokenized
 from metrics.training.loop import on_device
 from metrics.training.recipe import Dialogues, Objective, Trainable, TrainingData, recipes_of
 from metrics.training.tuned import chosen_words

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks import registry
-from benchmarks.corpora import corpora, sources
+from benchmarks.corpora import corpora, overlap, sources
 from benchmarks.corpora import files as corpus_files
 from benchmarks.dataset import Dataset, Utterance
 from benchmarks.errors import BadRecord, BenchmarkError, FetchError, UnknownDataset
@@ -148,20 +148,20 @@ def test_dialogues_of_evaluation_sets_in_the_home_are_left_out(tmp_path: Path, h
 @settings(max_examples=50)
 @given(st.lists(st.text(min_size=1, max_size=30), min_size=1, max_size=6), st.data())
 def test_case_punctuation_and_order_do_not_hide_a_context(texts: list[str], data: st.DataObject) -> None:
-    contexts = corpora.Contexts([corpora.digests(texts)])
+    contexts = overlap.Contexts([overlap.digests(texts)])
     dressed = [f" {text.upper().casefold()} ..." for text in texts]
     upper = [text.upper() for text in texts]
-    assert contexts.overlaps(corpora.digests(dressed)) == contexts.overlaps(corpora.digests(upper))
-    long = [text for text in texts if len(corpora.IGNORED.sub("", text.casefold())) >= corpora.MIN_LETTERS]
+    assert contexts.overlaps(overlap.digests(dressed)) == contexts.overlaps(overlap.digests(upper))
+    long = [text for text in texts if len(overlap.IGNORED.sub("", text.casefold())) >= overlap.MIN_LETTERS]
     if long:
-        assert contexts.overlaps(corpora.digests(data.draw(st.permutations(long))))
+        assert contexts.overlaps(overlap.digests(data.draw(st.permutations(long))))
 
 
 @pytest.mark.slow
 def test_the_shipped_contexts_match_the_real_data(real_data: Path, tmp_path: Path) -> None:
     made = shipped.public_contexts(*(real_data / name for name in ("human_evaluation_data", "corpora", "recent")))
-    assert made.known == corpora.shipped().known
-    for name, contexts in (("made", made), ("shipped", corpora.shipped())):
+    assert made.known == overlap.shipped().known
+    for name, contexts in (("made", made), ("shipped", overlap.shipped())):
         shipped.save(contexts, tmp_path / name)
     assert (tmp_path / "made").read_bytes() == (tmp_path / "shipped").read_bytes()
 
@@ -170,7 +170,7 @@ def test_contexts_come_from_the_release_and_dailydialogpp(tmp_path: Path) -> Non
     (tmp_path / "jsalt_eval.json").write_text(json.dumps([JUDGED]))
     write(tmp_path / "dailydialog_pp.jsonl.gz", row("a", *PRIVATE[1:], split="test"), row("b", "other", "texts"))
     known = shipped.public_contexts(tmp_path, tmp_path, tmp_path).known
-    assert known == {corpora.digests(PRIVATE[:1]), corpora.digests(PRIVATE[1:])}
+    assert known == {overlap.digests(PRIVATE[:1]), overlap.digests(PRIVATE[1:])}
 
 
 def test_a_folder_of_datasets_and_corpora_is_imported(tmp_path: Path, home: Path, invoke: Invoke) -> None:

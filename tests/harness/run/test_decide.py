@@ -11,7 +11,7 @@ import pytest
 from benchmarks.dataset import Quality
 from harness.results.cache import Cache
 from harness.results.decision_rows import Decision
-from harness.run import compare
+from harness.run import compare, decide
 from harness.run.correlate import Judged, TargetData
 from harness.statistics.reliability import vote_table
 from leaderboard.blocks.decisions import limitations
@@ -41,7 +41,7 @@ def target(rng: np.random.Generator) -> TargetData:
 def of(target: TargetData, folder: Path, fitted: tuple[str, ...] = ()) -> dict[str, Decision]:
     parts = compare.contributions(target, 0, 4000, fitted)
     tied = compare.tied_first(target, parts, compare.comparisons(target, parts))
-    return {row.column: row for row in compare.decisions(target, 0.1, 0, Cache(folder), tied)}
+    return {row.column: row for row in decide.decisions(target, 0.1, 0, Cache(folder), tied)}
 
 
 def test_a_good_metric_replaces_a_rater_and_a_constant_does_not(target: TargetData, tmp_path: Path) -> None:
@@ -91,7 +91,7 @@ def test_missing_scores_do_not_change_other_columns(target: TargetData, tmp_path
 def test_limits_of_the_data_have_one_line_each(
         votes: list[tuple[float, ...]], raters: bool, note: str, has: tuple[bool, bool], tmp_path: Path) -> None:
     target = rated(votes, np.random.default_rng(0).normal(size=(1, len(votes))), raters)
-    (row,) = compare.decisions(target, 0.1, 0, Cache(tmp_path))
+    (row,) = decide.decisions(target, 0.1, 0, Cache(tmp_path))
     assert note in row.note.split("; ")
     assert (math.isfinite(row.rho), math.isfinite(row.worth)) == has
     assert not row.replaces

@@ -14,7 +14,7 @@ from harness.scoring import progress as module
 from harness.scoring.pairs import models_key
 from harness.scoring.progress import LOG, Progress, RunProgress
 from metrics import registry
-from metrics.models.batches import COUNTERS
+from metrics.models.counters import COUNTERS
 from metrics.models.service import Models
 from tests.conftest import Invoke
 

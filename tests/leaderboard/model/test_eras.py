@@ -8,7 +8,8 @@ import pytest
 from harness.results.entries import BoardId
 from harness.results.rows import Results, Timing
 from leaderboard.model.boards import ERAS, era_of, parts
-from leaderboard.model.questions import costs, questions
+from leaderboard.model.cost import costs
+from leaderboard.model.questions import questions
 from leaderboard.render.text import summary
 from leaderboard.site import site as draw
 from tests.leaderboard.large import enlarged

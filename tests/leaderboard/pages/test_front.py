@@ -16,9 +16,10 @@ from harness.statistics.pooled import TOO_FEW
 from leaderboard.blocks.boards import cost_cell
 from leaderboard.blocks.pictures import cost_picture
 from leaderboard.blocks.tables import Ask
+from leaderboard.model.cost import Cost, costs
 from leaderboard.model.index import make_index, select_datasets
 from leaderboard.model.numbers import BETTER, NO_DIFFERENCE, WORSE, worst
-from leaderboard.model.questions import DEFAULT_CHOICE, Cost, answers, best_of_each, costs, identical_columns, questions
+from leaderboard.model.questions import DEFAULT_CHOICE, answers, best_of_each, identical_columns, questions
 from leaderboard.model.sentences import is_above_zero, rater_agreement, recommendation
 from leaderboard.pages import front
 from leaderboard.render.text import summary

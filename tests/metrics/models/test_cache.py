@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from benchmarks.storage.files import Files
 from metrics.errors import MetricError
 from metrics.models import text_table as module
-from metrics.models.batches import COUNTERS
+from metrics.models.counters import COUNTERS
 from metrics.models.memory import ENTRY_OVERHEAD, ArrayCache, Vectors
 from metrics.models.service import Choice, Models
 from metrics.models.text_table import PooledVectors

@@ -13,8 +13,8 @@ from metrics.errors import BadOption
 from metrics.models import networks
 from metrics.models.encoder import Encoder, Pooling
 from metrics.models.memory import ENTRY_OVERHEAD, ArrayCache, Vectors
-from metrics.models.readings import Pair
 from metrics.models.service import Choice, Models
+from metrics.models.tokens import Pair
 from tests.metrics.models.test_tokens import AWKWARD, HALVES
 from tests.tiny import rows_read
 

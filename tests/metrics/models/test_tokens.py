@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from metrics.errors import MissingResource
 from metrics.models import weights
-from metrics.models.readings import Tokenizer, well_formed
+from metrics.models.tokens import Tokenizer, well_formed
 
 transformers = pytest.importorskip("transformers")
 

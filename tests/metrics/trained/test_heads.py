@@ -15,8 +15,8 @@ from benchmarks.dataset import Item, Utterance
 from metrics import evidence, registry
 from metrics.errors import MetricError
 from metrics.models import catalogue, checkpoint
-from metrics.models.readings import Pair
 from metrics.models.service import Choice, Models
+from metrics.models.tokens import Pair
 from metrics.models.weights import Weights
 from metrics.trained.adem import rated_replies
 from metrics.trained.mme_em import rated_utterances

@@ -20,8 +20,8 @@ from harness.cli import main  # noqa: E402
 from metrics import registry  # noqa: E402
 from metrics.errors import BadOption, MetricError  # noqa: E402
 from metrics.models import checkpoint  # noqa: E402
-from metrics.models.readings import Pair  # noqa: E402
 from metrics.models.service import Choice, Models  # noqa: E402
+from metrics.models.tokens import Pair  # noqa: E402
 from metrics.trained.deb import Deb  # noqa: E402
 from metrics.training import trainables  # noqa: E402
 from metrics.training.backbones.dialogue import DialogueEncoder  # noqa: E402
