@@ -297,7 +297,7 @@ document.addEventListener("DOMContentLoaded", () => {
     });
   }
 
-  /* True until the address or a control selects something; the page then still is as served. */
+  /* True as long as neither the address nor a control has selected anything, so that the page is still as served. */
   let asServed = true;
 
   function draw() {
