@@ -130,7 +130,7 @@ class DatasetCard:
     """Description of a dataset, available without its data.
 
     `rated_by` is the field of a record that holds its votes. Datasets built from the same conversations share a name in
-    `dialogues`, since weights trained on one know the others. `language` is the default for items.
+    `dialogues`, since weights trained on one have seen those of the others. `language` is the default for items.
     """
 
     name: str

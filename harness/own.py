@@ -137,7 +137,7 @@ def import_paths(names: Iterable[str], home: Path, reading: Reading | None = Non
 
 
 def check_distinct(sources: Iterable[tuple[str, Path | str]]) -> None:
-    """Raise BadConfig if different sources, given with dataset names, have the same dataset name."""
+    """Raise BadConfig if two different sources have the same dataset name; `sources` yields names with sources."""
     source_of: dict[str, Path | str] = {}
     for name, source in sources:
         if (earlier := source_of.setdefault(name, source)) != source:

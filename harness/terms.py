@@ -21,7 +21,7 @@ Paragraphs = Annotated[str, Rule("at most 2000 characters, without control chara
 Language = Annotated[str, Rule(LANGUAGE, is_language)]
 Count = Annotated[int, Rule("a whole number, 0 or more", lambda number: number >= 0)]
 Number = Annotated[float, Rule("a number from -1,000,000 to 1,000,000", lambda number: abs(number) <= 1e6)]
-Share = Annotated[float, Rule("a number between 0 and 1", lambda number: 0 < number < 1)]
+Share = Annotated[float, Rule("a number above 0 and below 1", lambda number: 0 < number < 1)]
 Weight = Annotated[float, Rule("a number from 0 to 1,000,000", lambda number: 0 <= number <= 1e6)]
 Weights = Annotated[Mapping[str, Weight], Rule("numbers that are not all 0", lambda weights: any(weights.values()))]
 

@@ -30,7 +30,7 @@ MARKDOWN, CHANGES, STYLE, ENTRY = "LEADERBOARD.md", "changes.csv", "style.css", 
 GENERAL = (ENTRY, "submit.html")
 """Pages that a challenge replaces with its own."""
 LARGE = 1_000_000
-"""Larger files (in bytes) are compressed."""
+"""Size in bytes above which the file of a table is compressed."""
 BOARD_SCRIPTS = ("ranking.js", "compare.js", "tables.js", "board.js")
 """Scripts of a page whose board can be re-ranked, in loading order, after the file with the page's numbers."""
 STUDIES = "Studies"
@@ -39,8 +39,8 @@ STUDIES = "Studies"
 def site(results: Results, before: Results | None = None, bundle: str = "") -> dict[str, bytes]:
     """Draw the site and return the content of each file by path.
 
-    With earlier results, the site has a page of changes. If `bundle` is the path of a bundle, the site links it in
-    place of the large tables.
+    With earlier results, the site has a page of changes. If `bundle` is the path of a bundle, the site links to it
+    instead of including the large tables.
     """
     results, before = drop_sample(results), before and drop_sample(before)
     files = dict(_table_files(results, before, bundle))

@@ -3,7 +3,7 @@
 A built-in metric is a file in a family's folder, or a package there with a `metric.py`; its name is the file's name
 with hyphens. Installed packages add metrics through entry points in the group `harness.metrics`.
 
-A metric is requested as `NAME` or `NAME[option=value,...]`, or as `TITLE=NAME[...]` with a title for people. Two
+A metric is requested as `NAME` or `NAME[option=value,...]`, or as `TITLE=NAME[...]` with a title for display. Two
 further kinds of name are not listed: `PREFIX:NAME` (`judge:PROMPT`, see metrics/external) and the path of a file or
 folder (metrics/external/files.py).
 """

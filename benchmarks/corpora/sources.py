@@ -79,7 +79,7 @@ def dailydialog_pp(folder: Path) -> Iterator[CorpusRow]:
 
 
 def empatheticdialogues(folder: Path) -> Iterator[CorpusRow]:
-    """Read a line per turn, in CSV without quotes that writes a comma in a text as _comma_."""
+    """Read unquoted CSV with one line per turn; commas in texts are written as _comma_."""
     for split in ("train", "valid", "test"):
         lines = find(folder, f"{split}.csv").read_text("utf-8").split("\n")
         columns = lines[0].strip().split(",")

@@ -1,7 +1,7 @@
 """Fetch public data: datasets, from the first source on their cards that works, and resources such as WordNet.
 
-Downloads stay under HOME/downloads until they are converted, so that an interrupted run can resume. Datasets behind a
-registration must be imported instead.
+Downloads stay under HOME/downloads until they are converted, so that an interrupted run can resume. Datasets that
+require registration must be imported instead.
 
 The mirror is a Hugging Face dataset with the organisers' development sets except dstc6, made for DSTC11 Track 4. It was
 first uploaded as an archive, later as a folder: the file in the folder is tried first, then the member of the archive,

@@ -5,7 +5,7 @@
     results = run(metrics=["bleu", "./my_metric.py"], datasets=["fed-turn"])      # or load("results")
     print(results)                                    the output of `harness report`
     results.correlations(), results.comparisons(), results.rankings(), results.reliability(), results.decisions()
-    results.leads(dimension="relevance")              leads over a board, and whether they are established
+    results.leads(dimension="relevance")              differences between columns over a board, with intervals and p
     results.items("fed-turn", texts=True)             ratings, scores and texts, a row per item
     results.publish("public")                         the pages
     score("bleu", rows)                               scores only; rows of dicts, a DataFrame, a datasets.Dataset

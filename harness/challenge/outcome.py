@@ -64,9 +64,10 @@ class Baseline:
 class Outcome:
     """The accepted and refused submissions of a challenge or phase; its ranking is computed on first use.
 
-    `values` (entries, targets), `totals` (under the rule) and `pairs` (Williams' test of each pair, by target) cover
-    all entries; the other attributes cover the submissions that count, best first. `ranks` are keyed by rule,
-    including Borda's; `tests` (PERM-BOTH of each pair) by rule and by target.
+    `values` (entries, targets), `totals` (under the rule), `pairs` (Williams' test of each pair, by target),
+    `correlation` and `similar` cover all entries. `counting`, `teams`, `rows`, `ranks`, `tests` and `clusters` cover
+    the submissions that count, best first. `ranks` are keyed by rule, including Borda's; `tests` (PERM-BOTH of each
+    pair) by rule and by target.
     """
 
     rules: Rulebook
@@ -209,7 +210,10 @@ class Outcome:
 
 
 def read(folder: Path, home: Path, phase: str = "") -> Outcome:
-    """Read the challenge, or a phase of it, and every submission; raise only errors of the challenge itself."""
+    """Read the challenge, or a phase of it, and every submission.
+
+    Invalid submissions are refused; only errors of the challenge itself are raised.
+    """
     log, rules = receipts.read(folder), rulebook.read(folder, phase)
     rules = replace(rules, final=bool(log.events("frozen", rules.phase)))
     ground = prepare(rules, home)

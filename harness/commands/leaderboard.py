@@ -28,7 +28,7 @@ from leaderboard.blocks.cells import number
 from leaderboard.model.index import by_reason, without_value
 from leaderboard.render.text import wrapped
 
-EXTREMES = 3  # qualities shown with the best and with the worst ranks
+EXTREMES = 3  # number of best and of worst targets shown
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -93,9 +93,10 @@ def _format_board(board: Placement) -> str:
                f"rank on the board {board.split}, which has {board.whole}: Spearman by the rule {board.rule}")
     heads = ("Rank", "Metric", "value", "better in", "worse in")
     board_table = table(caption, heads, data_of(board.split, board.origin), rows)
-    legend = wrapped(f"Better in, worse in: targets (qualities of datasets, {board.cells} in all) on which "
-                     f"{board.column} has a significantly higher or lower correlation than that row, by PERM-BOTH on "
-                     "ranks, by contexts, 5 %, adjusted by Benjamini and Hochberg over all pairs of columns.")
+    legend = wrapped(f"Better in, worse in: number of targets (qualities of datasets, {board.cells} in all) on which "
+                     f"the correlation of {board.column} is significantly higher or lower than that row's, at 5 % "
+                     "(PERM-BOTH on ranks over whole contexts, adjusted by Benjamini and Hochberg over all pairs of "
+                     "columns).")
     by_end = {"Best": board.reached[:EXTREMES], "Worst": board.reached[max(EXTREMES, len(board.reached) - EXTREMES):]}
     extremes = [f"{word}: " + "; ".join(
         f"{target.dataset} {target.quality} {number(target.value)} (rank {target.place} of {target.of})"

@@ -55,7 +55,7 @@ def _fields(card: object, names: str) -> list[Line]:
 
 def _dataset(name: str, home: Path) -> list[Line]:
     card, dataset = datasets.card(name), datasets.load(name, home)
-    lines = [*_fields(card, "name title split level language"), ("rows", str(dataset.card.size)),
+    lines = [*_fields(card, "name title split level language"), ("items", str(dataset.card.size)),
              ("available", f"{plural(len(dataset.items), 'item')}, {dataset.origin}"),
              ("fingerprint", dataset.fingerprint), *_fields(card, "licence citation homepage notes")]
     for quality in dataset.card.qualities:

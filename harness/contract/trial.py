@@ -19,7 +19,7 @@ from metrics.metric import Column, Metric
 from metrics.models.service import Models
 
 TOLERANCE = 1e-4
-"""Tolerated difference between two scores of an item, relative to the larger of them or the median of the column.
+"""Tolerated difference between two scores of an item, relative to the largest of the two and the column's median.
 
 Rounding of networks in single precision depends on the rest of the batch; nothing else may make a difference.
 """
@@ -74,7 +74,10 @@ class Trial:
 
     @functools.cached_property
     def scored_sample(self) -> tuple[list[tuple[Dataset, ScoredColumns]], list[CannotScore]]:
-        """The sample's datasets with scores, and errors of others; raises CannotScore if none has what is needed."""
+        """The scored datasets of the sample, and the errors of the others.
+
+        Raises CannotScore if no item of the sample has the fields that the metric needs.
+        """
         scored: list[tuple[Dataset, ScoredColumns]] = []
         reasons: list[CannotScore] = []
         scorable = [dataset for dataset in self.sample if not score.unmet(self.metric, dataset)]
@@ -125,7 +128,10 @@ class Trial:
 
     def compare(self, items: Sequence[Item], before: ScoredColumns, after: ScoredColumns, condition: str,
                 hint: str = "") -> str:
-        """Describe the largest difference of the scores; raise Broken, with the hint, if it exceeds rounding."""
+        """Describe the largest difference between the scores before and after.
+
+        Raise Broken, naming the condition and the hint, if a difference exceeds the tolerance.
+        """
         largest, item_id = 0.0, ""
         for name, column in before.items():
             values_after = after.get(name, np.full(len(column), np.nan))

@@ -34,12 +34,12 @@ MIN_ITEMS = 20
 """Minimum number of rated and scored items for a correlation."""
 Rows: TypeAlias = npt.NDArray[np.int64]
 LeftOut: TypeAlias = list[tuple[str, str]]
-"""Skipped datasets and qualities, with reasons."""
+"""Names of skipped datasets, qualities and inputs, with reasons."""
 
 
 def calibrate(metric: Composite, scorers: Iterable[Scorer], models: Models, sample_size: int, seed: int,
               left_out: LeftOut, command: str) -> Evidence:
-    """Collect the evidence of all datasets, with the command for its card; raise BadConfig if no quality is usable."""
+    """Collect the evidence of all datasets, with `command` on its card; raise BadConfig if no quality is usable."""
     parts: list[DatasetEvidence] = []
     for scorer in scorers:
         try:

@@ -54,8 +54,8 @@ class DatasetEntry:
     """A dataset as the run used it; `has` names the optional fields of its items: references, context, facts.
 
     `ratings` counts pairs of an item and a quality with a vote, `votes` all votes, 0 if unknown. `fingerprint` is the
-    SHA-256 of the items, `ratings_fingerprint` of the votes. `contexts` counts different contexts, all contexts
-    of a conversation as one; if there are fewer contexts than items, rows are not independent.
+    SHA-256 of the items, `ratings_fingerprint` of the votes. `contexts` counts different contexts, where all contexts
+    of a conversation count as one; with fewer contexts than items, the items are not independent.
     """
 
     KEY: ClassVar = ("name",)
@@ -94,9 +94,9 @@ class MetricEntry:
 
     `system` compares it to its paper's system, `departures` lists differences, `fitted_on` is "", dialogues or ratings.
     `models` names the models that it uses, `pretrained_on` their corpora as far as known, `parameters` counts the
-    parameters of all its networks. `learned_on` names the datasets on whose ratings its weights were fitted, `source`
-    the bundle that its scores are from, if not from this run, `named` the title requested for the run. `notes` are
-    its card's.
+    parameters of all its networks. `learned_on` names the datasets on whose ratings its weights were fitted. `source`
+    names the bundle that its scores come from; it is empty if this run computed them. `named` is the title requested
+    for the run. `notes` are its card's.
     """
 
     KEY: ClassVar = ("name",)

@@ -50,7 +50,7 @@ ENTRIES = ("datasets", "metrics", "trainings", "skips", "failures")
 PARQUET = tuple(name for name in TABLES if name not in (*ENTRIES, "examples", "points", "timings"))
 KEY, SIDES, NUMBERS = Comparisons.KEY, Comparisons.SIDES, Comparisons.NUMBERS
 _MALFORMED = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RuntimeError, OSError)
-"""Exceptions of JSON, pyarrow and records for malformed files; pyarrow raises RuntimeError for an unknown type."""
+"""What json, pyarrow and records raise for malformed files; pyarrow raises RuntimeError for an unknown type."""
 
 
 def write(report: Results, folder: Path) -> None:

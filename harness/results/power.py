@@ -34,9 +34,9 @@ class Power:
     `detectable` is the difference detected with 80 % power: between `first` and `second` if they were named, else
     between the pair with the median spread; infinite if there are too few contexts. `difference` is the difference
     between `first` and `second`, by default the leader and the next metric or system; `power` is the probability of
-    detecting it; `needed` is the number of contexts for 80 % power, infinite if no number suffices. For numbers of
-    raters other than the data's, these are NaN unless the reliability of the ratings is known and leaves some of the
-    pair's spread to differences between items.
+    detecting it; `needed` is the number of contexts for 80 % power, infinite if no number suffices. For other numbers
+    of raters than the data's, `detectable`, `power` and `needed` are NaN if the reliability of the ratings is unknown,
+    or if the noise of raters, as estimated, accounts for all of a pair's spread.
     """
 
     dataset: str
@@ -111,7 +111,7 @@ def checked_targets(pool: Pool, requested: Collection[Target], pair: Sequence[st
 
 
 def power_or_empty(results: Results, target: Target, pool: Pool) -> list[Power]:
-    """Return the power of a target for differences of correlations; empty with fewer than two columns or contexts."""
+    """Return the power to detect differences between columns on a target; empty with too few columns or contexts."""
     with contextlib.suppress(BadConfig):
         return list(power(results, target, pool=pool))
     return []

@@ -34,7 +34,7 @@ from metrics.text.words import words
 DEFAULT = tuple((name, estimates.ITEMS) for name in estimates.DEFAULT)
 """The statistics of every run, each with its level."""
 RELIABILITY = "split-half"
-"""The method whose value corrects for attenuation: the reliability of the mean of all votes, which panels contain."""
+"""The reliability used to correct for attenuation: that of the mean of all votes, since panels hold these means."""
 CORRECTED = ("spearman", "pearson", "kendall", "kendall-c", "point-biserial", "partial")
 """Statistics that are corrected for attenuation, at the level of items only, to which this reliability applies."""
 
@@ -243,9 +243,9 @@ def _is_selected(column: str, columns: Collection[str], selected: frozenset[str]
 def conversations(items: Sequence[Item]) -> Codes:
     """Number the conversations of items.
 
-    An item continues another if its context begins with the other's context and response. An opening such as "Hi!" or
-    "Hi!", "Hello!" with several continuations begins several conversations. An item without context that no other item
-    continues is a conversation of its own.
+    An item continues another if its context begins with the other's context and response. If an opening, such as "Hi!"
+    or "Hi!" followed by "Hello!", has several continuations, each of them is a separate conversation. An item without
+    context that no other item continues is a conversation of its own.
     """
     contexts = [tuple(turn.text for turn in item.context) for item in items]
     answers = [(*context, item.response.text) if item.response else () for context, item in zip(contexts, items,

@@ -1,9 +1,10 @@
 """Measured times, kept in the home by machine, metric and models to estimate the time of later runs.
 
 A size has three numbers: items, characters of their responses, and characters of their contexts. A cost has the seconds
-for one of each, so `cost @ size` is a time. All other stages together have a single cost, per metric and target. If the
-home has no times, a run starts from costs.json beside this module, which `harness run --all --sample 60` measured with
-the default models on two cores and 25 datasets, and scales these times by its own speed.
+for one of each, so `cost @ size` is a time. All stages other than scoring share a single cost, in seconds per metric
+and target. If the home has no times, a run starts from costs.json beside this module, which
+`harness run --all --sample 60` measured with the default models on two cores and 25 datasets, and scales these times by
+its own speed.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ OTHERS = ""
 MAX_SAMPLED_ITEMS = 1000
 """Maximum number of items read to estimate the size of a dataset."""
 REPEATED_SHARE = 0.02
-"""Time for a repeated dialogue, as a share of its first time."""
+"""Time to score a repeated text, as a share of the time for its first occurrence."""
 MIN_DATASETS = 5
 """Minimum number of datasets to fit a cost; with fewer, the earlier or default cost is scaled."""
 Cost: TypeAlias = npt.NDArray[np.float64]

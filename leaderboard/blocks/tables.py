@@ -68,7 +68,10 @@ def numeric(*texts: str) -> tuple[Heading, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Groups of rows by title; `data` describes the data, `folded` labels a collapsed table; a `board` is re-ranked."""
+    """Groups of rows by title.
+
+    `data` describes the data; `folded` is the label of a collapsed table; scripts can re-rank a `board`.
+    """
 
     anchor: str
     caption: str

@@ -138,7 +138,7 @@ def _board_table(index: Index, statistics: Sequence[Board]) -> Table:
 
 
 def _first_places(index: Index, board: Board) -> str:
-    """State the firmness of the first place; also among metrics not fitted on ratings, if another leads those."""
+    """State the firmness of the first place, and of that among metrics not fitted on ratings if another holds it."""
     text = ""
     for among, of_metrics in (("all", ""), ("unfitted", " of the metrics not fitted on ratings")):
         rows = index.firmness[board.name, board.rule, among]

@@ -1,6 +1,7 @@
 """A weighted sum of other metrics' columns.
 
-`weighted[inputs=deb+cosine]` weighs standardised columns per quality by Correlation Re-Scaling, like MME-CRS.
+`weighted[inputs=deb+cosine]` weights standardised columns separately for each quality by Correlation
+Re-Scaling, like MME-CRS.
 `weighted[inputs=0.7*deb+0.3*cosine]` applies fixed weights to raw scores and learns nothing.
 """
 

@@ -4,9 +4,9 @@ Special tokens can be matched but are not counted. A text without other tokens s
 precision, recall and F-measure over the references separately, so that F need not follow from the other two. RoBERTa
 and GPT-2 tokenizers get each text preceded by a space, as in the paper's experiments.
 
-Departures from the package: a token whose best cosine is negative counts as 0 (in the package, not in the longest texts
-of a batch); texts are truncated at the encoder's limit; with `idf`, a text whose tokens all have weight 0 scores 0, not
-NaN.
+Departures from the package: a token whose best cosine is negative counts as 0 (in the package, only if the text that it
+is matched with is padded, i.e. not the longest of its batch); texts are truncated at the encoder's limit; with `idf`, a
+text whose tokens all have weight 0 scores 0, not NaN.
 """
 
 from __future__ import annotations
@@ -55,8 +55,8 @@ LAYERS = {
 class BertScore:
     """F = 2 · P · R / (P + R); P is the mean over tokens x of the response of max over y in the reference of cos(x, y).
 
-    R is the same with response and reference exchanged; with `idf` both means weigh a token by −log of the share of
-    references that contain it. Rescaled by a baseline b, a score s is (s − b) / (1 − b).
+    R is the same with response and reference exchanged; with `idf`, both means weight a token by −log of the smoothed
+    share of references that contain it. Rescaled by a baseline b, a score s is (s − b) / (1 − b).
     """
 
     card: ClassVar[MetricCard] = MetricCard(

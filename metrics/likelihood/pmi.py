@@ -27,7 +27,10 @@ from metrics.text.words import reply, unscored
 
 @dataclass(frozen=True, slots=True)
 class Pmi:
-    """1/n · Σ_t [log p(r_t | c, r_<t) − log p(r_t | r_<t)]; pmi-sum without 1/n; pmi-share = pmi-sum / −log p(r)."""
+    """1/n · Σ_t [log p(r_t | c, r_<t) − log p(r_t | r_<t)]; pmi-sum without 1/n; pmi-share = pmi-sum / −log p(r).
+
+    pmi-likelihood = 1/n · Σ_t log p(r_t | c, r_<t).
+    """
 
     card: ClassVar[MetricCard] = MetricCard(
         name="pmi", title="Pointwise mutual information",

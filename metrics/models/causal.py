@@ -84,7 +84,7 @@ class LanguageModel:
     def answers(self, questions: Sequence[tuple[str, ...]], answers: Sequence[str]) -> list[Vectors]:
         """Return, for each question, log p of each single-token answer after each prompt: (prompts, answers).
 
-        A constant is added to all answers after a prompt.
+        The answers after a prompt share an unknown additive constant; only their differences are meaningful.
         """
         token_ids = self.tokenizer.plain(answers)
         for answer, ids in zip(answers, token_ids, strict=True):

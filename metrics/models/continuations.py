@@ -138,7 +138,7 @@ class Reader:
     def last(self, units: Sequence[Continuations], token_ids: Sequence[int]) -> list[Vectors]:
         """Return, for each unit, log p of each token id as a continuation's last: (continuations, token_ids).
 
-        A constant is added to all token ids of a continuation.
+        The token ids of a continuation share an unknown additive constant; only their differences are meaningful.
         """
         import torch
 

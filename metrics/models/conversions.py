@@ -54,7 +54,10 @@ def convert(layout: str, name: str, file: Path, folder: Path) -> None:
 
 
 def original_digest(name: str, folder: Path) -> str | None:
-    """Return the digest of the file that a folder was converted from, or None; raise MissingResource if changed."""
+    """Return the digest of the file that a folder was converted from; None if the folder records none.
+
+    Raise MissingResource if the weights have changed since the conversion.
+    """
     try:
         recorded = json.loads((folder / ORIGIN).read_text(encoding="utf-8"))
         source, weights = str(recorded["sha256"]), str(recorded["weights"])

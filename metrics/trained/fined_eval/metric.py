@@ -1,9 +1,9 @@
 """FineD-Eval (Zhang et al. 2022): coherence, likability and topic depth of a whole dialogue, and their mean.
 
 Each sub-metric learns to prefer the better of two dialogues, max(0, −(s₊ − s₋) + 0.1), from pairs that strategies make
-without human ratings. Both dialogues of a pair are of the same corpus, chosen at random, so that the corpus does not
-decide which is better, and are scored separately. The ensemble is the mean of the sub-metrics; `fined-eval-multitask`
-has one network. The strategies of `small` are
+without human ratings. Both dialogues of a pair come from one randomly chosen corpus, so that the corpus does not reveal
+the better one. They are scored separately. The ensemble is the mean of the sub-metrics; `fined-eval-multitask` has one
+network. The strategies of `small` are
 
     coherence:order          a dialogue, and the same utterances in a different order
     coherence:answers        the mean over questions of how well they are answered
@@ -15,8 +15,8 @@ has one network. The strategies of `small` are
 All but the first rate dialogues, by word counts or with the judges of judges.py: the highest third of a corpus is
 better than the lowest third. A strategy is left out if no corpus has labels for it or no dialogue qualifies; the
 checkpoint's card counts the dialogues of each strategy used. The second strategy of likability and those of topic depth
-are this project's choice; that part of the paper was not available. In `small`, a convolutional network uses the
-vectors of the utterances, in training only of the first 20 of a dialogue.
+are this project's choice; that part of the paper was not available. In `small`, a convolutional network reads the
+vectors of the utterances; training uses only the first 20 utterances of a dialogue.
 
 The recipe `paper` encodes a dialogue as one sequence with RoBERTa, with </UTT> after each utterance: the mean of the
 second-to-last layer's states, a linear layer, a sigmoid. It compares adjacent utterances only, takes dialogues with
@@ -141,8 +141,9 @@ def prepare(data: TrainingData) -> tuple[TextTable, dict[str, tuple[Sides, Sides
     strategies |= {name: split for name, rate in rates.items() if (split := sides(training, held_out, rate))}
     for dimension in DIMENSIONS:
         if not any(name.startswith(dimension) for name in strategies):
-            raise MetricError(f"nothing to learn {dimension} from: it needs utterances labelled with an emotion "
-                              "(dailydialog) or pairs with an inference label (dialogue_nli_sample)")
+            emotions = "emotion labels (dailydialog) or " if dimension == "likability" else ""
+            raise MetricError(f"no training data for {dimension}: add a corpus with {emotions}inference labels "
+                              "(dialogue_nli_sample)")
     data.notes |= {f"dialogues, {name}": len(split[0]) for name, split in strategies.items()}
     return table, strategies
 
