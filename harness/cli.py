@@ -172,7 +172,7 @@ def _parsed(words: Sequence[str]) -> argparse.Namespace:
     """Parse a command line; an empty command line is --help."""
     name = next((word for word in words if not word.startswith("-")), "none")
     if words and name == words[0] and name not in help_texts():
-        raise BadConfig(f"no command {name!r}; {nearest(name, help_texts())}")
+        raise BadConfig(f"unknown command {name!r}; {nearest(name, help_texts())}")
     return parser(name).parse_args(words or ["--help"])
 
 

@@ -1,9 +1,9 @@
 """Write out invisible characters in untrusted text, for example as ⟨U+202E⟩.
 
 Templates escape markup, but not control characters or characters that change the direction of a line (UAX #9), with
-which a name could imitate another or reorder the rest of its row. Line breaks, tabs and the joiners of scripts and
-emoji are kept. Pages, their attributes and their script data use this form, so that scripts can match names; CSV and
-JSON files keep every name unchanged.
+which a name could imitate another or reorder the rest of its row. Line breaks, tabs and the joiners of writing
+systems and emoji are kept. Pages, their attributes and their script data use this form, so that scripts can match
+names; CSV and JSON files keep every name unchanged.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ from pathlib import Path
 
 
 class MetricError(Exception):
-    """An error that the user can fix, or that a metric's card declares."""
+    """An error that the user can fix, or a dataset that the metric cannot score."""
 
 
 class UnknownMetric(MetricError):

@@ -3,7 +3,7 @@
 Received bytes are stored in `.NAME.part`, next to a note of the file's length and its strong ETag or Last-Modified. The
 next attempt, or the next run, requests the rest if the file has not changed (RFC 9110: Range, If-Range). If the server
 sends the whole file or another length, or if neither validator nor sha256 can reveal a change, the download starts
-afresh. Redirects to other protocols are not followed.
+afresh. Redirects are followed only within a protocol or to https.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def download(source_url: str, target: Path, sha256: str | None = None) -> Path:
                 break
             except RetryableError as error:
                 if attempt == ATTEMPTS:
-                    raise FetchError(f"{source_url}: {error}; gave up after {ATTEMPTS} attempts, "
+                    raise FetchError(f"{source_url}: {error}; gave up after {ATTEMPTS} attempts; "
                                      "run the command again to resume") from error
                 time.sleep(PAUSE * 2 ** (attempt - 1))
         if sha256 is not None:
@@ -141,7 +141,8 @@ def _opened(url: str, headers: Mapping[str, str]) -> Iterator[httpx2.Response]:
         if "SSL" in str(error):
             raise FetchError(f"{url}: no secure connection: {reason(error)}") from error
         target = error.request.url
-        kind = Offline if target == httpx2.URL(url) else FetchError  # a server that redirects has answered
+        # if only the target of a redirect cannot be reached, this machine is online
+        kind = Offline if target == httpx2.URL(url) else FetchError
         raise kind(f"{target.host} cannot be reached: {reason(error)}") from error
     except (httpx2.TransportError, httpx2.TooManyRedirects) as error:
         raise RetryableError(f"the connection failed ({reason(error)})") from error

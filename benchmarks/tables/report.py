@@ -12,7 +12,7 @@ from benchmarks.tables.roles import DIMENSIONS, MAX_LISTED, listed, words
 from benchmarks.tables.sheet import Sheet
 
 MAX_TEXT = 60  # maximum characters of a text in a report line
-MAX_TURNS = 6  # maximum turns shown of the first item, its last turns
+MAX_TURNS = 6  # maximum turns shown of the first item; earlier turns are left out
 OUTLIER_FACTOR = 2.0
 """A single vote is reported if the range of the other votes is less than 1/OUTLIER_FACTOR of the full range."""
 

@@ -101,9 +101,10 @@ class Refused:
 
 
 def find(rules: Rulebook, receipts: Mapping[str, Receipt] | None = None) -> list[Submission | Refused]:
-    """Return all submissions, including refused ones, by team and number.
+    """Return all submissions, including refused ones, sorted by team and number.
 
-    With `receipts` (by TEAM/N), submissions without a receipt are refused, and so are receipts without a submission.
+    With `receipts` (by TEAM/N), submissions without a receipt are refused, and so are receipts without a submission,
+    which come last.
     """
     root = rules.inbox
     if root.is_symlink():
@@ -236,7 +237,7 @@ def _wrong_name(name: str) -> str:
 
 
 def _wrong_files(entries: Sequence[os.DirEntry[str]]) -> Iterator[str]:
-    """Yield the reasons to refuse the files that can be found without opening them."""
+    """Yield the reasons to refuse a submission that can be found without opening its files."""
     for entry in entries:
         status = entry.stat(follow_symlinks=False)
         if not stat.S_ISREG(status.st_mode) or status.st_nlink > 1:

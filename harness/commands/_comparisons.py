@@ -60,7 +60,7 @@ class Selection:
                 if (rows.statistic, rows.test) == (self.statistic, self.test) and self.has(rows.dataset, rows.quality)}
 
     def correlations(self) -> dict[Target, dict[str, Correlation]]:
-        """Return the correlations of each target, the best first, by the labels of its comparisons."""
+        """Return the correlations of each target, the best first, by the labels that its comparisons use."""
         rows: dict[Target, dict[ColumnKey, Correlation]] = {}
         for row in self.results.correlations:
             if row.statistic == self.statistic and self.has(row.dataset, row.quality):
@@ -244,7 +244,7 @@ def _warning(chosen: Selection, target: Target) -> str:
     if chosen.test in ("williams", "steiger", "meng"):
         return wrapped(f"{shared}analytic tests and intervals treat them as independent and are too optimistic. "
                        "--test perm-both, the default, swaps whole contexts.")
-    few = ("; with so few contexts, the bootstrap is too optimistic, and swapped contexts give no p below "
+    few = ("; with so few contexts, the bootstrap is too optimistic, and swapping contexts cannot give a p below "
            f"{2 / 2 ** contexts:.2g}" if contexts < FEW_CONTEXTS else "")
     return wrapped(f"{shared}analytic intervals treat them as independent{few}.")
 

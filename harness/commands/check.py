@@ -64,7 +64,7 @@ def _check_dataset(name: str, card: Path | None, home: Path) -> int:
             return 0
         source = read_card(card)
         loaded, remarks = source.scaled()
-    except BadRecords as error:  # harness/cli.py reports a single problem
+    except BadRecords as error:  # harness/cli.py reports a single BadRecord
         remaining = len(error.problems) - MAX_PROBLEMS
         print(*error.problems[:MAX_PROBLEMS], *([f"and {remaining} more"] if remaining > 0 else ()), sep="\n")
         return 1

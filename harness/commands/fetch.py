@@ -31,8 +31,8 @@ from metrics.models import catalogue, checkpoint, hub
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("names", nargs="*", metavar="NAME",
-                        help="dataset, model, wordnet or conceptnet (see `harness list`); panel for the models "
-                             "that this metric names; `models` for all models "
+                        help="dataset, model, wordnet or conceptnet (see `harness list`); a metric such as panel for "
+                             "its models; `models` for all models "
                              "whose terms need no acceptance; ORG/REPO for trained weights on the hub")
     add(parser, "all: all missing public datasets and resources except ConceptNet; continues after a failure")
     add(parser, "split: all missing public datasets of this split, such as recent")
@@ -41,7 +41,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Fetch everything; return 0 if all downloads succeeded, else 2."""
+    """Fetch what is requested; return 0 if all of it was fetched, else 2."""
     if args.corpora:
         for name in args.names:
             corpora.card(name)

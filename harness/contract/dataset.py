@@ -40,7 +40,7 @@ def describe(dataset: Dataset, remark_lines: Sequence[str] = ()) -> Iterator[str
         yield f"{quality.name}: {plural(votes, 'vote')}, {quality.scale}, on the board {quality.dimension!r}"
         if quality.dimension not in boards and quality.dimension != f"{quality.name} of {card.name}":
             nearest_board = nearest(quality.dimension, sorted(boards))
-            yield f"please check: no other dataset has the board {quality.dimension!r}; {nearest_board}"
+            yield f"please check: no other dataset is on the board {quality.dimension!r}; {nearest_board}"
     yield from (f"please check: {remark}" for remark in remark_lines)
 
 

@@ -37,7 +37,7 @@ OMITTED = {"home", "out", "dry_run", "json", "rescore", "executor", "address", "
 
 
 def prepare(requested: Settings) -> tuple[Plan, Workspace]:
-    """Make the plan and the workspace of a run; nothing is scored or written yet."""
+    """Import the datasets given by path, and make the plan and the workspace of a run; nothing is scored yet."""
     check_settings(requested)
     if not requested.dry_run:
         sweep(requested.out)

@@ -3,10 +3,10 @@
 A joint bootstrap: each draw takes datasets with replacement and, within each of them, items or whole contexts, the same
 for all qualities and metrics of a dataset, so that comparisons stay paired. Metrics are ranked in each draw by the
 weighted mean of their correlations over targets; the interval of a rank is given by its percentiles over the draws
-(its limits with ties: Hall & Miller 2009, 'Using the bootstrap to quantify the authority of an empirical ranking').
-A dataset drawn twice contributes two independent samples of its items. By default, a metric is better than another if
-it is ahead in at least 97.5 % of the draws. Draws in which a quality or a metric is constant give no rank and are
-ignored.
+(Hall & Miller 2009, 'Using the bootstrap to quantify the authority of an empirical ranking', discuss its limits when
+there are ties). A dataset drawn twice contributes two independent samples of its items. By default, a metric is better
+than another if it is ahead in at least 97.5 % of the draws. In draws in which a metric or a quality is constant, the
+metric has no rank; such draws are ignored for it.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ BLOCK = 1 << 17  # draws × items per block, small enough for the CPU's cache
 class TargetScores:
     """Ratings (n,), scores (metrics, n), NaN if missing, and contexts of a dataset's items on one quality.
 
-    Whole contexts are drawn, or swapped, together.
+    All items of a context are drawn, or swapped, together.
     """
 
     dataset: str
@@ -138,7 +138,7 @@ def drawn(targets: Sequence[TargetScores], rng: np.random.Generator, draws: int 
 
 
 def ahead(ranks: Array, share: float = (1 + CONFIDENCE) / 2) -> significance.Better:
-    """Return a matrix, True where metric i is ahead of metric j in at least a share of the draws that rank both."""
+    """Return a matrix, True where metric i is ahead of metric j in at least `share` of the draws that rank both."""
     columns = np.ascontiguousarray(ranks.T, dtype=np.float32)  # exact for ranks
     wins = np.array([(column < columns).sum(axis=1) for column in columns])  # NaN is never ahead
     known = np.isfinite(ranks).astype(np.float64)
@@ -147,7 +147,7 @@ def ahead(ranks: Array, share: float = (1 + CONFIDENCE) / 2) -> significance.Bet
 
 
 def resampled(group: Sequence[TargetScores], draws: int, rng: np.random.Generator) -> Array:
-    """Return Spearman correlations on resamples of a dataset's contexts with a rating: (draws, targets, metrics).
+    """Return Spearman correlations on resamples of the rated contexts of a dataset: (draws, targets, metrics).
 
     The result does not depend on the number of threads.
     """

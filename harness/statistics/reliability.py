@@ -43,7 +43,7 @@ OfRows: TypeAlias = Callable[[Array, Array], Vector]
 
 @dataclass(frozen=True, slots=True)
 class PeopleAgreement:
-    """Agreement among people over `items` items; NaN with the reason in `note`."""
+    """Agreement among people over `items` items; if NaN, `note` is the reason."""
 
     value: float
     items: int
@@ -95,7 +95,7 @@ def leave_one_rater_out(table: Array, statistic: OfRows) -> PeopleAgreement:
 
 
 def split_half(votes: Array, statistic: OfRows, rng: np.random.Generator, draws: int = 100) -> PeopleAgreement:
-    """Return the reliability of mean ratings: the mean over random halves of each item's votes, stepped up.
+    """Return the reliability of mean ratings: the mean agreement of random halves of each item's votes, stepped up.
 
     With an odd number of votes, one is left out of both halves. The result is for the mean number of votes per item.
     The theory is for Pearson's r, but Spearman's rho is common.

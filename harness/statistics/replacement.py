@@ -125,7 +125,7 @@ def replacement(votes: HeldOut, values: Array, epsilon: float = 0.1) -> Replacem
 
 
 def steps(gains: Array, scores: Array) -> Codes:
-    """Return the index of each item's value by the nondecreasing function of scores with the highest sum of gains.
+    """Return the index of each item's value under the nondecreasing function of scores that maximises the sum of gains.
 
     `scores` is (columns, items); `gains` (values, items) is the gain of giving an item a value.
     """

@@ -1,15 +1,15 @@
-"""Correlations between the qualities that people rate, on every dataset with several: FineD-Eval's choice of qualities.
+"""Correlations between the qualities that people rate on a dataset, and FineD-Eval's choice among the qualities.
 
 Zhang et al. (2022) correlate the eleven qualities of FED's dialogues with each other, group them (Table 1) and select
 three that a metric should have. The same is done here with every dataset of three qualities or more, without metrics,
 and compared with the paper's numbers on fed-dial.
 
-A pair is strong from 0.75 on, as in the paper. The groups of the paper's Table 1 do not follow from this threshold:
-qualities with partners of 0.75 to 0.79 are separate there. They follow from the four observations that the paper lists,
-all about pairs with 0.80 or more, so pairs are joined from 0.80 on. A group is a representative and all qualities
-joined to it except other representatives. The representatives are the smallest set that reaches all joined qualities;
-among several such sets, the one that correlates best with the overall quality. A quality can be in two groups, as in
-the paper, and is then not selected.
+A pair is strong if its correlation is at least 0.75, as in the paper. The groups of the paper's Table 1 do not follow
+from this threshold: pairs of 0.75 to 0.79 are separate there. The groups follow from the four observations that the
+paper lists, all about pairs of at least 0.80, so pairs are joined at 0.80 or more. A group is a representative and all
+qualities joined to it except other representatives. The representatives are the smallest set that reaches all joined
+qualities; among several such sets, the one that correlates best with the overall quality. A quality can be in two
+groups, as in the paper, and is then not selected.
 """
 
 from __future__ import annotations
@@ -246,7 +246,7 @@ def printed_groups() -> list[tuple[str, ...]]:
 
 
 def printed_pairs() -> dict[tuple[str, str], Decimal]:
-    """Return the correlations of two qualities in the paper's Section 2.1."""
+    """Return the correlations of pairs of qualities that the paper's Section 2.1 reports."""
     pairs = ((row.quality.split(" ~ "), row.value) for row in PAPER.rows if " ~ " in row.quality)
     return {(QUALITIES.get(first, first), QUALITIES.get(second, second)): value for (first, second), value in pairs}
 

@@ -13,8 +13,8 @@
                  column or null; answers by choice: column, verdict, about, evidence; people: a sentence on the raters;
                  marks: [value, half-width of its interval] of length, random, rater and limit, or null
     tests        by name and target: a digit for each pair of columns, see _tests
-    worst        the script with `const Worst = {METRIC: {...}}`, if any: dataset, position for people and for the
-                 metric, last turns of the context, and the reply
+    worst        the script with `const Worst = {METRIC: {...}}`, if any: dataset, rank by people and by the metric
+                 (0 to 1), last turns of the context and the reply
 
 Columns, targets and datasets are referred to by their indices; names are written as on the pages.
 """
@@ -47,7 +47,7 @@ NOT_TESTED, NO_DIFFERENCE, BETTER, WORSE = range(4)
 
 
 def columns_of(results: Results) -> tuple[Column, ...]:
-    """Return the columns that are on at least one board, in the order of the data."""
+    """Return the columns that are on at least one board, sorted, as numbers.js lists them."""
     return tuple(sorted({column for question in questions.questions(results) for column in question.columns}))
 
 
@@ -143,7 +143,7 @@ def _size_key(size: float) -> str:
 
 
 def _sizes(index: Index) -> list[list[str]]:
-    """Return key, label and words of any size, no model, and the limits that exclude a model of these results."""
+    """Return key, label and words of the limits: any size, no model, and those that exclude a model of the results."""
     sizes = [cost.size for cost in costs(index.results).values()]
     larger_sizes = [math.inf, *questions.SIZES]
     limits = zip(questions.SIZES.items(), larger_sizes, strict=False)

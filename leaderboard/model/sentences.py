@@ -70,7 +70,8 @@ def recommendation(index: Index, question: Question) -> str:
     powers = sorted((rows[0] for target in question.targets if target[0] in pool.points
                      and (rows := power.power_or_empty(index.results, target, pool))), key=lambda row: row.detectable)
     sizes = sorted(map(pool.rated, question.targets))
-    power_texts = [*map(str, powers)] or [detectable_text(*size) for size in sizes]  # too few columns or contexts
+    # powers is empty if there are too few columns or contexts
+    power_texts = [*map(str, powers)] or [detectable_text(*size) for size in sizes]
     typical_prefix = f"On a typical target (the median of {len(power_texts)}), " if power_texts[1:] else ""
     names = filter(None, (index.labels[answer.best], _unbeaten_control(index, question, answer)))
     return (f"{question_and_verdict} {', '.join(names)}. {_score_and_lead(index, question, answer)}. "

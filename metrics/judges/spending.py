@@ -39,7 +39,8 @@ class Estimate:
         text = (f"{self.requests:,} requests, about {self.prompt:,} prompt tokens and at most {self.completion:,} "
                 "answer tokens")
         if any(choice.price):
-            text += f", {low:,.4g} to {high:,.4g} at {choice.price[0]:g} and {choice.price[1]:g} per million tokens"
+            text += (f", costing {low:,.4g} to {high:,.4g} at {choice.price[0]:g} per million prompt tokens and "
+                     f"{choice.price[1]:g} per million answer tokens")
         exceeded = [flag for flag, limit, value in (("--max-requests", choice.max_requests, self.requests),
                                                     ("--max-cost", choice.max_cost, high)) if 0 < limit < value]
         return text + f"; may exceed {' and '.join(exceeded)}" * bool(exceeded)
@@ -77,8 +78,8 @@ class Spending:
             self._settled.wait_for(lambda: not self._reserved or not self._exceeded(max_cost + self._reserved))
             if flag := self._exceeded(max_cost):
                 raise LimitReached(f"{flag} would be exceeded after {self.requests} requests"
-                                   f"{f' and {self.cost:.4g}' * any(choice.price)}; answers so far are stored; run the "
-                                   "same command with a higher limit to continue")
+                                   f"{f' at a cost of {self.cost:.4g}' * any(choice.price)}; answers so far are "
+                                   "stored; run the same command with a higher limit to continue")
             self.requests += 1
             self._reserved += max_cost
         return max_cost

@@ -40,7 +40,8 @@ def transformer(kind: str, weights: Weights, machine: Machine, layers: int | Non
 
 def load(kind: str, weights: Weights, machine: Machine, layers: int | None = None) -> Any:
     """Load the network as plain PyTorch, for training or for changes before `place`."""
-    os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "64")  # a kernel per batch shape; most shapes are rare
+    # oneDNN caches a kernel per batch shape; most shapes are rare
+    os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "64")
     import transformers
 
     config = None
@@ -155,7 +156,7 @@ def is_causal(network: Any, device: str) -> bool:
 
     with torch.inference_mode():
         scores = network(input_ids=torch.tensor([[1, 2], [1, 3]], device=device)).logits[:, 0].float()
-    return bool((scores[0] - scores[1]).abs().max() < 0.01)  # more than rounding
+    return bool((scores[0] - scores[1]).abs().max() < 0.01)  # rounding changes logits by less
 
 
 def workers(networks: list[Any], machine: Machine) -> list[tuple[Any, str]]:

@@ -120,7 +120,7 @@ class Models:
         return scorer.Scorer(network, self.encoder(network.encoder_name(encoder, name), network.depth))
 
     def masked(self, encoder: str = "") -> MaskedModel:
-        """Return the masked language model on this encoder, or on the embedded encoder if it has none for this one."""
+        """Return the masked language model for this encoder, or the embedded encoder's if this one has none."""
         from metrics.models.adapters import AdaptersWithHead
         from metrics.models.masked import MaskedModel
 

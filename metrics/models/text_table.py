@@ -53,7 +53,7 @@ class TextTable:
         return np.array([self._rows.get(text, 0) for text in texts], dtype=np.intp)
 
     def nonzero_rows(self, texts: Iterable[str]) -> Rows:
-        """Return the rows of the texts that have tokens, so that their vectors are not zero."""
+        """Return the rows of the texts whose vectors are not zero, that is, of texts with tokens."""
         rows = self.rows(texts)
         return rows[self.vectors[rows].any(axis=1)]
 
@@ -113,8 +113,8 @@ class PooledVectors:
         try:
             name = self._store.put(f"{digest(b''.join(keys))}.rows", rows.tobytes())
         except OSError as error:
-            raise MetricError(f"embeddings cannot be stored in {self._folder}: {error.strerror}; free some disk "
-                              "space there") from error
+            raise MetricError(f"embeddings cannot be stored in {self._folder}: {error.strerror}; check its "
+                              "permissions and the free disk space") from error
         self._open(name)
 
     def _open(self, name: str) -> None:

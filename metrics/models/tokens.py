@@ -1,4 +1,4 @@
-"""Readings, the texts, pairs and dialogues that models read, made from items, and their token ids.
+"""Readings (the texts, pairs and dialogues that models read, made from items) and their token ids.
 
 An overlong text is truncated at its end; in a pair, the context at its start, since the response answers the last
 utterance. Lone surrogates become the replacement character (U+FFFD).

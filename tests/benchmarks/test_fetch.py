@@ -136,7 +136,7 @@ def test_a_wrong_length_does_not_cause_an_endless_download(site: type[Site], tmp
 
 def test_a_later_run_resumes(site: type[Site], tmp_path: Path) -> None:
     site.cut_at, site.cuts = 10_000, 3
-    with pytest.raises(FetchError, match=r"the connection failed \(.*\); gave up after 3 attempts, run the"):
+    with pytest.raises(FetchError, match=r"the connection failed \(.*\); gave up after 3 attempts; run the"):
         download(site.url, tmp_path / "file.bin", SHA256)
     assert only(tmp_path) == [".file.bin.note", ".file.bin.part"]
     assert download(site.url, tmp_path / "file.bin", SHA256).read_bytes() == BODY

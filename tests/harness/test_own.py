@@ -279,7 +279,7 @@ def test_remarks_are_printed(tmp_path: Path, invoke: Invoke) -> None:
                    "fit: 1 item has no vote on it, but votes on other qualities (tea.csv, line 7)",
                    "weather is left out: not named in the card", "1 row identical to an earlier row",
                    "1 row without a rating", "3 rows whose lines are read as turns of alternating speakers",
-                   "no other dataset has the board 'relevanse'; did you mean 'relevance'?"):
+                   "no other dataset is on the board 'relevanse'; did you mean 'relevance'?"):
         assert f"please check: {remark}" in printed
 
 

@@ -62,9 +62,9 @@ SENTENCES = {
 FAMILIES = (r"gpt-?(?:[345]|oss)|chatgpt|davinci|(?<![a-z0-9])o[1-9](?![0-9])", "claude|opus|sonnet|haiku",
             "gemini|gemma|lamda", "llama", "mistral|mixtral|ministral", "qwen|qwq", "deepseek")
 """Patterns of model names, one for each developer."""
-LIMITS = ("A check says \"look at this\" if its interval lies wholly beyond the limit, or, for a limit with "
-          "\"significantly\", not wholly above it. docs/judges.md says how often a fair judge is flagged and a biased "
-          "judge caught.")
+LIMITS = ("A check says \"look at this\" if its whole interval is beyond the limit or, for a limit with "
+          "\"significantly\", if not all of its interval is above it. docs/judges.md says how often a fair judge is "
+          "flagged and a biased judge caught.")
 SIGNS = {"at least": "≥ {}", "at most": "≤ {}", "within": "± {}", "proved above": "significantly > {}"}
 
 

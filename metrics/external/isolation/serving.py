@@ -1,6 +1,6 @@
 """The messages between the harness and a metric's process (docs/protocol.md), and the metric's side in Python.
 
-Invalid messages raise records.Refused. In the metric's environment, numpy is the only third-party package.
+Invalid messages raise records.Refused. In the metric's environment, this needs no third-party package but numpy.
 """
 
 from __future__ import annotations

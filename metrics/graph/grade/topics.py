@@ -165,7 +165,7 @@ def encoder_vectors(models: Models, name: str) -> TermVectors:
 
 
 def file_vectors(models: Models, name: str) -> TermVectors:
-    """Return a lookup in a file such as Numberbatch's: a term joined by _ if it has several words, else their mean."""
+    """Return a lookup in a file such as Numberbatch: the vector of the term joined by _, else its words' mean."""
     vectors = models.vectors(name)
 
     def look_up(term: str) -> Vectors:

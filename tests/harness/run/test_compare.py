@@ -126,7 +126,7 @@ def test_contexts_without_a_rating_do_not_count_in_a_run(tmp_path: Path, invoke:
     assert {row.of for row in results.firmness if row.unit == "contexts"} == {5}
     compared = " ".join(invoke("report", "--compare", "--out", out).out.split())
     assert "20 items share 5 contexts" in compared
-    assert "swapped contexts give no p below 0.062" in compared
+    assert "swapping contexts cannot give a p below 0.062" in compared
 
 
 def test_comparisons_and_clusters_are_printed(suite_run: SuiteRun, invoke: Invoke) -> None:

@@ -71,7 +71,7 @@ def test_a_full_disk_and_too_large_numbers_are_reported(tmp_path: Path, monkeypa
 
     with monkeypatch.context() as disk:
         disk.setattr(Files, "write", full)
-        with pytest.raises(MetricError, match="No space left on device; free some disk space there"):
+        with pytest.raises(MetricError, match="No space left on device; check its permissions and the free disk space"):
             missing(tmp_path, "one")
     monkeypatch.setattr(Numbers, "means_and_maxima", lambda self, texts: np.full((len(texts), 6), 7e4, np.float32))
     with pytest.raises(MetricError, match=r"7e\+04 exceeds the range of float16"):
