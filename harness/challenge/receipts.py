@@ -143,10 +143,7 @@ def freeze(folder: Path, home: Path, phase: str, now: datetime.datetime) -> tupl
 
 def receive(folder: Path, home: Path, file: Path, team: str, *, now: datetime.datetime, phase: str = "",
             column: str = "", primary: bool = False, dry: bool = False) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
-    """Receive and log a team's score file; return its name TEAM/N, the reasons if it is refused, and remarks.
-
-    With `dry`, nothing is kept or logged.
-    """
+    """Receive a team's score file and, unless `dry`, keep and log it; return its name TEAM/N, reasons and remarks."""
     with SoftFileLock(folder / f"{FILE}.lock", timeout=LOCK_TIMEOUT):
         log, phases = read(folder), rulebook.phases(folder)
         rules = (_phase_of(phases, log, file, column, home, now.date()) if len(phases) > 1 and not phase else

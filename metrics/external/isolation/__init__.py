@@ -1,7 +1,6 @@
 """A metric in its own process, with its own interpreter or in another language (docs/protocol.md).
 
-`metric_class` makes a metric's class with the card and options that the process describes; its `score` sends the items
-over a pipe and reads the columns.
+`metric_class` makes a class with the card and options that the process describes; `score` exchanges items and columns.
 """
 
 from __future__ import annotations
