@@ -37,7 +37,7 @@ from harness.scoring.progress import Progress
 from harness.statistics.panel import Vector
 from harness.studies import Findings, StudyRequest
 from metrics.errors import MetricError
-from metrics.graph.dynaeval.metric import PERTURBATIONS, Negatives, Turns, perturb, usable
+from metrics.graph.dynaeval.dialogues import PERTURBATIONS, Negatives, Turns, perturb, usable
 from metrics.models.service import Models
 from metrics.models.text_table import PooledVectors, TextTable
 from metrics.training.recipe import Recipe, TrainingData

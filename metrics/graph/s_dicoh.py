@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from benchmarks.dataset import Item
-from metrics.graph.dynaeval.metric import Negatives, Turns, of_items, ranking
+from metrics.graph.dynaeval.dialogues import Negatives, Turns, of_items, ranking
 from metrics.metric import Columns, MetricCard
 from metrics.models.service import Models
 from metrics.models.vectors import WordVectors, from_encoder

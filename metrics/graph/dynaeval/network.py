@@ -21,7 +21,7 @@ from torch_geometric.nn.pool import global_add_pool, global_max_pool, global_mea
 from torch_geometric.utils import degree, softmax, to_dense_batch
 
 from benchmarks.dataset import Utterance
-from metrics.graph.dynaeval.metric import Turns, graphs
+from metrics.graph.dynaeval.dialogues import Turns, graphs
 from metrics.models.architectures.base import Architecture
 from metrics.models.architectures.heads import means, standardised
 from metrics.models.text_table import TextTable

@@ -21,7 +21,7 @@ from harness.results.cache import Cache  # noqa: E402
 from harness.studies import discrimination  # noqa: E402
 from harness.studies.discrimination import PARTS, adjacent_cosines, dialogues, share_above  # noqa: E402
 from metrics import registry  # noqa: E402
-from metrics.graph.dynaeval.metric import Turns  # noqa: E402
+from metrics.graph.dynaeval.dialogues import Turns  # noqa: E402
 from metrics.graph.dynaeval.network import DialogueGraph  # noqa: E402
 from metrics.models.service import Choice, Models  # noqa: E402
 from metrics.models.text_table import TextTable  # noqa: E402

@@ -16,7 +16,7 @@ from benchmarks.corpora.corpora import Dialogue  # noqa: E402
 from benchmarks.dataset import Item, Utterance  # noqa: E402
 from metrics import registry  # noqa: E402
 from metrics.errors import BadOption, MetricError, MissingResource  # noqa: E402
-from metrics.graph.dynaeval.metric import Turns, graphs, margin_loss, usable  # noqa: E402
+from metrics.graph.dynaeval.dialogues import Turns, graphs, margin_loss, usable  # noqa: E402
 from metrics.graph.dynaeval.network import DialogueGraph, DialogueSequence, DialogueWords, recurrent  # noqa: E402
 from metrics.metric import signature  # noqa: E402
 from metrics.models.service import Choice, Models  # noqa: E402

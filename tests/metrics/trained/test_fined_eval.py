@@ -13,7 +13,7 @@ from metrics import registry
 from metrics.errors import MetricError
 from metrics.models.service import Choice, Models
 from metrics.models.text_table import TextTable
-from metrics.trained.fined_eval import metric as fined_data
+from metrics.trained.fined_eval import strategies as fined_data
 from metrics.trained.fined_eval.metric import FinedEvaluation
 from metrics.training.recipe import TrainingData
 

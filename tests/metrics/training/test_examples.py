@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks.dataset import Utterance
-from metrics.graph.dynaeval.metric import replaced, speaker_shuffled
+from metrics.graph.dynaeval.dialogues import replaced, speaker_shuffled
 from metrics.training import examples
 
 TEXTS = st.lists(st.sampled_from(["the", "cat", "sat", "on", "mats", "."]), max_size=12).map(" ".join)
