@@ -89,7 +89,7 @@ def _store(dataset: Dataset, home: Path, source: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """How to read tables without a card: columns by role (`response=answer`), scales of labels, lowest first."""
+    """The reading of tables without a card: columns by role (`response=answer`), scales of labels, lowest first."""
 
     columns: tuple[str, ...] = ()
     scales: tuple[str, ...] = ()

@@ -66,7 +66,7 @@ class Request:
 
 @dataclass(frozen=True)
 class Training:
-    """Everything that determines the weights, and their folder."""
+    """The inputs that determine the weights of a training run, and the folder of the weights."""
 
     learner: Learner
     recipe: Recipe

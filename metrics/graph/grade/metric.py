@@ -21,26 +21,21 @@ word; keywords by part of speech and rarity; the length of a path is its number 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
-import numpy as np
-
 from benchmarks.dataset import Item
-from metrics.errors import MetricError
 from metrics.graph.grade import topics
-from metrics.graph.grade.topics import TopicPair
+from metrics.graph.grade.contrasts import Kind, true_and_false
 from metrics.metric import Columns, MetricCard
 from metrics.models.service import Models
 from metrics.models.tokens import Pair
 from metrics.text.keywords import Tagger, keywords
-from metrics.training import examples
-from metrics.training.examples import MAX_CONTEXT, Contrast
+from metrics.training.examples import Contrast
 from metrics.training.recipe import Dialogues, Split, Trainable, TrainingData, recipes_of
 
 Concepts: TypeAlias = Literal["neighbours", "conceptnet"]
-Kind: TypeAlias = Literal["both", "lexical", "embedding", "random"]
 TOPIC_TURNS = 2
 """Number of last context utterances whose keywords become topics."""
 
@@ -84,14 +79,14 @@ class TopicMetric(Trainable):
         return topics.source(models, self.encoder, self.graph, self.first, self.second, self.nodes,
                              self.training.examples["apart"])
 
-    def with_topics(self, pairs: Sequence[Pair], source: topics.TopicSource | None) -> list[TopicPair]:
+    def with_topics(self, pairs: Sequence[Pair], source: topics.TopicSource | None) -> list[topics.TopicPair]:
         """Return the pairs with their topic graphs, None without a source."""
         def words(*texts: str) -> topics.Keywords:
             return tuple(dict.fromkeys(word for text in texts for word in keywords(text, self.tagger)))
 
         graphs = None if source is None else topics.topics(source, [
             (words(*pair.context[-TOPIC_TURNS:]), words(pair.response)) for pair in pairs], self.weighted)
-        return [TopicPair(pair, graphs, row) for row, pair in enumerate(pairs)]
+        return [topics.TopicPair(pair, graphs, row) for row, pair in enumerate(pairs)]
 
     def network(self, data: TrainingData) -> Mapping[str, Any]:
         source = self.source(data.models)
@@ -136,30 +131,3 @@ class Grade(TopicMetric):
     nodes: str = ""
     tagger: Tagger = "lists"
     recipe: Literal["small", "paper"] = "small"
-
-
-def true_and_false(data: TrainingData, dialogues: Dialogues, kind: Kind, limit: int | None) -> list[tuple[Pair, Pair]]:
-    """Return each exchange with its true and with a false reply, for up to `limit` random exchanges.
-
-    With `both`, half of the false replies are similar in words and half in meaning; with the recipe's `each`, every
-    exchange gets one of each.
-    """
-    settings, rng = data.recipe.examples, data.rng
-    pool = [exchange for exchange in examples.exchanges(dialogues) if len(exchange[1]) >= settings["turns"]]
-    pool = [pool[row] for row in (range(len(pool)) if limit is None else rng.permutation(len(pool))[:limit])]
-    groups = np.array([dialogue for dialogue, *_ in pool], dtype=np.int64)
-    if len(np.unique(groups)) < 2:
-        raise MetricError("fewer than two of the training or held-out dialogues have a reply to at least "
-                          f"{settings['turns']} utterances; use larger corpora")
-    contexts, replies = [tuple(context[-MAX_CONTEXT:]) for _, context, _ in pool], [text for *_, text in pool]
-    kinds = ("lexical", "embedding") if kind == "both" else (kind,)
-    rows = np.arange(len(replies))
-    subsets = [rows] * len(kinds) if settings["each"] else np.array_split(rows, len(kinds))
-    ranks = {int(count): rank for count, rank in settings["ranks"].items()}
-    sampling: dict[str, Callable[[Any], Any]] = {
-        "lexical": lambda subset: examples.lexical_others(subset, examples.Index(replies), groups, rng, ranks),
-        "embedding": lambda subset: examples.nearest_others(subset, data.means(replies), groups, rng),
-        "random": lambda subset: examples.random_others(subset, groups, rng)}
-    false_rows = np.concatenate([sampling[method](subset) for method, subset in zip(kinds, subsets, strict=True)])
-    return [(Pair(contexts[row], replies[row]), Pair(contexts[row], replies[other]))
-            for row, other in zip(np.concatenate(subsets).tolist(), false_rows.tolist(), strict=True)]
