@@ -13,14 +13,21 @@ TORCH := $(shell sed -n 's/^constraint-dependencies = \["\(torch==[^"]*\)"\].*/\
 
 # Compiling everything takes as long as the rest of the installation; imports compile the modules that are used.
 PIP = $(BIN)/pip install --quiet --disable-pip-version-check --no-compile
-LOCKED = neural
-$(VENV)/.installed: LOCKED = dev
+# uv is faster than pip and finds the build of torch for the machine. It ignores pip's settings (mirrors, wheels on disk),
+# so pip installs whatever uv cannot get.
+install = UV_HTTP_RETRIES=1 $(BIN)/uv pip install --quiet --python $(BIN)/python $(2) $(1) || \
+	    { echo 'uv failed; installing with pip'; $(PIP) $(1); }
+HASHED = --no-deps --require-hashes --requirement
+EXTRA  = neural
+$(VENV)/.installed: EXTRA = dev
 $(VENV)/.installed $(VENV)/.neural: pyproject.toml uv.lock
 	$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14) and "the locked environment is for Python 3.11 to 3.13; name one: make PYTHON=python3.13")'
 	$(PYTHON) -m venv $(VENV)
-	$(PIP) --no-deps --require-hashes --requirement requirements/$(LOCKED).txt
-	$(PIP) $(TORCH)
-	$(PIP) --no-deps --editable .
+	sed -n '/^uv==/,/[^\\]$$/p' requirements/dev.txt >$(VENV)/uv.txt
+	$(PIP) $(HASHED) $(VENV)/uv.txt
+	$(call install,$(HASHED) requirements/$(EXTRA).txt)
+	$(call install,$(TORCH),--torch-backend auto)
+	$(call install,--no-deps --editable .)
 	touch $@
 
 environment: $(VENV)/.installed
