@@ -116,8 +116,10 @@ def _exchanges(judge: Judge | LocalJudge, item: Item, home: Path) -> Iterator[tu
 
 def _audit(args: argparse.Namespace) -> int:
     judge = args.prompt if args.prompt.startswith("judge:") else f"judge:{args.prompt}"
-    options = ",".join(f"{option}={value}" for option in ("lm", "model", "url") if (value := getattr(args, option)))
-    judge += f"[{options}]" if options else ""
+    name, options = registry.split(judge)
+    flags = (f"{option}={value}" for option in ("lm", "model", "url") if (value := getattr(args, option)))
+    options = ",".join(filter(None, (options, *flags)))
+    judge = f"{name}[{options}]" if options else name
     args.lm = ""  # an option of the judge, not of the run
     args.dataset = own.import_paths(args.dataset, args.home)
     requested = dataclasses.replace(settings(args), metric=(judge,))

@@ -87,9 +87,7 @@ def clusters(all_tasks: Sequence[Task], metrics: Sequence[int]) -> list[int]:
 
 def _with_ties(panel: Panel, scores: Array, unit: Codes, units: int) -> tuple[Vector, Array]:
     """Return accuracies with calibrated ties, and each unit's contribution to them (metrics, units)."""
-    first, second = np.triu_indices(panel.n, 1)
-    same_context = panel.context[first] == panel.context[second]
-    first, second = first[same_context], second[same_context]
+    first, second = _pairs(panel.context)
     _, context, pairs = np.unique(panel.context[first], return_inverse=True, return_counts=True)
     order, share = np.sign(panel.human[first] - panel.human[second]), 1 / pairs[context] / len(pairs)
     contributions = np.empty((len(scores), units))
@@ -103,6 +101,17 @@ def _with_ties(panel: Panel, scores: Array, unit: Codes, units: int) -> tuple[Ve
         tied = gaps <= np.append(0, gaps[steps][is_last])[best]
         contributions[row] = np.bincount(unit[first], share * np.where(tied, order == 0, agree), units)
     return contributions.sum(axis=1), contributions
+
+
+def _pairs(context: Codes) -> tuple[Codes, Codes]:
+    """Return the rows of each pair of the same context, sorted."""
+    rows = np.argsort(context, kind="stable")
+    _, starts, sizes = np.unique(context[rows], return_index=True, return_counts=True)
+    later = np.repeat(starts + sizes, sizes) - np.arange(len(rows)) - 1  # rows of the context after each row
+    first = np.repeat(np.arange(len(rows)), later)
+    second = first + 1 + np.arange(len(first)) - np.repeat(np.cumsum(later) - later, later)
+    order = np.lexsort((rows[second], rows[first]))
+    return rows[first][order], rows[second][order]
 
 
 def _soft_draws(panel: Panel, scores: Array, unit: Codes, is_kept: Table) -> Callable[[int, int], Vector]:

@@ -1,6 +1,7 @@
 """WMT25's rule against mt-metrics-eval's stats.py, reimplemented from its description; false findings."""
 
 import math
+import tracemalloc
 from itertools import combinations
 
 import numpy as np
@@ -91,3 +92,16 @@ def test_pairwise_difference_pearson_by_definition(rng: np.random.Generator) -> 
     assert value(Panel(human, metric, context, context)) == pytest.approx(by_pairs)
     assert value(Panel(human, metric, context, 0 * context)) == pytest.approx(np.corrcoef(human, metric)[0, 1])
     assert math.isnan(value(Panel(human, metric, context, np.arange(30))))
+
+
+def test_memory_is_that_of_pairs_within_contexts(rng: np.random.Generator) -> None:
+    human = rng.integers(1, 6, size=(5000, 1)).astype(float)
+    metric = np.append(human[1:], 0)
+    people = panel(human)
+    people = Panel(people.human, people.metric, people.system, rng.permutation(np.arange(5000) // 2))
+    tracemalloc.start()
+    tasks = wmt25.tasks(people, metric[None], 2, rng)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert [task.kind for task in tasks] == ["ties"]
+    assert peak < 10e6, "all pairs of rows would take 300 MB"

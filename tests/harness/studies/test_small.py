@@ -28,15 +28,16 @@ def audit_rows(out: Path) -> dict[str, dict[str, str]]:
 
 def test_an_audit_finds_a_judge_that_prefers_the_first_reply(home: Path, tmp_path: Path, invoke: Invoke) -> None:
     with serving(lambda times: "first") as server:
-        printed = invoke("judge", "audit", "g-eval", "--model", "toy", "--url", server.url,
+        printed = invoke("judge", "audit", "judge:g-eval[temperature=0.5]", "--model", "toy", "--url", server.url,
                          "--dataset", "convai2-grade", "--sample", "40", "--price", "1,1", "--out", tmp_path)
+    assert {body["temperature"] for body in server.bodies} == {0.5}
     rows = audit_rows(tmp_path)
     assert (rows["position"]["value"], rows["position"]["flagged"]) == ("0.5", "True")
     assert float(rows["retest"]["value"]) == pytest.approx(1)
     assert float(rows["paraphrase"]["value"]) < 0.9, "the toy answers by the text of the question"
     assert rows["unread"]["flagged"] == "False"
     assert "requests, about" in printed.err
-    assert "pairs that the first reply wins" in printed.out
+    assert "pairs that the first reply wins" in " ".join(printed.out.split())
 
 
 def test_an_audit_counts_questions_and_no_missing_answers(home: Path, tmp_path: Path, invoke: Invoke) -> None:
