@@ -17,7 +17,7 @@ from harness.challenge.outcome import BASELINES, DIGITS, Outcome
 from harness.challenge.rulebook import FILE, FOLDER, SEED_FILE, Rulebook
 from harness.challenge.submissions import refused_count
 from harness.published.exhibit import printed
-from harness.results.exhibits import Exhibit, Grid, HeatMap, number
+from harness.results.exhibits import Exhibit, Grid, matrix, number
 from harness.statistics import statistic_title
 from harness.statistics.estimates import full_name
 from harness.statistics.pooled import MIN_CONTEXTS, TOO_FEW
@@ -31,7 +31,7 @@ KINDS = {"sample": "the bundled sample (made by a script, simulated raters)", "r
 DECIMALS, TARGET_DECIMALS = 4, 3
 """Decimals of a value, and of a correlation on a target; targets.csv has all digits."""
 MAX_SHOWN = 30
-"""Maximum number of submissions in the heat map; correlation.csv has all submissions."""
+"""Maximum number of submissions in the table of similarities; correlation.csv has all submissions."""
 LABEL_LENGTH = 26
 MAX_LETTERS = 12
 """Maximum number of letters per row that a reader can compare."""
@@ -44,7 +44,7 @@ def exhibit(outcome: Outcome) -> Exhibit:
     return Exhibit(
         name="challenge", kind="challenge", title=rules.name, lead=_lead(outcome), command=command(rules),
         grids=(official(outcome), *_other_tables(outcome), *(printed(rules.published) if rules.published else ())),
-        maps=tuple(_maps(outcome)), remarks=tuple(_remarks(outcome)))
+        remarks=tuple(_remarks(outcome)))
 
 
 def command(rules: Rulebook) -> str:
@@ -166,15 +166,6 @@ def rule_of(rules: Rulebook) -> str:
     return RULES.get(rules.rule, rules.rule)
 
 
-def _maps(outcome: Outcome) -> Iterator[HeatMap]:
-    chosen, teams = list(outcome.chosen[:MAX_SHOWN]), outcome.teams[:MAX_SHOWN]
-    if len(teams) > 1:
-        labels = tuple(name if len(name) <= LABEL_LENGTH else name[:LABEL_LENGTH - 1] + "…" for name in teams)
-        caption = ("Spearman correlation of each pair of submissions, averaged over datasets: orange is −1, white 0, "
-                   "blue 1. The numbers are in correlation.csv.")
-        yield HeatMap.of("Similarity of the submissions", labels, outcome.correlation[chosen][:, chosen], caption)
-
-
 def _remarks(outcome: Outcome) -> Iterator[str]:
     if outcome.rules.draws and outcome.too_few_contexts:
         yield f"Ranks have no intervals, letters or clusters: these need ratings in {MIN_CONTEXTS} contexts or more."
@@ -242,6 +233,11 @@ def refused_table(outcome: Outcome) -> Grid:
 
 def _other_tables(outcome: Outcome) -> Iterator[Grid]:
     rules, tables = outcome.rules, _tables(outcome)
+    chosen, teams = list(outcome.chosen[:MAX_SHOWN]), outcome.teams[:MAX_SHOWN]
+    if len(teams) > 1:
+        labels = [name if len(name) <= LABEL_LENGTH else name[:LABEL_LENGTH - 1] + "…" for name in teams]
+        yield matrix("similarity", "Similarity of the submissions: Spearman correlation, averaged over datasets",
+                     labels, outcome.correlation[chosen][:, chosen], _data(outcome))
     titles = {rule: RULES[rule].partition(":")[0] for rule in outcome.ranks}
     titles |= {rules.rule: "weighted mean"} if rules.weights else {}
     _, *by_rule = tables["rules"]

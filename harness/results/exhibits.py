@@ -1,4 +1,4 @@
-"""Exhibits: the findings of a study in OUT/studies/NAME/exhibit.json, shown by the pages, and their heat maps as SVG.
+"""Exhibits: the findings of a study in OUT/studies/NAME/exhibit.json, shown by the pages.
 
 Files may come from anyone: only strings and numbers are read from them.
 """
@@ -13,7 +13,6 @@ import math
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from html import escape
 from pathlib import Path
 
 import numpy as np
@@ -22,50 +21,32 @@ import numpy.typing as npt
 from benchmarks.formats.records import Refused, load, mapping, value_of
 from harness.errors import BadReport
 
-SCHEMA = 2
+SCHEMA = 3
 FILE = "exhibit.json"
 MAX_BYTES = 16_000_000
 """Maximum bytes of an exhibit, a hundred times the largest one of the studies."""
-MAX_ROWS = 100
-"""Maximum rows of a heat map, so that a page stays under 2 MB."""
 MARKDOWN_SPECIAL = re.compile(r"[\\`*\[\]|~$#<>&]|(?<![^\W_])_|_(?![^\W_])")
 """Characters with a special meaning in Markdown, even within a line."""
-NEGATIVE, ZERO, POSITIVE = (240, 176, 122), (255, 255, 255), (151, 195, 230)
-"""Colours of correlations of -1, 0 and 1; black text has a contrast of more than 7 on each of them."""
-SQUARE, TITLE, LETTER, MAX_LABEL = 38, 50, 7, 230
-"""Sizes in a heat map: a square, the space for its title, the width of a letter, the maximum space for a label."""
 
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """A table of an exhibit: strings under headings, with row names in the first column; `data` describes the data."""
+    """A table of an exhibit: strings under headings, with row names in the first column; `data` describes the data.
+
+    The numbers of a `shaded` table are correlations, which pages colour.
+    """
 
     name: str
     caption: str
     head: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     data: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class HeatMap:
-    """A square matrix of correlations, None if missing, with a label per row and column; `told` is its description."""
-
-    title: str
-    labels: tuple[str, ...]
-    values: tuple[tuple[float | None, ...], ...]
-    told: str
-
-    @classmethod
-    def of(cls, title: str, labels: tuple[str, ...], values: npt.NDArray[np.float64], told: str) -> HeatMap:
-        """Return the map of an array (labels, labels), with NaN for missing correlations."""
-        return cls(title, labels, tuple(tuple(value if math.isfinite(value) else None for value in row)
-                                        for row in values.tolist()), told)
+    shaded: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Exhibit:
-    """The result of a study, or of recomputing a paper's tables: tables, heat maps, remarks.
+    """The result of a study, or of recomputing a paper's tables: tables and remarks.
 
     `kind` is study or challenge; `command` reproduces it.
     """
@@ -76,7 +57,6 @@ class Exhibit:
     lead: str
     command: str
     grids: tuple[Grid, ...]
-    maps: tuple[HeatMap, ...] = ()
     remarks: tuple[str, ...] = ()
 
 
@@ -107,9 +87,6 @@ def _read(path: Path, name: str) -> Exhibit:
         raise Refused("its kind is not study")
     if any(not grid.head or {len(row) for row in grid.rows} - {len(grid.head)} for grid in exhibit.grids):
         raise Refused("a row of a table differs in length from its head")
-    if any(not 0 < len(heat.labels) <= MAX_ROWS or [*map(len, heat.values)] != [len(heat.labels)] * len(heat.labels)
-           for heat in exhibit.maps):
-        raise Refused(f"a heat map is not a square with 1 to {MAX_ROWS} labels")
     return exhibit
 
 
@@ -138,6 +115,12 @@ def csv_of(rows: Iterable[Iterable[object]]) -> bytes:
     return stream.getvalue().encode()
 
 
+def matrix(name: str, caption: str, labels: Sequence[str], values: npt.NDArray[np.float64], data: str) -> Grid:
+    """Return a table of correlations, with the same labels for rows and columns."""
+    rows = ((label, *map(number, row)) for label, row in zip(labels, values.tolist(), strict=True))
+    return Grid(name, caption, ("", *labels), tuple(rows), data, shaded=True)
+
+
 def markdown(exhibit: Exhibit) -> bytes:
     """Return the exhibit as Markdown; the title and table cells are escaped, other text is not."""
     lines = [f"# {_plain(exhibit.title)}", "", exhibit.lead, ""]
@@ -154,45 +137,3 @@ def _row(texts: Iterable[str]) -> str:
 def _plain(text: str) -> str:
     return MARKDOWN_SPECIAL.sub(r"\\\g<0>", " ".join(text.split()))
 
-
-def draw_maps(title: str, maps: Sequence[HeatMap]) -> str:
-    """Draw maps below one another as SVG: orange for -1, white for 0, blue for 1, and the number."""
-    longest = max((len(label) for heat in maps for label in heat.labels), default=0)
-    space = min(MAX_LABEL, LETTER * longest + 20)
-    heights = [TITLE + space + SQUARE * len(heat.labels) for heat in maps]
-    width = 20 + max(max(space + SQUARE * len(heat.labels), (LETTER + 2) * len(heat.title)) for heat in maps)
-    height = sum(heights) + 20
-    parts = [f'<g transform="translate(0 {sum(heights[:index])})">\n{_map(heat, space)}</g>\n'
-             for index, heat in enumerate(maps)]
-    description = escape(" ".join(heat.told for heat in maps))
-    return (f'<svg xmlns="http://www.w3.org/2000/svg" class="drawing" viewBox="0 0 {width} {height}" width="{width}" '
-            f'height="{height}" role="img" tabindex="0" aria-label="{description}" font-family="system-ui, sans-serif" '
-            f'font-size="12">\n<title>{escape(title)}</title>\n<desc>{description}</desc>\n'
-            f'<rect width="100%" height="100%" fill="#ffffff"/>\n{"".join(parts)}</svg>\n')
-
-
-def _map(heat: HeatMap, space: int) -> str:
-    top = TITLE + space
-    lines = [f'<text x="10" y="30" font-size="15" font-weight="600">{escape(heat.title)}</text>']
-    for i, label in enumerate(heat.labels):
-        middle = i * SQUARE + SQUARE / 2
-        lines.append(f'<text x="{space - 8}" y="{top + middle + 4}" text-anchor="end">{escape(label)}</text>')
-        lines.append(f'<text transform="translate({space + middle + 4} {top - 8}) rotate(-90)">{escape(label)}</text>')
-        lines += [_square(heat, i, j, space) for j in range(len(heat.labels))]
-    return "\n".join(lines) + "\n"
-
-
-def _square(heat: HeatMap, i: int, j: int, space: int) -> str:
-    value = heat.values[i][j]
-    x, y = space + j * SQUARE, TITLE + space + i * SQUARE
-    label = number(math.nan if value is None else value)
-    return (f'<g><title>{escape(f"{heat.labels[i]} and {heat.labels[j]}: {label}")}</title>'
-            f'<rect x="{x}" y="{y}" width="{SQUARE}" height="{SQUARE}" fill="{_colour(value)}" stroke="#ffffff"/>'
-            f'<text x="{x + SQUARE / 2}" y="{y + SQUARE / 2 + 4}" text-anchor="middle">{label}</text></g>')
-
-
-def _colour(value: float | None) -> str:
-    if value is None:
-        return "#eeeeee"
-    end, share = POSITIVE if value > 0 else NEGATIVE, min(1.0, abs(value))
-    return "#" + "".join(f"{round(zero + share * (full - zero)):02x}" for zero, full in zip(ZERO, end, strict=True))

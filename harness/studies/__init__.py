@@ -27,7 +27,7 @@ from benchmarks.dataset import Dataset
 from benchmarks.errors import nearest
 from harness.errors import BadConfig
 from harness.results import exhibits
-from harness.results.exhibits import Exhibit, Grid, HeatMap
+from harness.results.exhibits import Exhibit, Grid
 from harness.results.rows import Results
 from harness.run import plan
 from harness.run.correlate import TargetData
@@ -39,12 +39,11 @@ from harness.run.settings import Settings
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """The result of a study: tables and remarks to read, objects by kind for programs, and heat maps."""
+    """The result of a study: tables and remarks to read, and objects by kind for programs."""
 
     tables: tuple[Grid, ...]
     remarks: tuple[str, ...]
     objects: Mapping[str, Sequence[Mapping[str, object]]]
-    maps: tuple[HeatMap, ...] = ()
     failures: tuple[str, ...] = ()
 
 
@@ -94,15 +93,14 @@ def load(name: str) -> ModuleType:
 
 
 def files(name: str, command: str, findings: Findings) -> dict[str, bytes]:
-    """Return the files of a study: page, a CSV file for each kind of object, heat maps, and exhibit for the site."""
+    """Return the files of a study: page, a CSV file for each kind of object, and exhibit for the site."""
     study = load(name)
     failed = tuple(f"Failed and left out: {line}." for line in findings.failures)
     exhibit = Exhibit(name, "study", study.TITLE, " ".join((study.__doc__ or "").partition("\n\n")[0].split()), command,
-                      findings.tables, findings.maps, (*findings.remarks, *failed))
+                      findings.tables, (*findings.remarks, *failed))
     tables = {f"{kind}.csv": exhibits.csv_of([entries[0], *(map(_cell, entry.values()) for entry in entries)])
               for kind, entries in findings.objects.items() if entries}
-    pictures = {f"{name}.svg": exhibits.draw_maps(study.TITLE, findings.maps).encode()} if findings.maps else {}
-    return {f"{name}.md": exhibits.markdown(exhibit), exhibits.FILE: exhibits.encoded(exhibit), **tables, **pictures}
+    return {f"{name}.md": exhibits.markdown(exhibit), exhibits.FILE: exhibits.encoded(exhibit), **tables}
 
 
 def _cell(value: object) -> object:

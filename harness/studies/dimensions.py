@@ -28,7 +28,7 @@ from benchmarks.dataset import Dataset
 from harness.errors import BadConfig
 from harness.published import Tables
 from harness.published.exhibit import QUALITIES
-from harness.results.exhibits import Grid, HeatMap, number
+from harness.results.exhibits import Grid, matrix, number
 from harness.run.correlate import Judged, judged
 from harness.statistics.coefficients import spearmans
 from harness.statistics.reliability import multiply_rated
@@ -188,8 +188,7 @@ def findings(relations: Sequence[Relations], seed: int, draws: int) -> Findings:
              "any item.")),
         objects={kind: [{"dataset": row.dataset.card.name, "data": row.dataset.kind} | entry._asdict()
                         for row in relations for entry in entries(row)]
-                 for kind, entries in (("pair", attrgetter("pairs")), ("choice", attrgetter("choices")))},
-        maps=tuple(map(_map, relations)))
+                 for kind, entries in (("pair", attrgetter("pairs")), ("choice", attrgetter("choices")))})
 
 
 def _tables(relations: Relations) -> Iterator[Grid]:
@@ -197,6 +196,7 @@ def _tables(relations: Relations) -> Iterator[Grid]:
     in_print = card.name == "fed-dial"
     data = f"{card.title}, {relations.dataset.kind}, {len(relations.dataset.items)} items"
     printed = {frozenset(group): ", ".join(group) for group in printed_groups()} if in_print else {}
+    yield _correlations(relations, data)
     yield Grid(f"{card.name}-groups", "Groups of qualities", ("representative", "group", "paper"),
                tuple((name, ", ".join(members), printed.get(frozenset(members), "–" if in_print else ""))
                      for name, members in relations.groups.items()), data)
@@ -251,15 +251,10 @@ def printed_pairs() -> dict[tuple[str, str], Decimal]:
     return {(QUALITIES.get(first, first), QUALITIES.get(second, second)): value for (first, second), value in pairs}
 
 
-def _map(relations: Relations) -> HeatMap:
+def _correlations(relations: Relations, data: str) -> Grid:
     labels = tuple(ratings.quality.dimension for ratings in relations.rated)
     values = np.eye(len(labels))
     for pair in relations.pairs:
         i, j = map(labels.index, pair[:2])
         values[i, j] = values[j, i] = pair.spearman
-    title = f"{relations.dataset.card.name}, {relations.dataset.kind}"
-    text = f"{title}: Spearman's rho between the mean ratings of {len(labels)} qualities"
-    if known := sorted((pair.spearman, *pair[:2]) for pair in relations.pairs if math.isfinite(pair.spearman)):
-        (low, *lowest), (high, *highest) = known[0], known[-1]
-        text += f", from {low:.2f} ({' and '.join(lowest)}) to {high:.2f} ({' and '.join(highest)})"
-    return HeatMap.of(title, labels, values, f"{text}. The numbers are in pair.csv.")
+    return matrix(f"{relations.dataset.card.name}-correlations", "Correlation of qualities", labels, values, data)

@@ -6,11 +6,11 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from harness.results.exhibits import Exhibit, Grid, draw_maps
+from harness.results.exhibits import Exhibit, Grid
 from harness.results.item_scores import slug
 from harness.results.rows import Results
-from leaderboard.blocks.cells import column_cell
-from leaderboard.blocks.tables import Cell, Dot, Dots, Heading, Page, Picture, Prose, Section, Table
+from leaderboard.blocks.cells import column_cell, shade
+from leaderboard.blocks.tables import Cell, Dot, Dots, Heading, Page, Prose, Section, Table
 from leaderboard.model.index import Index, make_index
 
 NUMBER = re.compile(r"[−-]?\d+(\.\d+)?(e[−-]?\d+)?")
@@ -33,7 +33,7 @@ def build(results: Results) -> tuple[Page, ...]:
         grids = tuple(grid for grid in exhibit.grids if not has_real_data or re.search(r"\breal\b", grid.data)
                       or not re.search(r"\bsample\b", grid.data))
         if len(grids) < len(exhibit.grids):
-            exhibit = replace(exhibit, grids=grids, maps=())  # the heat maps cover all tables
+            exhibit = replace(exhibit, grids=grids)
         if grids:
             pages.append(Page(
                 f"study/{slug(exhibit.name)}.html", exhibit.title or exhibit.name, exhibit.name,
@@ -42,15 +42,10 @@ def build(results: Results) -> tuple[Page, ...]:
 
 
 def sections(exhibit: Exhibit, index: Index) -> tuple[Section, ...]:
-    """Lay out an exhibit: the official table if any, heat maps, the other tables, remarks, the command."""
-    official = any(grid.name == "official" for grid in exhibit.grids)
+    """Lay out an exhibit: the tables, remarks, the command."""
     tables = [Section(f"table-{number}", grid.caption, (*_picture(grid, index), _table(grid, f"grid-{number}", index)))
               for number, grid in enumerate(exhibit.grids)]
-    description = " ".join(heat.told for heat in exhibit.maps)
-    return (*tables[:official],
-            Section("pictures", "How similar the submissions are" if official else "At a glance",
-                    (Picture(draw_maps(exhibit.title, exhibit.maps), description),) if exhibit.maps else ()),
-            *tables[official:], Section("remarks", "Notes", tuple(map(Prose, exhibit.remarks))),
+    return (*tables, Section("remarks", "Notes", tuple(map(Prose, exhibit.remarks))),
             Section("repeat", "How to reproduce it", (Prose(exhibit.command, code=True),) if exhibit.command else ()))
 
 
@@ -66,8 +61,13 @@ def _table(grid: Grid, anchor: str, index: Index) -> Table:
     headings = (grid.head[0], *(Heading(text, "number" if _numeric(column) else "text")
                                 for text, column in zip(grid.head[1:], columns[1:], strict=True)))
     return Table.of(anchor, grid.data or grid.caption, headings,
-                    ((_name(grid, row, index), *row[1:]) for row in grid.rows),
+                    ((_name(grid, row, index), *(map(_shaded, row[1:]) if grid.shaded else row[1:]))
+                     for row in grid.rows),
                     folded=f"All {len(grid.rows)} rows" if len(grid.rows) > MAX_UNFOLDED else "")
+
+
+def _shaded(text: str) -> Cell:
+    return Cell(text, shade=shade(float(text.replace("−", "-"))) if NUMBER.fullmatch(text) else "")
 
 
 def _name(grid: Grid, row: Sequence[str], index: Index) -> Cell:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from harness.results.entries import EvalPoint, MetricEntry, TrainingEntry
-from harness.results.exhibits import Exhibit, Grid, HeatMap
+from harness.results.exhibits import Exhibit, Grid, matrix
 from harness.results.rows import ItemScores, Results, Timing
 from harness.run import correlate, rank
 from harness.run.compare import adjust_tests, labels
@@ -27,8 +27,8 @@ def exhibit(name: str = "measures", kind: str = "study", data: str = "real data"
     """Make an exhibit with a name, title and texts that need escaping."""
     grid = Grid("real", "Caption <b>", ("measure", "power", "said"),
                 (("<i>τ</i>", "−0.31 ± 0.02", "yes"), ("ρ", "–", "no")), data)
-    heat_map = HeatMap("<b>", ("a", "b<"), ((1.0, None), (-0.5, 1.0)), "All <told>.")
-    return Exhibit(name, kind, "Title <script>", "Lead.", "harness study dimensions", (grid,), (heat_map,),
+    correlations = matrix("real-2", "Similar <b>", ("a", "b<"), np.array([[1.0, np.nan], [-0.5, 1.0]]), data)
+    return Exhibit(name, kind, "Title <script>", "Lead.", "harness study dimensions", (grid, correlations),
                    ("A remark.",))
 
 

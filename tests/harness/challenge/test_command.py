@@ -27,7 +27,7 @@ def test_the_walk_through_of_the_tutorial_ends_in_pages(tmp_path: Path, monkeypa
     root = tmp_path / "my-challenge"
     site = root / "site" / "development"
     page = (site / "challenge.html").read_text()
-    assert page.index("Official table") < page.index("<svg") < page.index("under every rule")
+    assert page.index("Official table") < page.index("Similarity of") < page.index("under every rule")
     assert "team-e/refused-6" in page
     required = "its data, submissions/, receipts.jsonl and, from the organisers, private/ratings.csv and private/seed."
     for text in (page, *((root / "ranking" / phase / "announcement.md").read_text()

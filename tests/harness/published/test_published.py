@@ -16,7 +16,7 @@ from harness.commands import study
 from harness.commands._output import with_exhibits
 from harness.published import TEST_SETS, Tables, boards, exhibit, ranks_of
 from harness.results import entries, exhibits, files, rows
-from harness.results.exhibits import Exhibit, Grid, HeatMap
+from harness.results.exhibits import Exhibit, Grid
 from harness.results.rows import Results
 from harness.run.rank import dataset_mean
 from harness.studies import Findings
@@ -136,9 +136,8 @@ HOSTILE = "<script>\u202e\x1b[31m\x00 „ü“ 𝔘"
 
 
 def hostile(name: str = "dimensions") -> Exhibit:
-    grid = Grid(HOSTILE, "caption", ("a", HOSTILE), ((HOSTILE, "1"), ("", "")), HOSTILE)
-    return Exhibit(name, "study", HOSTILE, "lead", "harness study dimensions", (grid,),
-                   (HeatMap(HOSTILE, (HOSTILE,), ((None,),), HOSTILE),), (HOSTILE,))
+    grid = Grid(HOSTILE, "caption", ("a", HOSTILE), ((HOSTILE, "1"), ("", "")), HOSTILE, shaded=True)
+    return Exhibit(name, "study", HOSTILE, "lead", "harness study dimensions", (grid,), (HOSTILE,))
 
 
 def put(out: Path, name: str, content: bytes) -> Path:
@@ -155,8 +154,7 @@ def test_exhibits_read_back_and_broken_ones_are_reported(tmp_path: Path, capsys:
     assert whole == hostile("whole"), "its name is that of its folder"
     short = [{"name": "", "caption": "", "head": ["a"], "rows": [["a", "b"]], "data": ""}]
     changes: list[tuple[dict[str, object], str]] = [
-        ({"schema": 1}, "schema is not 2"), ({"kind": "challenge"}, "kind"), ({"title": 3}, "title: should be text"),
-        ({"maps": [{"title": "", "labels": ["a"], "values": [[1, 2]], "told": ""}]}, "not a square"),
+        ({"schema": 1}, "schema is not 3"), ({"kind": "challenge"}, "kind"), ({"title": 3}, "title: should be text"),
         ({"grids": short}, "differs in length from its head")]
     encoded = json.loads(exhibits.encoded(hostile()))
     for content, why in (*((json.dumps(encoded | change).encode(), why) for change, why in changes), (b"", "not JSON")):
@@ -170,15 +168,15 @@ def test_exhibits_read_back_and_broken_ones_are_reported(tmp_path: Path, capsys:
 
 
 def test_files_of_a_study(tmp_path: Path) -> None:
-    table, heat_map = Grid("real", "Caption", ("a",), (("<1>",),), "real data"), HeatMap("M", ("x",), ((1.0,),), "One.")
+    table = Grid("real", "Caption", ("a",), (("<1>",),), "real data")
     written = studies.files("dimensions", "C", Findings(
-        (table,), ("remark",), {"pair": [{"a": math.nan, "b": [-0.0, "=x"], "c": "=x"}], "none": []}, (heat_map,),
+        (table,), ("remark",), {"pair": [{"a": math.nan, "b": [-0.0, "=x"], "c": "=x"}], "none": []},
         ("m: broke",)))
-    assert written.keys() == {"dimensions.md", "exhibit.json", "pair.csv", "dimensions.svg"}
+    assert written.keys() == {"dimensions.md", "exhibit.json", "pair.csv"}
     assert written["pair.csv"] == b"a,b,c\n,\"[0.0, \"\"=x\"\"]\",'=x\n"
     assert "| \\<1\\> |" in written["dimensions.md"].decode()
     assert replace(exhibits.read(put(tmp_path, "dimensions", written[exhibits.FILE])), title="T", lead="L") == Exhibit(
-        "dimensions", "study", "T", "L", "C", (table,), (heat_map,), (
+        "dimensions", "study", "T", "L", "C", (table,), (
             "remark", "Failed and left out: m: broke."))
 
 

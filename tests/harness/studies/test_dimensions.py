@@ -1,6 +1,7 @@
 """`harness study dimensions`: correlations, groups and the selection rule, by hand and against published numbers."""
 
 import csv
+import itertools
 import math
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,6 +13,7 @@ from scipy import stats
 from benchmarks import registry
 from benchmarks.dataset import Dataset, Quality, Rating
 from benchmarks.formats import official
+from harness.results import exhibits
 from harness.run.correlate import Judged
 from harness.statistics.reliability import vote_table
 from harness.studies import dimensions
@@ -95,7 +97,11 @@ def test_end_to_end_on_the_sample(tmp_path: Path, invoke: Invoke) -> None:
     folder = tmp_path / "studies" / "dimensions"
     rows = list(csv.DictReader((folder / "pair.csv").read_text().splitlines()))
     assert [row["data"] for row in rows] == ["sample"] * 3, "the pairs of three qualities"
-    assert "qualities, from" in (folder / "dimensions.svg").read_text()
+    matrix = next(grid for grid in exhibits.read(folder / exhibits.FILE).grids if grid.shaded)
+    names = [row[0] for row in matrix.rows]
+    assert {(row["first"], row["second"], f"{float(row['spearman']):.2f}".replace("-", "−")) for row in rows} == {
+        (names[i], names[j], matrix.rows[i][1 + j]) for i, j in itertools.combinations(range(3), 2)}
+    assert [matrix.rows[i][1 + i] for i in range(3)] == ["1.00"] * 3
 
 
 def test_real_ratings_reproduce_the_published_numbers(real_data: Path) -> None:

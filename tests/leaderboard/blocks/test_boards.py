@@ -2,14 +2,13 @@
 
 import math
 from dataclasses import replace
-from xml.etree import ElementTree as ET
 
 import pytest
 
 from harness.results.rows import Correlation, Results
 from leaderboard.blocks.boards import UNRANKED, dataset_board, overall_board
 from leaderboard.blocks.cells import correlation_cell, leaders, number, shade
-from leaderboard.blocks.tables import Picture, Prose, Table
+from leaderboard.blocks.tables import Prose, Table
 from leaderboard.model.boards import overall_boards
 from leaderboard.model.index import make_index
 from leaderboard.pages import exhibits
@@ -76,15 +75,13 @@ def test_correlation_cell_has_marks_interval_and_tooltip() -> None:
         assert cell.title == f"n = 80{words}, 95 % interval −0.100 to 0.400"
 
 
-def test_exhibit_has_an_escaped_picture_and_sortable_tables() -> None:
-    pictures, table, remarks, repeat = exhibits.sections(exhibit(), make_index(EMPTY))
-    (picture,), (shown,) = pictures.blocks, table.blocks
-    assert isinstance(picture, Picture)
-    root = ET.fromstring(picture.svg)  # noqa: S314  (our own)
-    assert picture.text == root.get("aria-label") == "All <told>."
-    assert [text.text for text in root.iter("{http://www.w3.org/2000/svg}title")] == [
-        "Title <script>", "a and a: 1.00", "a and b<: –", "b< and a: −0.50", "b< and b<: 1.00"]
+def test_exhibit_has_sortable_and_coloured_tables() -> None:
+    table, correlations, remarks, repeat = exhibits.sections(exhibit(), make_index(EMPTY))
+    (shown,), (coloured,) = table.blocks, correlations.blocks
     assert isinstance(shown, Table)
+    assert isinstance(coloured, Table)
+    assert [[(cell.text, cell.shade) for cell in row] for row in coloured.rows] == [
+        [("a", ""), ("1.00", "p5"), ("–", "")], [("b<", ""), ("−0.50", "n4"), ("1.00", "p5")]]
     assert [heading.kind for heading in shown.headings] == ["stub", "number", "text"]
     assert (remarks.blocks, repeat.blocks) == ((Prose("A remark."),), (Prose("harness study dimensions", code=True),))
 
