@@ -160,12 +160,12 @@ def turns(cell: Any, *, single: bool = False, last: str = USER) -> tuple[Utteran
             speakers = [str(turn.get("role") or turn.get("speaker") or turn.get("from") or "user").casefold()
                         for turn in messages]
             return _utterances(list(zip(speakers, map(_content, messages), strict=True)), chat=chat)
-        return alternating((_in_line(str(turn)) for turn in messages), last)
+        return alternating((str(turn).strip() for turn in messages), last)
     text = str(cell)
     if single:
-        return alternating([_in_line(_unescaped(text))], last)
+        return alternating([_unescaped(text)], last)
     return (split_by_speaker(text, "turn" if last == USER else "dialogue")
-            or alternating(map(_in_line, LINE.split(_unescaped(text))), last))
+            or alternating(map(str.strip, LINE.split(_unescaped(text))), last))
 
 
 def split_by_speaker(text: str, level: str) -> tuple[Utterance, ...]:
@@ -181,7 +181,7 @@ def split_by_speaker(text: str, level: str) -> tuple[Utterance, ...]:
 def _utterances(messages: Sequence[tuple[str, str]], *, chat: bool = False) -> tuple[Utterance, ...]:
     prompt_speakers = system_prompt_speakers([speaker.casefold().strip() for speaker, _ in messages], chat=chat)
     sides = {**SPEAKERS, **dict.fromkeys(prompt_speakers, PROMPT)}
-    return tuple(Utterance(sides.get(speaker.casefold().strip(), speaker.strip()), _in_line(text))
+    return tuple(Utterance(sides.get(speaker.casefold().strip(), speaker.strip()), text.strip())
                  for speaker, text in messages if text.strip())
 
 
@@ -195,18 +195,15 @@ def system_prompt_speakers(names: Sequence[str], *, chat: bool) -> Collection[st
 
 
 def _unescaped(text: str) -> str:
-    return text.strip().replace("\\n", "\n")
-
-
-def _in_line(text: str) -> str:
-    return " ".join(text.split())
+    r"""Return a text without surrounding space; `\n` stands for a line break in texts without one."""
+    return text.strip() if LINE.search(text.strip()) else text.strip().replace("\\n", "\n")
 
 
 def _content(turn: Mapping[str, Any]) -> str:
     content = turn.get("content", turn.get("text", turn.get("value")))
     if isinstance(content, list):  # parts of a message
-        content = " ".join(str(block.get("text", "")) for block in content if isinstance(block, dict))
-    return _in_line(str(content or ""))
+        content = "\n".join(str(block.get("text", "")) for block in content if isinstance(block, dict))
+    return str(content or "").strip()
 
 
 def texts(cell: Any) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 import re
 from collections import Counter
@@ -25,7 +26,7 @@ from benchmarks.dataset import (
 from benchmarks.errors import BadRecord, plural, raise_if_any
 from benchmarks.tables.cells import PREFIX, PROMPT, elements, split_by_speaker, texts, turns
 from benchmarks.tables.columns import Recognised, StatedQuality, recognise
-from benchmarks.tables.report import outliers, report
+from benchmarks.tables.report import different_scales, outliers, report
 from benchmarks.tables.roles import dimensions
 from benchmarks.tables.sheet import Sheet, joined_choices
 
@@ -151,7 +152,10 @@ def _text(cells: Mapping[str, Any], role: str) -> str:
 
 
 def _item_id(collected: _Items, cells: Mapping[str, Any], item: Item, columns: Recognised, where: str) -> str:
-    """Return a row's item id: an earlier row's if the texts are the same and rows may share items, else a new id."""
+    """Return a row's item id: an earlier row's if the texts are the same and rows may share items, else a new id.
+
+    An id that is not stated is a digest of the texts, so that score files fit the table after its rows are sorted.
+    """
     stated, may_share = _text(cells, "item"), _may_share_item(cells, columns)
     content = (stated, item.context, item.response, item.system)
     if may_share and (known_id := collected.by_content.get(content)):
@@ -160,10 +164,12 @@ def _item_id(collected: _Items, cells: Mapping[str, Any], item: Item, columns: R
             earlier_item, references=tuple(dict.fromkeys((*earlier_item.references, *item.references))),
             facts=tuple(dict.fromkeys((*earlier_item.facts, *item.facts))))
         return known_id
-    base = stated or f"item-{len(collected.items) + 1}"
+    base = stated or f"item-{hashlib.sha256(repr(content).encode()).hexdigest()[:10]}"
     suffixed = (f"{base}#{number}" for number in itertools.count(2))
     name = next(name for name in itertools.chain([base], suffixed) if name not in collected.items)
-    collected.counts["with the id of another item, to which a suffix such as #2 is added"] += name != base
+    collected.counts["with the id of another item, to which a suffix such as #2 is added" if stated else
+                     "repeating the texts of an earlier row, which count as items of their own; with a column `id` or "
+                     "`rater` they would be votes on one item"] += name != base
     if may_share:
         collected.by_content[content] = name
     collected.locations[name] = where
@@ -189,7 +195,8 @@ def _table(sheet: Sheet, columns: Recognised, collected: _Items) -> Table:
         values = [vote for rating in quality_ratings for vote in rating.votes] or [0.0]
         low, high = (0.0, len(labels) - 1.0) if labels else (min(values), max(values))
         qualities.append(Quality(name, low, high, dimension))
-        remarks += [] if labels else outliers(name, quality_ratings, collected.locations)
+        remarks += [] if labels else (*different_scales(name, quality_ratings, collected.pseudonyms),
+                                      *outliers(name, quality_ratings, collected.locations))
     remarks += [f"{plural(count, 'row')} {problem}" for problem, count in collected.counts.items() if count]
     card = DatasetCard(slug(sheet.file), Path(sheet.file).stem, "own", columns.level, tuple(qualities),
                        len(collected.items), (), "not stated", "")

@@ -13,6 +13,7 @@ from benchmarks.tables.sheet import Sheet
 
 MAX_TEXT = 60  # maximum characters of a text in a report line
 MAX_TURNS = 6  # maximum turns shown of the first item; earlier turns are left out
+MIN_VOTES = 5  # minimum votes of a rater whose scale is compared with that of others
 OUTLIER_FACTOR = 2.0
 """A single vote is reported if the range of the other votes is less than 1/OUTLIER_FACTOR of the full range."""
 
@@ -46,9 +47,13 @@ def report(sheet: Sheet, columns: Recognised, dataset: Dataset, remarks: Sequenc
             examples = ", ".join((*similar_names[:3], *(["..."] if len(similar_names) > 3 else [])))
             yield f"  if {examples} are raters of one quality, name the columns {_as_raters(similar_names)}, ..."
     first_item = dataset.items[0]
-    turns = " | ".join(f"{turn.speaker}: {turn.text[:MAX_TEXT]}{'...' if len(turn.text) > MAX_TEXT else ''}"
-                       for turn in first_item.utterances[-MAX_TURNS:])
+    turns = " | ".join(f"{turn.speaker}: {_shortened(turn.text)}" for turn in first_item.utterances[-MAX_TURNS:])
     yield f"  first item {'... | ' if len(first_item.utterances) > MAX_TURNS else ''}{turns}"
+
+
+def _shortened(text: str) -> str:
+    line = " ".join(text.split())
+    return line[:MAX_TEXT] + "..." * (len(line) > MAX_TEXT)
 
 
 def _groups_by_first_word(names: Sequence[str]) -> Iterable[list[str]]:
@@ -64,6 +69,21 @@ def _as_raters(names: Sequence[str]) -> str:
     quality, _, rater = names[0].partition("_")
     shared = rater and sum(name.startswith(f"{quality}_") for name in names) > 1
     return f"{quality} ({rater})" if shared else f"rater_{names[0]}"
+
+
+def different_scales(quality: str, ratings: Sequence[Rating], names: Mapping[str, str]) -> Iterator[str]:
+    """Yield a remark if all votes of one rater are above all votes of another; `names` has the raters' pseudonyms."""
+    votes: defaultdict[str, list[float]] = defaultdict(list)
+    for rating in ratings:
+        for rater, vote in zip(rating.raters, rating.votes, strict=bool(rating.raters)):
+            votes[rater].append(vote)
+    ranges = {name: (min(given), max(given)) for name, pseudonym in names.items()
+              if len(given := votes[pseudonym]) >= MIN_VOTES and len({*given}) > 1}
+    if ranges:
+        low, high = min(ranges, key=lambda name: ranges[name][1]), max(ranges, key=lambda name: ranges[name][0])
+        if ranges[high][0] > ranges[low][1]:
+            scales = (f"{name} uses {ranges[name][0]:g} to {ranges[name][1]:g}" for name in (low, high))
+            yield f"{quality}: {', '.join(scales)}: if these are different scales, convert the votes to one"
 
 
 def outliers(quality: str, ratings: Sequence[Rating], locations: Mapping[str, str]) -> Iterator[str]:

@@ -54,11 +54,11 @@ def run(args: argparse.Namespace) -> int:
         if any(row.origin == "sample" for row in rows):
             print(BANNER)
         for _, group in groupby(rows, key=lambda row: (row.dataset, row.quality)):
-            print("\n".join(_lines(sorted(group, key=lambda row: -row.mean), args.dataset)))
+            print("\n".join(_lines(sorted(group, key=lambda row: -row.mean), args)))
     return 0
 
 
-def _lines(rows: Sequence[SystemMean], requested: Sequence[str]) -> Iterator[str]:
+def _lines(rows: Sequence[SystemMean], args: argparse.Namespace) -> Iterator[str]:
     """Describe the estimates on a quality: a table, its notes, the worth of the scores, and the systems that differ."""
     first, all_rated = rows[0], all(row.rated == row.items for row in rows)
     source = "ratings alone" if all_rated else f"{first.column} and ratings"
@@ -86,7 +86,8 @@ def _lines(rows: Sequence[SystemMean], requested: Sequence[str]) -> Iterator[str
                      if pair[1].system not in pair[0].better_than)
         if pair := next(undecided, None):
             names = [row.system for row in pair]
-            dataset = next((name for name in requested if own.name_of(name) == first.dataset), first.dataset)
-            run_command = f"`harness run {shlex.join(('--dataset', dataset))}`"
-            yield f"to see how many ratings would separate {' and '.join(names)}, run {run_command}, then:"
-            yield f"  harness power {shlex.join(('--dataset', dataset, '--between', 'systems', '--pair', *names))}"
+            dataset = next((name for name in args.dataset if own.name_of(name) == first.dataset), first.dataset)
+            shared = ("--dataset", dataset, *(("--out", str(args.out)) if args.out else ()))
+            run_command = shlex.join(("harness", "run", *shared, "--metric", *args.metric))
+            yield f"to see how many contexts would separate {' and '.join(names)}, run `{run_command}`, then:"
+            yield f"  harness power {shlex.join((*shared, '--between', 'systems', '--pair', *names))}"

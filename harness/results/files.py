@@ -115,10 +115,10 @@ def _reading(folder: Path) -> Iterator[None]:
     except FileNotFoundError as error:
         name = Path(error.filename).name if error.filename else "a table"
         if (folder / "scores").is_dir():
-            raise BadReport(f"{folder}: no report yet, only the scores of an unfinished run; repeat its command to "
-                            "resume it, or wait if it is still running") from error
-        raise BadReport(f"{folder}: no report here ({name} is missing); "
-                        "`harness run --all --out DIR` creates one") from error
+            raise BadReport(f"{folder}: no report yet, only scores, from `harness estimate` or an unfinished run; "
+                            f"`harness run --out {folder}` with the same datasets and metrics reuses them") from error
+        raise BadReport(f"{folder}: no report here ({name} is missing); `harness run --out {folder}` writes one, and "
+                        "--out names the folder of another run") from error
     except _MALFORMED as error:
         raise BadReport(f"{folder}: the report cannot be read ({error}); run `harness run` again") from error
 

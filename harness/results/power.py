@@ -69,8 +69,12 @@ def power(results: Results, target: Target, between: Between = "columns", pair: 
                                                     _systems(pool, target, reliability))
     items, context_count = len(context_codes), len(np.unique(context_codes))
     if len(names) < 2 or context_count < 2:
+        remedy = ("" if len(names) > 1 else "; the rated items name fewer than two systems" if between == "systems" else
+                  "; run a second metric, or use --between systems")
+        points = pool.points[target[0]]
+        rated_contexts = len(np.unique(points.units[np.isfinite(points.human[target[1]])]))
         raise BadConfig(f"{target[0]}, {target[1]}: power needs at least two {between} and two contexts, found "
-                        f"{len(names)} and {context_count}")
+                        f"{len(names)} and {rated_contexts}{remedy}")
     contrasts = make_contrasts()
     if unknown := next((name for name in pair if name not in names), None):
         hint = nearest(unknown, names)

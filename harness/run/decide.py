@@ -28,13 +28,16 @@ BATCH = 1 << 20
 """Maximum number of columns times votes that are tested at once."""
 
 
-def decisions(target: TargetData, epsilon: float, seed: int, cache: Cache,
-              tied: Collection[ColumnKey] = ()) -> Iterator[Decision]:
-    """Yield the decision on every column; `tied` are the columns that share the first place."""
+def decisions(target: TargetData, epsilon: float, seed: int, cache: Cache, tied: Collection[ColumnKey] = (),
+              source: str = "") -> Iterator[Decision]:
+    """Yield the decision on every column; `tied` are the columns that share the first place.
+
+    Folds are drawn with the seed, the quality and the `source` of the votes, by default the dataset's name.
+    """
     if not target.names:
         return
     votes, exchangeable = _votes(target)
-    fold = folds(target.units, generator(seed, *target.key))
+    fold = folds(target.units, generator(seed, source or target.dataset, target.quality))
     key = [*target.key, epsilon, exchangeable, votes.shape,
            digest(votes, target.judged.means, target.system, target.units, fold)]
     rows = cache.rows("decisions", key, list(map(digest, target.scores)),

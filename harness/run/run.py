@@ -110,8 +110,9 @@ def _correlate_and_compare(plan: Plan, work: Workspace, dataset: Dataset, scores
     first_row = len(tables["correlations"])
     learned_here = entries.fitted_on(plan, work.models, dataset.card.name)
     excluded = learned_here if dataset.kind == "real" else ()
+    source = compare.source(dataset)
     for target in correlate.targets(points, qualities):
-        reliability_rows = compare.reliability(target, settings.seed, cache, compare.source(dataset)) if cache else ()
+        reliability_rows = compare.reliability(target, settings.seed, cache, source) if cache else ()
         tables["correlations"] += correlate.correlations(target, reliability=reliability_rows, cache=cache)
         for statistic in statistics:
             tables["correlations"] += correlate.correlations(target, [statistic], cache=cache)
@@ -122,7 +123,7 @@ def _correlate_and_compare(plan: Plan, work: Workspace, dataset: Dataset, scores
             tests = compare.comparisons(target, contributions)
             tables["comparisons"].append(tests)
             tables["decisions"] += decide.decisions(target, settings.epsilon, settings.seed, cache,
-                                                     compare.tied_first(target, contributions, tests))
+                                                     compare.tied_first(target, contributions, tests), source)
         collected.data.append(target)
     if plan.examples and dataset.card.shareable:
         tables["examples"] += examples.find(dataset, qualities, points, tables["correlations"][first_row:],

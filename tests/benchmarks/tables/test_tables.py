@@ -377,12 +377,13 @@ def test_references_of_several_rows_are_joined(tmp_path: Path) -> None:
 
 TURNS: list[tuple[object, list[tuple[str, str]]]] = [
     ("Hi\nYo\nTea?", [(USER, "Hi"), (SYSTEM, "Yo"), (USER, "Tea?")]),
-    ("Hi\u2028there\r\nYo\x85you\rTea?", [(USER, "Hi there"), (SYSTEM, "Yo you"), (USER, "Tea?")]),
-    ("User: Hi\nthere\nAssistant: Yo", [(USER, "Hi there"), (SYSTEM, "Yo")]),
+    ("Hi\u2028there\r\nYo\x85you\rTea?", [(USER, "Hi\u2028there"), (SYSTEM, "Yo\x85you"), (USER, "Tea?")]),
+    ("User: Hi\nthere\nAssistant: Yo", [(USER, "Hi\nthere"), (SYSTEM, "Yo")]),
     ('[{"role": "assistant", "content": "Yo"}]', [(SYSTEM, "Yo")]),
     ([{"from": "human", "value": "Hi"}, {"from": "gpt", "value": "Yo"}], [(USER, "Hi"), (SYSTEM, "Yo")]),
     (["Hi", "Yo"], [(SYSTEM, "Hi"), (USER, "Yo")]), (None, []), ("", []),
     ([{"role": "user", "content": [{"type": "text", "text": "Hi"}]}], [(USER, "Hi")]),
+    ([{"role": "user", "content": "- a\n  - b\n"}], [(USER, "- a\n  - b")]),
     ([{"role": "developer", "content": "Be"}, {"role": "user", "content": "Hi"}], [(PROMPT, "Be"), (USER, "Hi")]),
     ([{"from": "system", "value": "Be"}, {"from": "gpt", "value": "Yo"}], [(PROMPT, "Be"), (SYSTEM, "Yo")]),
     ([{"role": "user", "content": "Hi"}, {"role": "system", "content": "Yo"}], [(USER, "Hi"), (SYSTEM, "Yo")]),
@@ -394,6 +395,36 @@ TURNS: list[tuple[object, list[tuple[str, str]]]] = [
 def test_turns_of_a_context_have_speakers_and_texts() -> None:
     for cell, expected in TURNS:
         assert [(turn.speaker, turn.text) for turn in turns(cell)] == expected, cell
+
+
+def test_a_response_keeps_its_line_breaks_and_spaces(tmp_path: Path) -> None:
+    for content, response in (('reply,fun\n"Yes:\n\n  x = ""\\n""",1\n', 'Yes:\n\n  x = "\\n"'),
+                              ("reply,fun\na\\nb  c,1\n", "a\nb  c")):
+        (item,) = read(Case(content), tmp_path).dataset.items
+        assert item.response is not None
+        assert item.response.text == response
+
+
+def test_ids_and_votes_do_not_depend_on_the_order_of_rows(tmp_path: Path) -> None:
+    rows = ["Hi,Yo,a,1", "Hi,Yo,b,2", "Ho,Yo,a,3", "Hi,Yo,a,4"]
+    table, sorted_table = (read(Case(lines("context,response,system,fun", *order)), tmp_path)
+                           for order in (rows, rows[::-1]))
+    assert any("1 row repeating the texts of an earlier row" in line for line in table.report)
+    first, second = ({rating.item.partition("#")[0] for rating in table.dataset.ratings if rating.votes == (2.0,)}
+                     for table in (table, sorted_table))
+    assert first == second != set()
+    assert {item.id for item in table.dataset.items} == {item.id for item in sorted_table.dataset.items}
+
+
+def test_raters_on_different_scales_are_reported(tmp_path: Path) -> None:
+    def remarks(factor: int) -> list[str]:
+        rows = [f"Yo {n},{1 + n % 5},{factor * (1 + n % 5)}" for n in range(10)]
+        return [line for line in read(Case(lines("response,rater_anna,rater_ben", *rows)), tmp_path).report
+                if "different scales" in line]
+
+    assert remarks(1) == remarks(2) == []
+    (remark,) = remarks(20)
+    assert "anna uses 1 to 5, ben uses 20 to 100" in remark
 
 
 def test_a_scale_needs_two_labels() -> None:

@@ -133,7 +133,7 @@ def test_a_home_without_the_datasets_of_the_run_is_refused(out: Path, tmp_path: 
     assert "the run's datasets (persona-usr" in err
     assert f"are not in {tmp_path / 'other'}; pass the --home of the run" in err
     (tmp_path / "killed" / "scores").mkdir(parents=True)
-    assert "only the scores of an unfinished run" in invoke(
+    assert "no report yet, only scores" in invoke(
         "leaderboard", "--out", tmp_path / "killed", "--with", "length", status=2).err
 
 
