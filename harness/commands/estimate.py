@@ -22,7 +22,7 @@ from harness.commands._output import table
 from harness.errors import BadConfig
 from harness.results import files
 from harness.run.prepare import prepare
-from harness.run.settings import settings
+from harness.run.settings import Settings, settings
 from harness.run.system_means import ALL, By, SystemMean, system_means
 from leaderboard.blocks.cells import MISSING, interval, number
 from leaderboard.render.templates import BANNER
@@ -87,7 +87,7 @@ def _lines(rows: Sequence[SystemMean], args: argparse.Namespace) -> Iterator[str
         if pair := next(undecided, None):
             names = [row.system for row in pair]
             dataset = next((name for name in args.dataset if own.name_of(name) == first.dataset), first.dataset)
-            shared = ("--dataset", dataset, *(("--out", str(args.out)) if args.out else ()))
+            shared = ("--dataset", dataset, *(("--out", str(args.out)) if args.out != Settings().out else ()))
             run_command = shlex.join(("harness", "run", *shared, "--metric", *args.metric))
             yield f"to see how many contexts would separate {' and '.join(names)}, run `{run_command}`, then:"
             yield f"  harness power {shlex.join((*shared, '--between', 'systems', '--pair', *names))}"

@@ -75,33 +75,40 @@ def _lines(rows: Sequence[Power], pair: Sequence[str], data: str) -> Iterator[st
     """Describe the power on a target, also for other numbers of contexts and raters, and the contexts needed."""
     base = rows[0]
     compared_value = "correlations" if base.between == "columns" else "mean ratings"
-    pair_sentence = (f"{detectable_text(base.items, base.contexts, base.detectable, compared_value)} for "
+    pair_sentence = (f"{detectable_text(base.items, base.contexts, base.detectable, compared_value, base.unit)} for "
                      f"{base.first} and {base.second}")
     yield wrapped(f"{base.dataset}, {base.quality}: {pair_sentence if pair else base}")
     groups = {count: list(group) for count, group in groupby(rows, key=lambda row: row.raters)}
     rows_by_raters = {count: {row.contexts: row for row in group} for count, group in sorted(groups.items())
                       if not math.isnan(group[0].detectable)}
     yield table(f"Difference detectable with 80 % power for {'this' if pair else 'a typical'} pair, {base.quality} on "
-                f"{base.dataset}", ("contexts", *map(_format_raters, rows_by_raters)), data, (
+                f"{base.dataset}", (f"{base.unit}s", *map(_format_raters, rows_by_raters)), data, (
         (str(count), *(_format_difference(cells[count]) for cells in rows_by_raters.values()))
         for count in sorted(row.contexts for row in groups[base.raters])))
     if len(rows_by_raters) < len(groups):
         yield wrapped("unknown for other numbers of raters: the reliability is unknown, or it implies more rater noise "
                       "than the whole variance of this pair's difference")
     needed = {count: groups[count][0].needed for count in rows_by_raters if not math.isnan(groups[count][0].needed)}
-    needs = [(f"{contexts:,.0f}" if contexts <= MAX_CONTEXTS else f"more than {MAX_CONTEXTS:,}")
-             + f" with {_format_raters(count)}" for count, contexts in needed.items()]
+    items = base.items / base.contexts
+    needs = [f"{contexts:,.0f} with {_format_raters(count)} (about {_rounded(contexts * items * count)} ratings)"
+             if contexts <= MAX_CONTEXTS else f"more than {MAX_CONTEXTS:,} with {_format_raters(count)}"
+             for count, contexts in needed.items()]
     needs += ["unknown with other numbers of raters"] * (len(needed) < len(rows_by_raters))
     if len(needed) == len(groups) > 1 and min(needed.values()) > MAX_CONTEXTS:
         needs = [f"more than {MAX_CONTEXTS:,}, however many raters"]
     yield wrapped(f"{'' if pair else 'The leading pair: '}{base.first} and {base.second} differ by "
                   f"{abs(base.difference):.3f}; these data detect that with a power of {100 * base.power:.0f} %. "
-                  f"Contexts needed for 80 %: {', '.join(needs)}")
+                  f"{base.unit.capitalize()}s needed for 80 %: {', '.join(needs)}")
 
 
 def _format_difference(row: Power) -> str:
     """Format a detectable difference; a dash if correlations cannot plausibly differ that much."""
     return "–" if row.between == "columns" and row.detectable >= 1 else f"{row.detectable:.3f}"
+
+
+def _rounded(count: float) -> str:
+    """Format a count with two significant digits."""
+    return f"{float(f'{count:.2g}'):,.0f}"
 
 
 def _format_raters(count: float) -> str:

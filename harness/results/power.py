@@ -36,7 +36,8 @@ class Power:
     between `first` and `second`, by default the leader and the next metric or system; `power` is the probability of
     detecting it; `needed` is the number of contexts for 80 % power, infinite if no number suffices. For other numbers
     of raters than the data's, `detectable`, `power` and `needed` are NaN if the reliability of the ratings is unknown,
-    or if the noise of raters, as estimated, accounts for all of a pair's spread.
+    or if the noise of raters, as estimated, accounts for all of a pair's spread. `unit` is conversation if contexts of
+    a conversation count as one.
     """
 
     dataset: str
@@ -51,11 +52,13 @@ class Power:
     difference: float
     power: float
     needed: float
+    unit: str = "context"
 
     def __str__(self) -> str:
         if self.between == "systems":
-            return detectable_text(self.items, self.contexts, self.detectable, "mean ratings")
-        return f"{detectable_text(self.items, self.contexts, self.detectable)} for these metrics"
+            return detectable_text(self.items, self.contexts, self.detectable, "mean ratings", self.unit)
+        text = detectable_text(self.items, self.contexts, self.detectable, unit=self.unit)
+        return f"{text} for these metrics"
 
 
 def power(results: Results, target: Target, between: Between = "columns", pair: Sequence[str] = (),
@@ -96,7 +99,7 @@ def power(results: Results, target: Target, between: Between = "columns", pair: 
         for count in dict.fromkeys((context_count, *contexts)):
             yield Power(*target, between, names[first], names[second], items, count, rater_count,
                         typical_contrast.detectable(count), pair_contrast.difference, pair_contrast.power(count),
-                        needed)
+                        needed, "context" if pool.points[target[0]].conversations is None else "conversation")
 
 
 def checked_targets(pool: Pool, requested: Collection[Target], pair: Sequence[str], contexts: Sequence[int],

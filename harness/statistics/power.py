@@ -146,13 +146,14 @@ def of_systems(human: Vector, system: Codes, unit: Codes, reliability: float = m
     return Contrasts(systems.values, _squares(systems.corrected.T) * size, noise=noise)
 
 
-def detectable_text(items: int, contexts: int, difference: float | None = None, compared: str = "correlations") -> str:
+def detectable_text(items: int, contexts: int, difference: float | None = None, compared: str = "correlations",
+                    unit: str = "context") -> str:
     """State the difference that can be detected, by default a difference of correlations with a typical variance."""
     if difference is None:
         difference = detectable(TYPICAL_SPREAD * contexts / max(items, 1), contexts, MIN_CONTEXTS)
     source = f"{items} item{'s' * (items != 1)}"
     if contexts < items:
-        source += f" from {contexts} context{'s' * (contexts != 1)}"
+        source += f" from {contexts} {unit}{'s' * (contexts != 1)}"
     if not math.isfinite(difference) or (compared == "correlations" and difference >= 1):
         return f"{source} {'is' if items == 1 else 'are'} too few to tell {compared} apart"
     only_large = "only " if compared == "correlations" and difference >= LARGE_DIFFERENCE else ""

@@ -77,10 +77,11 @@ def power_picture(rows: Sequence[Power]) -> Picture:
     is_drawn = data in drawn and data.detectable < 1
     marker = f'<path class="people-mark" d="M{point(data)}m-4-4h8v8h-8z"/>' if is_drawn else ""
     rater_text = ", ".join(f"{raters:.3g}" for raters in lines)
-    detectable_here = (f"{data.detectable:.2f} with the {data.contexts} contexts of the data (square)" if is_drawn else
-                       f"none with the {data.contexts} contexts of the data, which are too few")
-    text = ("Difference of correlations detectable with 80 % power, by the number of contexts: "
-            f"{data.quality}, {detectable_here}. Raters per item, from the highest line to the lowest: {rater_text}")
+    size_text = f"the {data.contexts} {data.unit}s of the data"
+    detectable_here = (f"{data.detectable:.2f} with {size_text} (square)" if is_drawn else
+                       f"none with {size_text}, which are too few")
+    text = (f"Difference of correlations detectable with 80 % power, by the number of {data.unit}s: {data.quality}, "
+            f"{detectable_here}. Raters per item, from the highest line to the lowest: {rater_text}")
     axes = plane.axes([row.contexts for row in lines.get(data.raters, ())])
     size = f'viewBox="0 0 {SMALL_WIDTH} {SMALL_AXIS_Y + 20}"'
     return Picture(_svg("plot places", size, text, (axes, *paths, marker)), text, f"{text}.")

@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 from pathlib import Path
 
 import pytest
@@ -58,7 +59,12 @@ def test_pairs_of_a_single_dataset_are_described(tmp_path: Path, invoke: Invoke)
     (tmp_path / "mine.csv").write_text("context,response,system,rater_1,rater_2\n" + rows)
     out = ("--out", tmp_path / "out")
     invoke("run", "--dataset", tmp_path / "mine.csv", "--metric", "length", "--metric", "distinct", *out)
-    assert "The leading pair" in invoke("power", *out).out
+    leading = " ".join(invoke("power", *out).out.split())
+    assert "The leading pair" in leading
+    needed = re.findall(r"(\d+) with ([\d.]+) raters? \(about (\d+) ratings\)", leading.replace(",", ""))
+    assert needed
+    for contexts, raters, count in needed:
+        assert float(count) == pytest.approx(2 * float(contexts) * float(raters), rel=0.05), "two replies per context"
     assert "apart for length and distinct-1\n" in invoke("power", *out, "--pair", "length", "distinct-1").out
     equal = " ".join(invoke("power", *out, "--between", "systems", "--pair", "a", "b").out.split())
     assert equal.endswith("Contexts needed for 80 %: more than 1,000,000, however many raters")
