@@ -199,6 +199,8 @@ def card_text(table: ratings.Table, name: str, file: str) -> str:
                for role, column in layout.roles.items()}
     if ignored := [column for column, why in layout.left_out.items() if why == STATED]:
         columns["ignore"] = "+".join(ignored)
+    if layout.metrics:
+        columns["metric"] = "+".join(layout.metrics.values())
     dataset = OwnDataset(card, Path(file), columns, {quality: StatedQuality(
         (quality,) if layout.is_long else tuple(vote.column for vote in layout.votes if vote.quality == quality),
         next(vote.scale for vote in layout.votes if vote.quality == quality)) for quality in layout.qualities})

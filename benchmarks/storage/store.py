@@ -57,17 +57,22 @@ def save(dataset: Dataset, home: Path) -> None:
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise
+    _save_scores(dataset, home)
+    for outdated in _folders(root, name):  # recent folders may be in use by an import or a reader
+        if outdated != folder:
+            with contextlib.suppress(FileNotFoundError):
+                if time.time() - outdated.stat().st_mtime > STALE:
+                    shutil.rmtree(outdated, ignore_errors=True)
+
+
+def _save_scores(dataset: Dataset, home: Path) -> None:
+    name = dataset.card.name
     by_file = {home / "scores" / f"{name}.{metric}.csv": scores for metric, scores in dataset.scores.items()}
     for outdated in set(_score_files(home, name)) - by_file.keys():
         outdated.unlink(missing_ok=True)
     for path, scores in by_file.items():
         lines = ("dialogue_id,score", *(f"{item},{score!r}" for item, score in scores.items()), "")
         write_atomically(path, "\n".join(lines).encode())
-    for outdated in _folders(root, name):  # recent folders may be in use by an import or a reader
-        if outdated != folder:
-            with contextlib.suppress(FileNotFoundError):
-                if time.time() - outdated.stat().st_mtime > STALE:
-                    shutil.rmtree(outdated, ignore_errors=True)
 
 
 def remove(home: Path, name: str) -> None:
@@ -94,7 +99,9 @@ def save_user_dataset(dataset: Dataset, home: Path) -> bool:
     previous = stored_record(home, dataset.card.name)
     digests = dataset.fingerprint, ratings_fingerprint(dataset.ratings)
     is_unchanged = previous and (previous.items, previous.ratings) == digests
-    if not is_unchanged:
+    if is_unchanged:
+        _save_scores(dataset, home)
+    else:
         save(dataset, home)
     content = json.dumps(asdict(dataset.card), indent=2, ensure_ascii=False).encode() + b"\n"
     path = home / "datasets" / f"{dataset.card.name}{CARD_SUFFIX}"

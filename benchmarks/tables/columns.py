@@ -70,6 +70,7 @@ class Recognised:
     votes: tuple[Votes, ...]
     single: bool = False  # a context is one turn even if it has several lines
     of_card: bool = False  # a card names the columns of votes
+    metrics: Mapping[str, str] = field(default_factory=dict)  # columns with scores, by the name of the metric
     left_out: Mapping[str, str] = field(default_factory=dict)
     remarks: tuple[str, ...] = ()
 
@@ -95,15 +96,17 @@ def recognise(sheet: Sheet, stated: Mapping[str, str], scales: Sequence[tuple[st
     """
     columns = stated_columns(sheet, stated)
     ratings = columns.pop("rating") if len(columns.get("rating", ())) > 1 else ()
+    scored = columns.pop("metric", ())
     profiles = {name: Profile() for name in sheet.columns}
     for _, row in sheet.rows():
         for profile, cell in zip(profiles.values(), row, strict=True):
             profile.add(cell)
     qualities = qualities or {}
     card_columns = {column for quality in qualities.values() for column in quality.columns}
-    roles, left_out = roles_of([name for name in sheet.columns if name not in card_columns], profiles, columns)
+    roles, left_out = roles_of([name for name in sheet.columns if name not in {*card_columns, *scored}], profiles,
+                               columns)
     unassigned = [name for name in sheet.columns
-                  if name not in {*roles.values(), *left_out, *card_columns} and profiles[name].filled]
+                  if name not in {*roles.values(), *left_out, *card_columns, *scored} and profiles[name].filled]
     remarks: list[str] = []
     annotator = roles.get("annotator", "")
     votes, ignored = _votes([] if qualities else unassigned, profiles, scales, ratings, annotator, remarks)
@@ -140,7 +143,8 @@ def recognise(sheet: Sheet, stated: Mapping[str, str], scales: Sequence[tuple[st
     left_out |= {name: reason for name, reason in ignored.items() if name not in roles.values()}
     context = next((name for name in stated if name != "context" and role_of(name) == "context"), roles.get("context"))
     single = usual_name(context or "") in NAMED["single"]
-    return Recognised(roles, tuple(votes), single, bool(qualities), left_out, tuple(remarks))
+    metrics = {re.sub(r"[^a-z0-9_]+", "-", name.casefold()).strip("-"): name for name in scored}
+    return Recognised(roles, tuple(votes), single, bool(qualities), metrics, left_out, tuple(remarks))
 
 
 def _votes_of_long_table(file: str, roles: Mapping[str, str], profiles: Mapping[str, Profile],

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import itertools
+import math
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,11 +26,24 @@ from benchmarks.dataset import (
     is_language,
 )
 from benchmarks.errors import BadRecord, plural, raise_if_any
-from benchmarks.tables.cells import PREFIX, PROMPT, elements, split_by_speaker, texts, turns
+from benchmarks.tables.cells import (
+    MISSING,
+    NAMED,
+    PREFIX,
+    PROMPT,
+    elements,
+    label,
+    number,
+    split_by_speaker,
+    texts,
+    turns,
+)
 from benchmarks.tables.columns import Recognised, StatedQuality, recognise
 from benchmarks.tables.report import different_scales, outliers, report
-from benchmarks.tables.roles import dimensions
+from benchmarks.tables.roles import dimensions, normal_name
 from benchmarks.tables.sheet import Sheet, joined_choices
+
+AUTOMATIC = re.compile(rf"\b({'|'.join(NAMED['automatic'])})")  # names of columns that may hold scores of a judge
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +70,7 @@ class _Items:
     pseudonyms: dict[str, str] = field(default_factory=dict)
     counts: Counter[str] = field(default_factory=Counter)
     ratings: list[Rating] = field(default_factory=list)
+    scores: defaultdict[str, dict[str, float]] = field(default_factory=partial(defaultdict, dict))
     shared: dict[Any, Any] = field(default_factory=dict)
     """One object for equal votes or equal tuples of raters, since a table may have millions."""
 
@@ -77,9 +93,9 @@ def of_sheet(sheet: Sheet, stated: Mapping[str, str], scales: Sequence[tuple[str
     columns = recognise(sheet, stated, scales, qualities)
     collected = _Items()
     problems: list[BadRecord] = []
-    for number, row in sheet.rows():
+    for line, row in sheet.rows():
         try:
-            _add(collected, sheet.where(number), columns, dict(zip(sheet.columns, row, strict=True)), language)
+            _add(collected, sheet.where(line), columns, dict(zip(sheet.columns, row, strict=True)), language)
         except BadRecord as error:
             problems.append(error)
     raise_if_any(problems)
@@ -100,6 +116,7 @@ def _add(collected: _Items, where: str, columns: Recognised, row: Mapping[str, A
     collected.counts["identical to an earlier row"] += (content := hash(repr(row))) in collected.rows
     collected.rows.add(content)
     name = _item_id(collected, cells, item, columns, where)
+    _add_scores(collected, name, where, columns, row)
     has_votes = False
     for votes in columns.votes:
         if columns.is_long and str(cells["quality"]).strip() != votes.quality:
@@ -123,6 +140,17 @@ def _add(collected: _Items, where: str, columns: Recognised, row: Mapping[str, A
     collected.counts["without a rating"] += not has_votes
     if not _may_share_item(cells, columns):
         collected.finish((name, quality) for quality in columns.qualities)
+
+
+def _add_scores(collected: _Items, item: str, where: str, columns: Recognised, row: Mapping[str, Any]) -> None:
+    for metric, column in columns.metrics.items():
+        cell = row[column]
+        if cell is None or label(cell) in MISSING:
+            continue
+        score, problem = number(cell), "is not a number"
+        if collected.scores[metric].setdefault(item, score) != score:  # also if it is NaN
+            problem = problem if math.isnan(score) else "is not the item's score in an earlier row"
+            raise BadRecord(where, None, column, f"{cell!r:.60} {problem}; correct it or empty the cell")
 
 
 def _item(collected: _Items, cells: Mapping[str, Any], columns: Recognised) -> Item | None:
@@ -165,7 +193,7 @@ def _item_id(collected: _Items, cells: Mapping[str, Any], item: Item, columns: R
             facts=tuple(dict.fromkeys((*earlier_item.facts, *item.facts))))
         return known_id
     base = stated or f"item-{hashlib.sha256(repr(content).encode()).hexdigest()[:10]}"
-    suffixed = (f"{base}#{number}" for number in itertools.count(2))
+    suffixed = (f"{base}#{count}" for count in itertools.count(2))
     name = next(name for name in itertools.chain([base], suffixed) if name not in collected.items)
     collected.counts["with the id of another item, to which a suffix such as #2 is added" if stated else
                      "repeating the texts of an earlier row, which count as items of their own; with a column `id` or "
@@ -195,12 +223,14 @@ def _table(sheet: Sheet, columns: Recognised, collected: _Items) -> Table:
         values = [vote for rating in quality_ratings for vote in rating.votes] or [0.0]
         low, high = (0.0, len(labels) - 1.0) if labels else (min(values), max(values))
         qualities.append(Quality(name, low, high, dimension))
+        remarks += [f"{votes.column}: if these are scores of a metric or judge, add --columns metric={votes.column}"
+                    for votes in columns.votes if votes.quality == name and AUTOMATIC.search(normal_name(votes.column))]
         remarks += [] if labels else (*different_scales(name, quality_ratings, collected.pseudonyms),
                                       *outliers(name, quality_ratings, collected.locations))
     remarks += [f"{plural(count, 'row')} {problem}" for problem, count in collected.counts.items() if count]
     card = DatasetCard(slug(sheet.file), Path(sheet.file).stem, "own", columns.level, tuple(qualities),
                        len(collected.items), (), "not stated", "")
-    dataset = Dataset(card, tuple(collected.items.values()), ratings, "imported")
+    dataset = Dataset(card, tuple(collected.items.values()), ratings, "imported", scores=collected.scores)
     lines = tuple(report(sheet, columns, dataset, remarks, len(collected.pseudonyms)))
     return Table(dataset, columns, collected.locations, tuple(remarks), lines)
 

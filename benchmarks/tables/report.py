@@ -34,6 +34,8 @@ def report(sheet: Sheet, columns: Recognised, dataset: Dataset, remarks: Sequenc
         yield f"  rating     {quality.name}: {scale}{source}"
     if names[MAX_LISTED:]:
         yield f"  rating     {listed(names[MAX_LISTED:])}"
+    for metric, column in columns.metrics.items():
+        yield f"  metric     {column}: --metric scores:{dataset.card.name}.{metric}"
     reasons: defaultdict[str, list[str]] = defaultdict(list)
     for column, reason in columns.left_out.items():
         reasons[reason].append(column)

@@ -22,6 +22,7 @@ ColumnName: TypeAlias = tuple[str, str, bool]  # quality, rater, and True if the
 ANSWERS = re.compile(rf"\b({'|'.join(NAMED['answers'])})\b")  # names of columns or objects in which raters answer
 TEXT_ROLES = ("response", "context", "dialogue", "reference", "fact")
 MESSAGE_FIELDS = frozenset(("content", "role", "text", "value"))  # fields of a message or passage
+STATED_ROLES = ("ignore", "metric")  # roles that only the user gives: left out, scores of a metric
 STATED = "as stated"  # reason for leaving out a column that the user told to ignore
 MAX_DISTINCT = 101  # maximum number of distinct values in a rating column: 0 to 100
 MAX_LABEL = 40  # maximum characters of a label
@@ -132,10 +133,10 @@ def stated_columns(sheet: Sheet, stated: Mapping[str, str]) -> dict[str, tuple[s
     columns: dict[str, tuple[str, ...]] = {}
     for name, text in stated.items():
         if (role := role_of(name)) is None:
-            suggestion = nearest(name, (*ROLE_NAMES, "ignore"))
+            suggestion = nearest(name, (*ROLE_NAMES, *STATED_ROLES))
             raise BadRecord(sheet.file, None, "", f"columns: {name!r} is not a role; {suggestion}")
         columns[role] = (*columns.get(role, ()), *([text] if text in sheet.columns else text.split("+")))
-        if len(columns[role]) > 1 and role not in ("rating", "ignore"):
+        if len(columns[role]) > 1 and role not in ("rating", *STATED_ROLES):
             raise BadRecord(sheet.file, None, "", f"columns: {role} should be one column, not {len(columns[role])}")
         if unknown := next((column for column in columns[role] if column not in sheet.columns), None):
             raise BadRecord(sheet.file, None, "", f"has no column {unknown!r}; {nearest(unknown, sheet.columns)}")
@@ -144,7 +145,7 @@ def stated_columns(sheet: Sheet, stated: Mapping[str, str]) -> dict[str, tuple[s
 
 def role_of(name: str) -> str | None:
     """Return the role of that name, or the role for which it is a usual column name."""
-    return name if name in (*ROLE_NAMES, "ignore") else next(
+    return name if name in (*ROLE_NAMES, *STATED_ROLES) else next(
         (role for role, names in ROLE_NAMES.items() if normal_name(name) in names), None)
 
 
