@@ -18,6 +18,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
 MAX_LOCATIONS = 20  # maximum number of locations listed per kind of problem
+MAX_LISTED = 12  # maximum number of known names listed with an unknown one
 
 
 class BenchmarkError(Exception):
@@ -80,9 +81,11 @@ def raise_if_any(problems: Sequence[BadRecord]) -> None:
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """List the known names, and suggest the most similar one."""
+    """Suggest the most similar of the known names, and list them all, or the MAX_LISTED most similar."""
     names = list(known)
-    return f"{did_you_mean(name, names)} known: {', '.join(names)}".lstrip()
+    others = f" and {len(names) - MAX_LISTED} others" if len(names) > MAX_LISTED + 1 else ""
+    listed = difflib.get_close_matches(name, names, MAX_LISTED, cutoff=0) if others else names
+    return f"{did_you_mean(name, names, 0.6 if others else 0.5)} known: {', '.join(listed)}{others}".lstrip()
 
 
 def did_you_mean(name: str, known: Iterable[str], cutoff: float = 0.5) -> str:

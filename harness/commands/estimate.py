@@ -80,6 +80,8 @@ def _lines(rows: Sequence[SystemMean], args: argparse.Namespace) -> Iterator[str
     pairs = [f"{row.system} above {', '.join(row.better_than)}" for row in rows if row.better_than]
     if first.system != ALL:
         yield ("one system: no difference to test" if len(rows) == 1 else
+               "fewer than two systems have an interval: no difference can be tested"
+               if sum(math.isfinite(row.low) for row in rows) < 2 else
                f"systems that differ (5 %, adjusted over all pairs):{'' if pairs else ' none'}")
         yield from (textwrap.fill(pair, width(), initial_indent="  ", subsequent_indent="    ") for pair in pairs)
         undecided = (pair for pair in combinations((row for row in rows if math.isfinite(row.low)), 2)

@@ -79,7 +79,7 @@ def _score(earlier: Results, chosen: Settings, data: Literal["real", "sample"] |
 
 
 def _format_board(board: Placement) -> str:
-    """Format the board around the metric, the significant differences, and its best and worst targets."""
+    """Format the board around the metric, the significant differences, and its highest and lowest correlations."""
     rank = next(row.rank for row in board.neighbours if row.own)
     rows = []
     for row in board.neighbours:
@@ -91,13 +91,14 @@ def _format_board(board: Placement) -> str:
                f"{board.rule}, on {targets}" if board.cells == board.whole else
                f"{board.column} would rank {rank} of the {board.ranked} columns with values on {targets}, and has no "
                f"rank on the board {board.split}, which has {board.whole}: Spearman by the rule {board.rule}")
-    heads = ("Rank", "Metric", "value", "better in", "worse in")
+    heads = ("Rank", "Metric", "value", "beats it on", "loses to it on")
     board_table = table(caption, heads, data_of(board.split, board.origin), rows)
-    legend = wrapped(f"Better in, worse in: number of targets (qualities of datasets, {board.cells} in all) on which "
-                     f"the correlation of {board.column} is significantly higher or lower than that row's, at 5 % "
+    legend = wrapped(f"Beats it on, loses to it on: number of targets (qualities of datasets, {board.cells} in all) on "
+                     f"which {board.column} has a significantly higher or lower correlation than that row, at 5 % "
                      "(PERM-BOTH on ranks over whole contexts, adjusted by Benjamini and Hochberg over all pairs of "
                      "columns).")
-    by_end = {"Best": board.reached[:EXTREMES], "Worst": board.reached[max(EXTREMES, len(board.reached) - EXTREMES):]}
+    lowest = board.reached[max(EXTREMES, len(board.reached) - EXTREMES):]
+    by_end = {"Highest": board.reached[:EXTREMES], "Lowest": lowest}
     extremes = [f"{word}: " + "; ".join(
         f"{target.dataset} {target.quality} {number(target.value)} (rank {target.place} of {target.of})"
         for target in reached) for word, reached in by_end.items() if reached]

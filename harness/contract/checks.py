@@ -147,7 +147,7 @@ def missing(trial: Trial) -> str:
              "facts": ("bare",)}
     needs = trial.metric.card.needs
     if not needs:
-        raise Note("the card needs nothing of an item")
+        raise Note("the metric needs no references, facts or context")
     dataset, scores = trial.scored_hard_cases
     rows = {item.id: row for row, item in enumerate(dataset.items)}
     for name, column in scores.items():

@@ -45,7 +45,8 @@ def is_above_zero(question: Question, column: Column) -> bool:
 def no_metric(question: Question, words: str = "no metric") -> str:
     """Return "no metric", restricted to metrics with values on all targets if some columns lack values."""
     incomplete = len(question.columns) - len(question.ranked)
-    return f"{words} with values on all {len(question.targets)} targets" if incomplete else words
+    targets = f"all {len(question.targets)} targets" if len(question.targets) > 1 else "the only target"
+    return f"{words} with values on {targets}" if incomplete else words
 
 
 def why_no_answer(question: Question) -> str:
@@ -225,7 +226,7 @@ def _lead(index: Index, question: Question, answer: Answer) -> str:
         others = [column for column in question.ranked if column[0] != answer.best[0]]
         if not all(is_allowed(index, column, answer.choice) for column in others):
             return f"{no_metric(question, 'no other metric')} meets these restrictions"
-        return "no other metric has values on all targets" if len(index.metrics) > 1 else "there is no other metric"
+        return "no other metric has values on all targets" if len(index.metrics) > 1 else "no other metric was run"
     name = index.labels[answer.following]
     if answer.lead is None or not math.isfinite(answer.lead.difference.p):
         return f"its lead over {name}, the next metric, {'cannot be' if answer.lead else 'is not'} tested"

@@ -70,6 +70,8 @@ CASES = {
         report=("left out   question_id, qid, year, rank: its name",)),
     "a stated rating whose name suggests none": Case(lines("answer,rank,age", "Yo,1,2", "No,2,3"),
         {"rank": [[1], [2]], "age": [[2], [3]]}, columns={"rating": "rank+age"}),
+    "a misspelt name": Case(lines("contxt,answer,fun", "Hi you,Yo,1", "Ho you,Ye,2", "He you,Yu,2"),
+        {"fun": [[1], [2], [2]]}, {"response": "answer"}, ("add --columns context=contxt",)),
     "a scale reversed by the user": Case(lines("answer,robotic", "Yo,1", "No,3", "Ye,2"), {"robotic": [[2], [0], [1]]},
         scales=("3 < 2 < 1",)),
     "qualities side by side": Case(
