@@ -58,8 +58,10 @@ def run(args: argparse.Namespace) -> int:
             print(f"{resources.CONCEPTNET:<22} {resources.store_edges(edges, args.home):>6} edges of {names}")
         _keep_release(content, args.home)
         _keep_corpora(corpora, not_corpora, args.home)
-        command = ("run --all" if content.datasets else "run --split more" if content.translations else
-                   "train" if corpora else "")
+        if datasets := [entry.dataset.card.name for entry in content.datasets]:
+            command = "run --all" if datasets[3:] else f"run --dataset {','.join(datasets)}"
+        else:
+            command = "run --split more" if content.translations else "train" if corpora else ""
     print(f"stored in {args.home}{f'; next: `harness {command}`' if command else ''}")
     return 0
 

@@ -91,7 +91,7 @@ def _note(target: TargetData, row: int, votes: Array, *, exchangeable: bool) -> 
                  values.size > 0 and np.ptp(values) == 0 and undefined_because != "every rating is the same",
              f"{cause}, so votes are treated as exchangeable": exchangeable and shared.any(),
              "2 raters: each is compared with only one other": len(votes) == 2 and shared.any(),
-             f"{contexts} contexts: the test is rough below {MIN_CONTEXTS}": 0 < contexts < MIN_CONTEXTS}
+             f"{contexts} contexts: the test is approximate below {MIN_CONTEXTS}": 0 < contexts < MIN_CONTEXTS}
     return "; ".join(note for note, applies in notes.items() if note and applies)
 
 

@@ -82,7 +82,7 @@ def test_missing_scores_do_not_change_other_columns(target: TargetData, tmp_path
     ([(1.0, 2.0), (3.0, 2.0), (5.0, 5.0)] * 40, True, "2 raters: each is compared with only one other", (True, True)),
     ([(1.0, 2.0), (3.0, 2.0), (5.0, 5.0)] * 40, False,
      "raters are unknown, so votes are treated as exchangeable", (True, True)),
-    ([(1.0, 2.0, 2.0), (3.0, 2.0, 2.0), (5.0, 5.0, 4.0)] * 4, True, "12 contexts: the test is rough below 30",
+    ([(1.0, 2.0, 2.0), (3.0, 2.0, 2.0), (5.0, 5.0, 4.0)] * 4, True, "12 contexts: the test is approximate below 30",
      (True, True)),
     ([(1.0, 2.0, 3.0), (3.0, 2.0, 4.0), (5.0, 5.0, 4.0)] * 3, True,
      "fewer than two raters share 10 items with others, so votes are treated as exchangeable", (True, True)),
