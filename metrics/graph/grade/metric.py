@@ -31,13 +31,10 @@ from metrics.graph.grade.contrasts import Kind, true_and_false
 from metrics.metric import Columns, MetricCard
 from metrics.models.service import Models
 from metrics.models.tokens import Pair
-from metrics.text.keywords import Tagger, keywords
 from metrics.training.examples import Contrast
 from metrics.training.recipe import Dialogues, Split, Trainable, TrainingData, recipes_of
 
 Concepts: TypeAlias = Literal["neighbours", "conceptnet"]
-TOPIC_TURNS = 2
-"""Number of last context utterances whose keywords become topics."""
 
 
 class TopicMetric(Trainable):
@@ -53,7 +50,7 @@ class TopicMetric(Trainable):
     first: int = 10
     second: int = 10
     nodes: str = ""
-    tagger: Tagger = "lists"
+    tagger: topics.Tagger = "lists"
 
     def weights_options(self) -> Mapping[str, str]:
         neighbours = f"n{self.first}-{self.second}"
@@ -68,7 +65,8 @@ class TopicMetric(Trainable):
     def score(self, items: Sequence[Item], models: Models) -> Columns:
         """Return scores from 0 to 1, higher for a more coherent response; NaN without a context."""
         pairs = self.readings(items)
-        rows = self.with_topics([pair or Pair((), "") for pair in pairs], self.source(models))
+        rows = topics.with_topics([pair or Pair((), "") for pair in pairs], self.source(models), self.tagger,
+                                  self.weighted)
         return {self.card.columns[0]: self.scorer(models).probabilities(
             [row if pair else None for row, pair in zip(rows, pairs, strict=True)])}
 
@@ -78,15 +76,6 @@ class TopicMetric(Trainable):
             return None
         return topics.source(models, self.encoder, self.graph, self.first, self.second, self.nodes,
                              self.training.examples["apart"])
-
-    def with_topics(self, pairs: Sequence[Pair], source: topics.TopicSource | None) -> list[topics.TopicPair]:
-        """Return the pairs with their topic graphs, None without a source."""
-        def words(*texts: str) -> topics.Keywords:
-            return tuple(dict.fromkeys(word for text in texts for word in keywords(text, self.tagger)))
-
-        graphs = None if source is None else topics.topics(source, [
-            (words(*pair.context[-TOPIC_TURNS:]), words(pair.response)) for pair in pairs], self.weighted)
-        return [topics.TopicPair(pair, graphs, row) for row, pair in enumerate(pairs)]
 
     def network(self, data: TrainingData) -> Mapping[str, Any]:
         source = self.source(data.models)
@@ -100,7 +89,8 @@ class TopicMetric(Trainable):
                   most: int | None) -> list[Contrast]:
         """Return contrasts of true and false replies for up to `most` random exchanges."""
         pairs = true_and_false(data, dialogues, self.negatives, most)
-        rows = self.with_topics([pair for side in zip(*pairs, strict=True) for pair in side], source)
+        rows = topics.with_topics([pair for side in zip(*pairs, strict=True) for pair in side], source, self.tagger,
+                                  self.weighted)
         return [Contrast(true, false) for true, false in zip(rows[:len(pairs)], rows[len(pairs):], strict=True)]
 
 
@@ -129,5 +119,5 @@ class Grade(TopicMetric):
     first: int = 10
     second: int = 10
     nodes: str = ""
-    tagger: Tagger = "lists"
+    tagger: topics.Tagger = "lists"
     recipe: Literal["small", "paper"] = "small"

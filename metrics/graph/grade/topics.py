@@ -30,10 +30,13 @@ from metrics.text import keywords
 from metrics.text.similarity import unit
 from metrics.text.topic_graph import DamagedGraph, Graph, Hops, Nodes, write
 
+Tagger: TypeAlias = keywords.Tagger
 Keywords: TypeAlias = tuple[str, ...]
 TermVectors: TypeAlias = Callable[[Sequence[str]], Vectors]
 """A function that returns the unit vectors of terms."""
 CONCEPTNET = resources.CONCEPTNET
+TOPIC_TURNS = 2
+"""Number of last context utterances whose keywords become topics."""
 DEGREE = 10
 """Number of nearest words to which each word has an edge."""
 EdgeList: TypeAlias = tuple[Sequence[str], Nodes, Nodes, npt.NDArray[np.float32]]
@@ -137,6 +140,16 @@ class TopicPair(NamedTuple):
     pair: Pair
     graphs: Topics | None
     row: int
+
+
+def with_topics(pairs: Sequence[Pair], source: TopicSource | None, tagger: Tagger, weighted: bool) -> list[TopicPair]:
+    """Return the pairs with the graphs of their keywords, None without a source."""
+    def words(*texts: str) -> Keywords:
+        return tuple(dict.fromkeys(word for text in texts for word in keywords.keywords(text, tagger)))
+
+    graphs = None if source is None else topics(source, [
+        (words(*pair.context[-TOPIC_TURNS:]), words(pair.response)) for pair in pairs], weighted)
+    return [TopicPair(pair, graphs, row) for row, pair in enumerate(pairs)]
 
 
 def source(models: Models, encoder: str, graph: str, first: int, second: int, vectors: str = "",
