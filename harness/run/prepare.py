@@ -44,9 +44,9 @@ def prepare(requested: Settings) -> tuple[Plan, Workspace]:
     home = home_folder(requested.home)
     datasets.register_home(home)
     of_tables = tuple(f"scores:{own.name_of(name)}." for name in requested.dataset)
-    named = (tuple(name for name in names if not name.startswith(of_tables))
-             for names in (requested.metric, requested.with_))
-    plan.choose(next(named), next(named), requested.seed)  # reject unknown names before importing a table
+    metric, with_ = (tuple(name for name in names if not name.startswith(of_tables))
+                     for names in (requested.metric, requested.with_))
+    plan.choose(metric, with_, requested.seed)  # reject unknown names before importing a table
     reading = own.Reading(requested.columns, requested.scale)
     requested = replace(requested, dataset=tuple(sorted(own.import_paths(requested.dataset, home, reading))))
     prepared = plan.make(requested, command(requested))
