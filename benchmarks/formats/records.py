@@ -39,14 +39,15 @@ PLAIN_RULES: dict[Any, Rule] = {
     int: Rule("a whole number", lambda value: type(value) is int and abs(value) <= 1 << 53),  # exact as a float
     float: Rule("a finite number", lambda value: type(value) in (int, float) and abs(value) < 1e308),
     bool: Rule("true or false", lambda value: isinstance(value, bool)),
-    datetime.date: Rule("a date such as 2026-03-31", lambda value: isinstance(value, datetime.date | str)),
+    datetime.date: Rule("a date without a time, such as 2026-03-31", lambda value: (
+        isinstance(value, datetime.date | str) and not isinstance(value, datetime.datetime))),
 }
 
 LIST = Rule("a list", lambda value: isinstance(value, list))
 
 
 def one_of(*names: str) -> Rule:
-    return Rule(f"one of {', '.join(map(str, names))}", names.__contains__, tuple(map(str, names)))
+    return Rule(f"one of {', '.join(filter(None, names))}", names.__contains__, names)
 
 
 class Refused(ValueError):
@@ -154,17 +155,15 @@ def _checked(rule: Rule, value: Any, where: str) -> Any:
 
 def _date(value: Any, where: str) -> datetime.date:
     try:
-        if isinstance(value, datetime.datetime):
-            return (value.astimezone(datetime.UTC) if value.tzinfo else value).date()
         return datetime.date.fromisoformat(value) if isinstance(value, str) else value
-    except (ValueError, OverflowError) as error:  # not a date, or out of range when converted to UTC
+    except ValueError as error:
         expected = PLAIN_RULES[datetime.date].description
         raise Refused(f"{where}: should be {expected}, not {short_repr(value)}") from error
 
 
 def short_repr(value: Any) -> str:
     try:
-        return f"{value!r:.60}"
+        return f"{str(value) if isinstance(value, datetime.date) else repr(value):.60}"
     except (ValueError, RecursionError):  # an integer of thousands of digits, or deep nesting
         return "a value too large to show"
 

@@ -110,14 +110,10 @@ def prepare(rules: Rulebook, home: Path, *, rated: bool = True) -> Ground:
         raise BadConfig(*(f"{file}: contains ratings, which participants of a blind phase would see; move them to the "
                           "file of `ratings`" for file in files))
     phases = rulebook.phases(rules.folder)
-    others = {f"the phase {phase.phase}, open {phase.when or 'on any day'}": load_datasets(phase, home)
-              for phase in phases if phase.phase != rules.phase and phase.ready}
-    everything = [dataset for group in (*others.values(), datasets) for dataset in group]
-    if rated and all(phase.ready for phase in phases):
-        systems = {item.system for dataset in everything for item in dataset.items}
-        if unknown := sorted(set(rules.outliers) - systems):
-            raise BadConfig(f"{rules.folder / FILE}: outliers: no item has the system {unknown[0]!r}; "
-                            f"{nearest(unknown[0], sorted(filter(None, systems)))}")
+    others = [(phase, load_datasets(phase, home)) for phase in phases if phase.phase != rules.phase and phase.ready]
+    everything = [dataset for _, group in (*others, (rules, datasets)) for dataset in group]
+    if rated:
+        _check_names(rules, [*others, (rules, datasets)], [phase for phase in phases if not phase.ready])
     private_ratings, digest = {}, ""
     if rules.ratings and rated:
         owners = private.ItemIndex()
@@ -142,12 +138,34 @@ def prepare(rules: Rulebook, home: Path, *, rated: bool = True) -> Ground:
     if problems:
         raise BadConfig(*problems)
     ids = {item.id for ranked in ranked_datasets for item in ranked.dataset.items}
-    elsewhere = {item.id: phase for phase, group in others.items() for dataset in group for item in dataset.items}
+    elsewhere = {item.id: f"the phase {phase.phase}, open {phase.when or 'on any day'}"
+                 for phase, group in others for dataset in group for item in dataset.items}
     public = tuple(judged for ranked in unfiltered for judged in ranked.filtered(replace(rules, final=False)).judged) \
         if rules.final and rules.public else ()
     shared = tuple(sorted(ids & elsewhere.keys()))
     elsewhere = {name: phase for name, phase in elsewhere.items() if name not in ids}
     return Ground(ranked_datasets, digest, tuple(partial), elsewhere, shared, public)
+
+
+def _check_names(rules: Rulebook, phases: Sequence[tuple[Rulebook, Sequence[Dataset]]], later: Sequence[Rulebook],
+                 ) -> None:
+    """Raise BadConfig for outliers or weights that no phase has, or if all weights of this phase are 0.
+
+    Phases whose data do not exist yet (`later`) may have any outliers, and any target of their datasets.
+    """
+    file = rules.folder / FILE
+    systems = {item.system for _, group in phases for dataset in group for item in dataset.items}
+    if not later and (unknown := sorted(set(rules.outliers) - systems)):
+        raise BadConfig(f"{file}: outliers: no item has the system {unknown[0]!r}; "
+                        f"{nearest(unknown[0], sorted(filter(None, systems)))}")
+    targets = [(phase.phase, dataset.card.name, quality.name) for phase, group in phases for dataset in group
+               for quality in ranked_qualities(phase, dataset)]
+    known = dict.fromkeys(name for _, dataset, quality in targets for name in (dataset, f"{dataset}|{quality}"))
+    expected = tuple(dataset.card.name for phase in later for dataset in phase.custom)
+    if unknown := [name for name in rules.weights if name not in known and not name.startswith(expected)]:
+        raise BadConfig(f"{file}: weights: unknown target {unknown[0]!r}; {nearest(unknown[0], known)}")
+    if rules.weights and not any(rules.weight(*target) for phase, *target in targets if phase == rules.phase):
+        raise BadConfig(f"{file}: weights: every target of {rules.phase or 'the challenge'} has the weight 0")
 
 
 def with_ratings(rules: Rulebook) -> list[Path]:

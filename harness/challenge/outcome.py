@@ -15,12 +15,11 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.errors import nearest
 from benchmarks.formats.scorefile.rows import SUFFIXES
 from harness.challenge import entries, receipts, rulebook, submissions
 from harness.challenge.entries import Entries
 from harness.challenge.ground import Ground, prepare
-from harness.challenge.rulebook import FILE, Rulebook
+from harness.challenge.rulebook import Rulebook
 from harness.challenge.submissions import Refused, Submission
 from harness.errors import BadConfig
 from harness.run import correlate
@@ -82,7 +81,10 @@ class Outcome:
     def weights(self) -> dict[str, Vector]:
         """The weights of the targets under each rule; the organiser may set those of the challenge's rule."""
         weights = {rule: pooled.weights([dataset for dataset, _ in self.ground.targets], rule) for rule in RULES}
-        return weights | ({self.rules.rule: _custom_weights(self.rules, self.ground)} if self.rules.weights else {})
+        if self.rules.weights:
+            weight = np.array([self.rules.weight(*target) for target in self.ground.targets])
+            weights[self.rules.rule] = weight / weight.sum()
+        return weights
 
     @cached_property
     def totals(self) -> list[float]:
@@ -237,16 +239,6 @@ def agreement(rules: Rulebook, tables: Iterable[TargetData]) -> Array:
         columns.append(values if values is not None else [
             statistic(target.panel(row)) for row in range(len(target.scores))])
     return np.array(columns).T
-
-
-def _custom_weights(rules: Rulebook, ground: Ground) -> Vector:
-    """Return the organiser's weight of each target, else of its dataset, else 1, normalised to a sum of 1."""
-    known = {name for dataset, quality in ground.targets for name in (dataset, f"{dataset}|{quality}")}
-    if unknown := next((name for name in rules.weights if name not in known), None):
-        raise BadConfig(f"{rules.folder / FILE}: weights: unknown target {unknown!r}; {nearest(unknown, known)}")
-    weight = np.array([rules.weights.get(f"{dataset}|{quality}", rules.weights.get(dataset, 1.0))
-                       for dataset, quality in ground.targets])
-    return np.asarray(weight / weight.sum())
 
 
 def _draw_resamples(rules: Rulebook, targets: Sequence[TargetData]) -> Drawn:

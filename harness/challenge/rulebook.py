@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal
 
 from benchmarks.errors import nearest
 from benchmarks.formats import records
+from benchmarks.formats.records import Rule
 from harness import terms
 from harness.cards import OwnDataset, of_table, read_card
 from harness.errors import BadConfig
@@ -18,6 +19,8 @@ from harness.own import card_of, is_path
 from harness.run.rank import RULES
 from harness.run.settings import plain_name
 from harness.statistics import LEVEL_NAMES, STATISTIC_NAMES
+from harness.statistics.permutation import MIN_EXTREME
+from harness.statistics.pooled import ALPHA
 from harness.terms import Count, Line, Share, Weights, one_of
 from metrics.metric import is_name
 
@@ -27,6 +30,9 @@ FOLDER = "submissions"
 SEED_FILE = "private/seed"
 NAMES = {**dict(zip(RULES, RULES, strict=True)), "macro": "dev", "micro": "test"}
 """The ranking rules, by their names in DSTC10's challenge and in the field."""
+MIN_DRAWS = round(MIN_EXTREME / ALPHA)
+"""With fewer draws, too few are extreme at ALPHA to be counted, and the test depends on their spread alone."""
+Draws = Annotated[int, Rule(f"0, or {MIN_DRAWS} or more", lambda draws: not draws or draws >= MIN_DRAWS)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +59,7 @@ class Settings:
     baselines: tuple[Line, ...] = ()
     opens: datetime.date | None = None
     closes: datetime.date | None = None
-    draws: Count = 1000
+    draws: Draws = 1000
     seed: Count = 0
     column: Line = ""
     coverage: Literal["whole", "partial"] = "whole"
@@ -118,6 +124,10 @@ class Rulebook(Settings):
     def ready(self) -> bool:
         """True if the files of its custom datasets exist; those of a future phase may be kept elsewhere."""
         return all(dataset.file.exists() for dataset in self.custom)
+
+    def weight(self, dataset: str, quality: str) -> float:
+        """Return the organiser's weight of a target, else of its dataset, else 1."""
+        return self.weights.get(f"{dataset}|{quality}", self.weights.get(dataset, 1.0))
 
     @property
     def when(self) -> str:

@@ -123,7 +123,7 @@ def test_any_statistic_ranks(root: Path, home: Path) -> None:
     edit(root, 'statistic = "pairwise-accuracy"', 'level = "within-contexts"')
     with pytest.raises(BadConfig, match="no submission can be ranked"):  # no two items share a context
         _ = outcome.read(root, home).chosen
-    edit(root, level='"items"', draws="20")
+    edit(root, level='"items"', draws="200")
     result = outcome.read(root, home)
     value = estimates.STATISTICS["pairwise-accuracy"].value
     assert result.values.T.tolist() == [[value(target.panel(row)) for row in range(4)]
@@ -223,11 +223,17 @@ def test_invalid_rules_are_refused(root: Path, home: Path) -> None:
         ('datasets = ["jsalt", "jsalt"]', "'jsalt' is listed twice"), ('qualities = ["wot"]', "did you mean 'wit'"),
         ('outliers = ["system-b"]', "outliers: no item has the system 'system-b'"),
         ('statistic = "soft-pairwise-accuracy"\nlevel = "over-systems"', 'use level = "items"'),
-        ('closes = "later"', "should be a date"), ("opens = 2026-05-01\ncloses = 2026-04-01", "but opens later"),
+        ('closes = "later"', "should be a date"),
+        ("closes = 2026-11-29T00:00:01", "closes: should be a date without a time, .*, not 2026-11-29 00:00:01"),
+        ('by = "speaker"', "one of language, system, not"),
+        ("opens = 2026-05-01\ncloses = 2026-04-01", "but opens later"),
     ):
         (root / "challenge.toml").write_text(f"{line}\n{rules}")
         with pytest.raises(BadConfig, match=message):
             outcome.read(root, home)
+    (root / "challenge.toml").write_text(rules.replace("draws = 200", "draws = 199"))
+    with pytest.raises(BadConfig, match="draws: should be 0, or 200 or more"):
+        outcome.read(root, home)
 
 
 def test_incomplete_ratings_are_refused_unless_accepted(root: Path, home: Path) -> None:

@@ -164,6 +164,21 @@ def test_receipts_remark_on_identical_and_compressed_files(root: Path, home: Pat
         "the recorded sha256 is that of the unpacked file", "the file is identical to alpha/1"))
 
 
+@pytest.mark.usefixtures("three_sent")
+def test_weights_are_checked_over_all_phases(root: Path, home: Path) -> None:
+    edit(root, 'weights = {first = 0, "second|wit" = 3}')
+    assert outcome.read(root, home, "test").weights["test"].tolist() == [0.25, 0.75]
+    with pytest.raises(BadConfig, match="every target of development has the weight 0"):
+        outcome.read(root, home, "development")
+    (root / "data" / "first.json").unlink()
+    ratings = root / "private" / "ratings.csv"
+    ratings.write_text("".join(line for line in ratings.read_text().splitlines(keepends=True) if "first" not in line))
+    outcome.read(root, home, "test")
+    edit(root, weights="{third = 1}")
+    with pytest.raises(BadConfig, match="unknown target 'third'"):
+        outcome.read(root, home, "test")
+
+
 def rated(rules: rulebook.Rulebook, home: Path) -> set[int]:
     (field,) = ground.prepare(rules, home).datasets
     return set(np.flatnonzero(np.isfinite(field.judged[0].means)).tolist())
@@ -214,7 +229,7 @@ def test_changes_after_the_freeze_are_named(root: Path, home: Path, invoke: Invo
             ("challenge.toml", "public = 0.25", "public = 0.5", "public (0.25, now 0.5)"),
             ("private/ratings.csv", "second_039,wit,", "second_039,wit,1\nsecond_039,wit,", "ratings"),
             ("data/second.json", "second_001?", "who?", "dataset second"),
-            ("challenge.toml", "draws = 200", "draws = 20\nseed = 1", "draws (200, now 20), seed (0, now 1)")):
+            ("challenge.toml", "draws = 200", "draws = 300\nseed = 1", "draws (200, now 300), seed (0, now 1)")):
         before = (root / name).read_text()
         (root / name).write_text(before.replace(old, new, 1))
         assert f"changed since the freeze: {change};" in invoke(*rank, status=2).err
