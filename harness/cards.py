@@ -81,14 +81,13 @@ class OwnDataset:
     columns: Mapping[str, str]
     qualities: Mapping[str, StatedQuality]
 
-    @property
-    def missing(self) -> str:
-        """Error message for a missing file, with the columns that it should have."""
+    def missing(self, *, rated: bool = True) -> str:
+        """Return the error message for a missing file, with the columns that it should have."""
         roles = ("item", "context", "response") if self.card.level == "turn" else ("item", "dialogue")
         columns = [self.columns.get(role, role) for role in (*roles, *self.columns)]
-        columns += [column for quality in self.qualities.values() for column in quality.columns]
-        return (f"{self.file}: no such file; it should have the items and ratings of {self.card.name!r}, in the "
-                f"columns {', '.join(dict.fromkeys(columns))}")
+        columns += [column for quality in self.qualities.values() for column in quality.columns if rated]
+        return (f"{self.file}: no such file; it should have the items {'and ratings ' if rated else ''}of "
+                f"{self.card.name!r}, in the columns {', '.join(dict.fromkeys(columns))}")
 
     def read(self) -> Dataset:
         """Return the dataset in the file, without inferring scales that the card leaves open."""
@@ -107,7 +106,7 @@ class OwnDataset:
     def _content(self) -> tuple[Dataset, Mapping[str, str], tuple[str, ...]]:
         """Return the dataset exactly as in the file, the location of each item, and remarks."""
         if not self.file.is_file():
-            raise BadConfig(self.missing)
+            raise BadConfig(self.missing())
         if not is_table(self.file.name):
             raise BadConfig(f"{self.file}: should end in {', '.join(sheet.ENDINGS)}")
         if self._is_official():

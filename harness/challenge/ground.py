@@ -182,9 +182,14 @@ def _partial(ranked: RankedDataset, rated: set[str]) -> Iterator[str]:
                    f"{judged.quality.name!r}; missing: {listed(unrated)}")
 
 
+def missing(rules: Rulebook) -> list[str]:
+    """Return a message for each missing file of items."""
+    return [dataset.missing(rated=not rules.ratings) for dataset in rules.custom if not dataset.file.is_file()]
+
+
 def load_datasets(rules: Rulebook, home: Path) -> list[Dataset]:
-    if missing := [dataset.missing for dataset in rules.custom if not dataset.file.is_file()]:
-        raise BadConfig(*missing)
+    if lines := missing(rules):
+        raise BadConfig(*lines)
     datasets = [part for dataset in (*(registry.load(registry.card(name).name, home) for name in rules.datasets),
                                      *(dataset.read() for dataset in rules.custom))
                 for part in split(dataset, rules.by)]

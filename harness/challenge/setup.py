@@ -56,7 +56,7 @@ def init(folder: Path, home: Path, example: bool) -> tuple[str, ...]:
                  FILE, title="".join(sign for sign in title if sign.isprintable() and sign not in '"\\'),
                  opens=opens, closes=opens + PHASE, today=today, end=today + PHASE)}
     _write_files(folder, files)
-    names = [*files, *template(folder, home)]
+    names = [*files, *template(folder, home, rulebook.phases(folder))]
     for team, name in _score_files(folder, home) if example else ():
         names.append(name)
         if "/development/" in name:
@@ -64,19 +64,23 @@ def init(folder: Path, home: Path, example: bool) -> tuple[str, ...]:
     return tuple(names)
 
 
-def template(folder: Path, home: Path) -> tuple[str, ...]:
-    """Write the score templates, the page for participants and .gitignore; return the names of the files."""
-    phases = rulebook.phases(folder)
+def template(folder: Path, home: Path, phases: Sequence[Rulebook]) -> tuple[str, ...]:
+    """Write score templates and the page for participants of these phases, and .gitignore; return the files' names."""
     if phases[0].published_only and not phases[0].custom:
         raise BadConfig(f"{folder}: a challenge with only published results does not accept submissions")
     files = _participant_files([
         (rules, [dataset for dataset in ground.load_datasets(rules, home) if ground.ranked_qualities(rules, dataset)])
         for rules in phases])
-    for stale in {*folder.glob("template-*.csv"), folder / TEMPLATE} - {folder / name for name in files}:
+    current = {_template_name(rules) for rules in rulebook.phases(folder)}
+    for stale in {*folder.glob("template-*.csv"), folder / TEMPLATE} - {folder / name for name in current}:
         stale.unlink(missing_ok=True)
     files[IGNORE] = _gitignore(folder)
     _write_files(folder, files)
     return tuple(files)
+
+
+def _template_name(rules: Rulebook) -> str:
+    return f"template-{rules.phase}.csv" if rules.phase else TEMPLATE
 
 
 def _gitignore(folder: Path) -> str:
@@ -125,7 +129,7 @@ def _sample_data() -> Iterator[tuple[str, str]]:
 
 
 def _participant_files(phases: Sequence[tuple[Rulebook, list[Dataset]]]) -> dict[str, str]:
-    names = {rules.phase: f"template-{rules.phase}.csv" if rules.phase else TEMPLATE for rules, _ in phases}
+    names = {rules.phase: _template_name(rules) for rules, _ in phases}
     page = _shipped("participants.md", phases=phases, templates=names, rule_of=rule_of,
                     ranked_qualities=ground.ranked_qualities,
                     statistic=lambda rules: statistic_title(full_name(rules.statistic, rules.level)),

@@ -49,8 +49,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add(parser, "team NAME: receive: the submitting team")
     add(parser, "column NAME: receive: column of the scores")
     add(parser, "primary: receive: mark as primary")
-    add(parser, "phase NAME: phase (default: receive: the phase of the scored items; validate: all; rank and publish: "
-                "all with submissions; freeze: required if there are several)")
+    add(parser, "phase NAME: phase (default: receive: the phase of the scored items; template: all with data; "
+                "validate: all; rank and publish: all with submissions; freeze: required if there are several)")
     add(parser, "dry-run: receive: change nothing")
     add(parser, "allow-refused: exit with 0 if submissions are refused, and rank even if files changed since the "
                 "freeze")
@@ -66,10 +66,7 @@ def run(args: argparse.Namespace) -> int:
         return _receive(args)
     folder = _folder(args.folder)
     if args.action == "template":
-        names = setup.template(folder, args.home)
-        print(f"{folder}: written from {folder / 'challenge.toml'}: {', '.join(names)}")
-        _print_notes(dict.fromkeys(line for rules in rulebook.phases(folder) for line in _rating_notes(rules)))
-        return 0
+        return _template(folder, args)
     action = {"freeze": _freeze, "validate": _validate, "rank": _rank, "publish": _rank}[args.action]
     refused, known_problems, phases = 0, set[str](), _phases(folder, args)
     for phase in phases:
@@ -99,6 +96,19 @@ def _init(args: argparse.Namespace) -> int:
     for rules in rulebook.phases(folder):
         for dataset in ground.load_datasets(rules, args.home) if rules.ready else ():
             print(f"{dataset.card.name}: {detectable_difference(dataset)}")
+    return 0
+
+
+def _template(folder: Path, args: argparse.Namespace) -> int:
+    """Write the files for participants of one phase, else of all phases whose data exist."""
+    phases = rulebook.phases(folder)
+    chosen = [rulebook.read(folder, args.phase)] if args.phase else [
+        rules for rules in phases if rules.ready] or list(phases)
+    names = setup.template(folder, args.home, chosen)
+    print(f"{folder}: written from {folder / 'challenge.toml'}: {', '.join(names)}")
+    if not args.phase:
+        _print_notes(f"{rules.phase} is left out: {line}" for rules in phases for line in ground.missing(rules))
+    _print_notes(dict.fromkeys(line for rules in phases for line in _rating_notes(rules)))
     return 0
 
 

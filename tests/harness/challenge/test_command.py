@@ -152,6 +152,22 @@ def test_a_new_challenge_has_two_phases_to_be_edited(tmp_path: Path, invoke: Inv
         rulebook.phases(root)
 
 
+def test_template_covers_the_phases_whose_data_exist(tmp_path: Path, invoke: Invoke) -> None:
+    root = tmp_path / "tea"
+    invoke("challenge", "init", root)
+    (root / "template-old.csv").touch()
+    for flags, phases in (((), ("development", "test")), (("--phase", "development"), ("development",))):
+        invoke("challenge", "template", root, *flags)
+        assert tuple(re.findall(r"\*\*(\w+)\*\*", (root / "README.md").read_text())) == phases
+        assert {path.name for path in root.glob("template*")} == {"template-development.csv", "template-test.csv"}
+    (root / "data" / "talk-test.csv").unlink()
+    note = " ".join(invoke("challenge", "template", root).out.split())
+    assert "test is left out: " in note
+    assert note.endswith("should have the items of 'talk-test', in the columns item, context, response")
+    invoke("challenge", "template", root, "--phase", "test", status=2)
+    assert "**development**" in (root / "README.md").read_text()
+
+
 def test_private_files_with_special_characters_are_ignored(tmp_path: Path, invoke: Invoke) -> None:
     root = challenge(tmp_path / "own")
     git(root, "init", "--quiet")
