@@ -217,7 +217,7 @@ def read(folder: Path, home: Path, phase: str = "") -> Outcome:
     Invalid submissions are refused; only errors of the challenge itself are raised.
     """
     log, rules = receipts.read(folder), rulebook.read(folder, phase)
-    rules = replace(rules, final=bool(log.events("frozen", rules.phase)))
+    rules = replace(rules, final=bool(log.frozen(rules.phase)))
     ground = prepare(rules, home)
     rules = replace(rules, changed=log.changed(rules, ground))
     accepted, refused = entries.accept(submissions.find(rules, log.receipts(rules.phase)), ground, rules)

@@ -1,9 +1,10 @@
 """Receive submissions and freeze phases, with a log of both.
 
 `receipts.jsonl` has a line for each received file (time in UTC by the local clock, sha256 of the unpacked file, its
-column, whether it is primary, outcome) and a line for each frozen phase. Lines are only appended, and each holds the
-sha256 of the line before, so that changed or missing lines are detected. If a phase has receipts, only received files
-are ranked. After a freeze, only files received before it are ranked, and changed rules, ratings or data are reported.
+column, whether it is primary, outcome) and a line for each freeze of a phase, or its undoing. Lines are only appended,
+and each holds the sha256 of the line before, so that changed or missing lines are detected. If a phase has receipts,
+only received files are ranked. After a freeze, only files received before it are ranked, and changed rules, ratings or
+data are reported.
 """
 
 from __future__ import annotations
@@ -51,15 +52,20 @@ class Log:
         return [line for line in self.lines if line["event"] == event and line["phase"] == phase
                 and team in ("", line.get("team"))]
 
+    def frozen(self, phase: str) -> Mapping[str, Any]:
+        """Return the line of the freeze of a phase; an empty one if it is not frozen, or no longer."""
+        lines = [line for line in self.lines if line["phase"] == phase and line["event"] in ("frozen", "unfrozen")]
+        return lines[-1] if lines and lines[-1]["event"] == "frozen" else {}
+
     def receipts(self, phase: str) -> dict[str, Receipt] | None:
         """Return the receipts of the files that may be ranked in the phase, by TEAM/N; None if the phase has none."""
         lines = self.events("received", phase)
         receipts = {f"{line['team']}/{line['number']}": Receipt(_time(line), line["sha256"], line.get("settings"))
                     for line in lines}
-        if frozen := self.events("frozen", phase):
-            settings, left_out = frozen[0].get("settings", {}), frozen[0].get("left out", {})  # not in older logs
+        if frozen := self.frozen(phase):
+            settings, left_out = frozen.get("settings", {}), frozen.get("left out", {})  # not in older logs
             return {**{name: Receipt(receipts[name].time if name in receipts else None, digest, settings.get(name))
-                       for name, digest in frozen[0]["submissions"].items()},
+                       for name, digest in frozen["submissions"].items()},
                     **{name: Receipt(None, "", left_out=tuple(f"left out of the freeze: {line}" for line in reasons))
                        for name, reasons in left_out.items()}}
         return receipts if lines else None
@@ -74,11 +80,10 @@ class Log:
 
     def changed(self, rules: Rulebook, data: Ground) -> tuple[str, ...]:
         """List the inputs of a ranking that have changed since the freeze; for settings, with both values."""
-        now = inputs(rules, data)
+        now, frozen = inputs(rules, data), self.frozen(rules.phase)
         return tuple(f"{name} ({value}, now {now[name]})" if hasattr(rules, name) and name not in NOT_COMPARED else name
-                     for line in self.events("frozen", rules.phase)
-                     for name, value in {PUBLIC_UNITS: "", **line.get("inputs", {})}.items()
-                     if now.get(name) != value)
+                     for name, value in {PUBLIC_UNITS: "", **frozen.get("inputs", {})}.items()
+                     if frozen and now.get(name) != value)
 
 
 def read(folder: Path) -> Log:
@@ -125,7 +130,7 @@ def freeze(folder: Path, home: Path, phase: str, now: datetime.datetime) -> tupl
     """Freeze a phase, so that only its present submissions are ranked; return their number and those refused."""
     with SoftFileLock(folder / f"{FILE}.lock", timeout=LOCK_TIMEOUT):
         log, rules = read(folder), rulebook.read(folder, phase)
-        if log.events("frozen", rules.phase):
+        if log.frozen(rules.phase):
             raise BadConfig(f"{rules.name} is already frozen")
         listed = submissions.find(rules, log.receipts(rules.phase))
         if not listed:
@@ -139,6 +144,15 @@ def freeze(folder: Path, home: Path, phase: str, now: datetime.datetime) -> tupl
                               "left out": {entry.name: entry.reasons for entry in refused if not entry.public},
                               "inputs": inputs(rules, data)})
     return len(valid.entries), refused
+
+
+def unfreeze(folder: Path, phase: str, now: datetime.datetime) -> None:
+    """Undo the freeze of a phase; both lines stay in the log."""
+    with SoftFileLock(folder / f"{FILE}.lock", timeout=LOCK_TIMEOUT):
+        log, rules = read(folder), rulebook.read(folder, phase)
+        if not log.frozen(rules.phase):
+            raise BadConfig(f"{rules.name} is not frozen")
+        _append(folder, log, {"event": "unfrozen", "time": now.isoformat(timespec="seconds"), "phase": rules.phase})
 
 
 def receive(folder: Path, home: Path, file: Path, team: str, *, now: datetime.datetime, phase: str = "",
@@ -161,9 +175,8 @@ def receive(folder: Path, home: Path, file: Path, team: str, *, now: datetime.da
             staged = folder / STAGING / team / str(number)
             try:
                 digest, reasons, remarks = _checked(staged, file, about, rules, home, now)
-                identical = [line for line in log.events("received", rules.phase)
-                        if line["sha256"] == digest and line["team"] != team]
-                remarks += tuple(f"the file is identical to {line['team']}/{line['number']}" for line in identical)
+                remarks += tuple(f"the file is identical to {line['team']}/{line['number']}"
+                                 for line in log.events("received", rules.phase) if line["sha256"] == digest)
                 if not reasons and not dry:
                     (rules.inbox / team).mkdir(parents=True, exist_ok=True)
                     staged.rename(rules.inbox / team / str(number))
@@ -196,7 +209,7 @@ def _phase_of(phases: Sequence[Rulebook], log: Log, file: Path, column: str, hom
     candidates = [rules for rules in phases
                   if scored_datasets & {dataset.card.name for dataset in datasets.get(rules.phase, ())}] or list(phases)
     if len(candidates) > 1:
-        candidates = [rules for rules in candidates if not log.events("frozen", rules.phase)
+        candidates = [rules for rules in candidates if not log.frozen(rules.phase)
                       and (rules.opens or today) <= today <= (rules.closes or today)] or candidates[-1:]
     if len(candidates) > 1 and scored_datasets:
         raise BadConfig(f"name the phase with --phase: {', '.join(rules.phase for rules in candidates)}")
@@ -204,7 +217,7 @@ def _phase_of(phases: Sequence[Rulebook], log: Log, file: Path, column: str, hom
 
 
 def _not_accepting(rules: Rulebook, log: Log, team: str, now: datetime.datetime) -> Iterator[str]:
-    if log.events("frozen", rules.phase):
+    if log.frozen(rules.phase):
         yield "the phase is frozen"
     yield from submissions.date_problems(now.date(), rules)
     received = log.events("received", rules.phase, team)

@@ -52,6 +52,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add(parser, "phase NAME: phase (default: receive: the phase of the scored items; template: all with data; "
                 "validate: all; rank and publish: all with submissions; freeze: required if there are several)")
     add(parser, "dry-run: receive: change nothing")
+    add(parser, "undo: freeze: reopen a frozen phase; both steps stay in the log")
     add(parser, "allow-refused: exit with 0 if submissions are refused, and rank even if files changed since the "
                 "freeze")
     add(parser, "example: init: include five fictional teams, one of them with a broken file")
@@ -115,12 +116,16 @@ def _template(folder: Path, args: argparse.Namespace) -> int:
 def _freeze(folder: Path, phase: str, args: argparse.Namespace) -> int:
     """Freeze a phase; return the number of submissions that are left out."""
     now = datetime.datetime.now(datetime.UTC)
+    if args.undo:
+        receipts.unfreeze(folder, phase, now)
+        print(f"{phase or folder}: no longer frozen; next: `publish`")
+        return 0
     count, left_out = receipts.freeze(folder, args.home, phase, now)
     closes = rulebook.read(folder, phase).closes
     _print_refusals(left_out)
     if closes and now.date() <= closes:
-        print(wrapped(f"note: {phase or folder} was to close on {closes} and no longer accepts submissions. To undo "
-                      f"this, delete the last line of {folder / receipts.FILE}"), end="")
+        print(wrapped(f"note: {phase or folder} was to close on {closes} and no longer accepts submissions. To reopen "
+                      "it, run `freeze` again with --undo"), end="")
     print(f"{phase or folder}: {plural(count, 'submission')} frozen, {len(left_out)} left out; next: `publish`")
     return len(left_out)
 

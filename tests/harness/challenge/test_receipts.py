@@ -159,9 +159,10 @@ def test_receipts_remark_on_identical_and_compressed_files(root: Path, home: Pat
     send("alpha", "03-01", "second")
     file = root.parent / "mine.csv.gz"
     file.write_bytes(gzip.compress((root.parent / "mine.csv").read_bytes()))
-    _, reasons, remarks = receipts.receive(root, home, file, "beta", now=at("03-02"))
-    assert (reasons, remarks) == ((), (
-        "the recorded sha256 is that of the unpacked file", "the file is identical to alpha/1"))
+    for team in ("alpha", "beta"):
+        _, reasons, remarks = receipts.receive(root, home, file, team, now=at("03-02"))
+        assert (reasons, *remarks[:2]) == ((), "the recorded sha256 is that of the unpacked file",
+                                           "the file is identical to alpha/1")
 
 
 @pytest.mark.usefixtures("three_sent")
@@ -219,6 +220,21 @@ def test_folders_left_out_of_a_freeze_use_up_no_quota(root: Path, home: Path, se
         if frozen:
             receipts.freeze(root, home, "test", at("03-20"))
         assert [entry.name for entry in outcome.read(root, home, "test").entries.entries] == ["alpha/2"]
+
+
+@pytest.mark.usefixtures("three_sent")
+def test_a_freeze_can_be_undone_after_late_files(root: Path, home: Path, send: Send, invoke: Invoke) -> None:
+    freeze = ("challenge", "freeze", root, "--phase", "test")
+    invoke(*freeze, "--undo", status=2)
+    receipts.freeze(root, home, "test", at("03-20"))
+    assert send("delta", "03-21", "second") == ("delta/refused-5 in test", ("the phase is frozen",))
+    invoke(*freeze, "--undo")
+    edit(root, "seed = 1")
+    assert send("delta", "03-22", "second") == ("delta/1 in test", ())
+    reopened = outcome.read(root, home, "test")
+    assert (len(reopened.entries.entries), reopened.rules.final, reopened.rules.changed) == (4, False, ())
+    receipts.freeze(root, home, "test", at("03-23"))
+    assert len(outcome.read(root, home, "test").entries.entries) == 4
 
 
 @pytest.mark.usefixtures("three_sent")
