@@ -131,7 +131,7 @@ def recognise(sheet: Sheet, stated: Mapping[str, str], scales: Sequence[tuple[st
                    [*ratings, *columns.get("rating", ()), *answers])
     check_pairs(sheet.file, {} if "response" in roles or "dialogue" in columns else ignored)
     if "response" not in roles and "dialogue" not in roles:
-        _assign_texts(sheet, roles, ignored, profiles, remarks)
+        _assign_texts(sheet, roles, ignored, profiles, remarks, of_card=bool(qualities))
     if ratings and "quality" not in roles:
         ignored |= {vote.column: "not stated as a rating" for vote in votes if vote.column not in ratings}
         votes = [vote for vote in votes if vote.column in ratings]
@@ -275,15 +275,15 @@ def _votes_by_column(scales: Mapping[str, Scale]) -> Iterable[Votes]:
 
 
 def _assign_texts(sheet: Sheet, roles: dict[str, str], ignored: Mapping[str, str], profiles: Mapping[str, Profile],
-                  remarks: list[str]) -> None:
+                  remarks: list[str], *, of_card: bool) -> None:
     """Take the last column of long texts as the response, and the second last as the context."""
     texts = [name for name in sheet.columns if ignored.get(name) == "text without a role"
              and profiles[name].length / profiles[name].filled >= MIN_TEXT_LENGTH
              and (profiles[name].objects & MESSAGE_FIELDS or not profiles[name].objects)]
     if not texts:
+        setting = 'columns = {response = "COLUMN"}' if of_card else "--columns response=COLUMN (or dialogue=COLUMN)"
         raise BadRecord(sheet.file, None, "", f"no column holds responses; the columns are {listed(sheet.columns)}. "
-                                              "Name one with --columns response=COLUMN (or dialogue=COLUMN), or on a "
-                                              'card with columns = {response = "COLUMN"}')
+                                              f"Name one with {setting}")
     roles["response"] = texts[-1]
     if "context" not in roles and len(texts) > 1:
         roles["context"] = texts[-2]

@@ -26,15 +26,16 @@ Located = tuple[Rating, Callable[[str, str], BadRecord]]
 
 @dataclass(slots=True)
 class ItemIndex:
-    """The dataset of each item, the items in several datasets, and the pairs of item and quality with votes."""
+    """The dataset of each item, two datasets of each shared item, and the pairs of item and quality with votes."""
 
     cards: dict[str, DatasetCard] = field(default_factory=dict)
-    shared: set[str] = field(default_factory=set)
+    shared: dict[str, str] = field(default_factory=dict)
     rated_pairs: set[tuple[str, str]] = field(default_factory=set)
 
     def add(self, dataset: Dataset) -> None:
         if dataset.origin != "sample":
-            self.shared.update(item.id for item in dataset.items if item.id in self.cards)
+            self.shared.update((item.id, f"{self.cards[item.id].name} and {dataset.card.name}")
+                               for item in dataset.items if item.id in self.cards)
             self.cards.update((item.id, dataset.card) for item in dataset.items)
             self.rated_pairs.update((rating.item, rating.quality) for rating in dataset.ratings if rating.votes)
 
@@ -44,8 +45,8 @@ class ItemIndex:
             names = sorted({card.name for card in self.cards.values()})
             return "item", f"{rating.item!r:.60} is not an item of the datasets {listed(names)}"
         if rating.item in self.shared:
-            return "item", (f"{rating.item!r:.60} is an item of more than one dataset; choose one with --dataset, or "
-                            "give it another id in one of them")
+            return "item", (f"an item of both {self.shared[rating.item]}; leave out one of these datasets, or give the "
+                            "item another id in one of them")
         quality = card.quality(rating.quality)
         if quality is None:
             suggestion = nearest(rating.quality, (entry.name for entry in card.qualities))

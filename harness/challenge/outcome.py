@@ -17,9 +17,9 @@ import numpy as np
 
 from benchmarks.formats.scorefile.rows import SUFFIXES
 from harness.challenge import entries, receipts, rulebook, submissions
-from harness.challenge.entries import Entries
+from harness.challenge.entries import Entries, ScoreFile
 from harness.challenge.ground import Ground, prepare
-from harness.challenge.rulebook import Rulebook
+from harness.challenge.rulebook import FILE, Rulebook
 from harness.challenge.submissions import Refused, Submission
 from harness.errors import BadConfig
 from harness.run import correlate
@@ -191,6 +191,11 @@ class Outcome:
         return (*lines, *([f"and {omitted} more similar pairs"] if omitted > 0 else []))
 
     @cached_property
+    def baseline_files(self) -> dict[str, ScoreFile]:
+        paths = sorted(path for path in (self.rules.folder / BASELINES).glob("*") if path.suffix in SUFFIXES)
+        return {path.name: entries.read(path, self.ground, self.rules.column) for path in paths}
+
+    @cached_property
     def baselines(self) -> tuple[Baseline, ...]:
         return tuple(Baseline(
             name, value := float(self.weights[self.rules.rule] @ values),
@@ -219,6 +224,11 @@ def read(folder: Path, home: Path, phase: str = "") -> Outcome:
     log, rules = receipts.read(folder), rulebook.read(folder, phase)
     rules = replace(rules, final=bool(log.frozen(rules.phase)))
     ground = prepare(rules, home)
+    try:
+        for name in rules.baselines:
+            registry.choose(name, seed=rules.seed)
+    except MetricError as error:
+        raise BadConfig(f"{rules.folder / FILE}: baselines: {error}") from error
     rules = replace(rules, changed=log.changed(rules, ground))
     accepted, refused = entries.accept(submissions.find(rules, log.receipts(rules.phase)), ground, rules)
     values = agreement(rules, accepted.tables)
@@ -271,10 +281,9 @@ def _baselines(outcome: Outcome) -> Iterator[tuple[str, Vector, str]]:
         else:
             for (_, column), values in zip(tables[0].names, agreement(rules, tables), strict=True):
                 yield column, values, ""
-    for path in sorted(path for path in (rules.folder / BASELINES).glob("*") if path.suffix in SUFFIXES):
-        file = entries.read(path, ground, rules.column)
-        values = no_values if file.reasons else agreement(rules, ground.tables([path.stem], [file.scores]))[0]
-        yield path.stem, values, "; ".join(file.reasons)
+    for name, file in outcome.baseline_files.items():
+        values = no_values if file.reasons else agreement(rules, ground.tables([name], [file.scores]))[0]
+        yield Path(name).stem, values, "; ".join(file.reasons)
     if rules.statistic in ACCURACIES:
         request = Request(rules.statistic, rules.level, seed=rules.seed)
         for rows in zip(*(list(chance(target, request)) for target in outcome.entries.tables), strict=True):

@@ -20,6 +20,7 @@ from typing import Any
 
 from filelock import SoftFileLock
 
+from benchmarks.errors import plural
 from benchmarks.formats import scorefile
 from benchmarks.storage.files import write_atomically
 from benchmarks.storage.store import ratings_fingerprint
@@ -223,9 +224,9 @@ def _not_accepting(rules: Rulebook, log: Log, team: str, now: datetime.datetime)
     received = log.events("received", rules.phase, team)
     today = sum(_time(line).date() == now.date() for line in received)
     if rules.submissions and len(received) >= rules.submissions:
-        yield f"{team} has reached the limit of {rules.submissions} submissions"
+        yield f"{team} has reached the limit of {plural(rules.submissions, 'submission')}"
     elif rules.per_day and today >= rules.per_day:
-        yield f"{team} has reached the limit of {rules.per_day} submissions per day (UTC)"
+        yield f"{team} has reached the limit of {plural(rules.per_day, 'submission')} per day (UTC)"
 
 
 def _checked(staged: Path, file: Path, about: About, rules: Rulebook, home: Path, now: datetime.datetime,

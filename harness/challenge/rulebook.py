@@ -121,6 +121,10 @@ class Rulebook(Settings):
         return bool(self.published) and not self.inbox.is_dir()
 
     @property
+    def accepts_submissions(self) -> bool:
+        return bool(self.custom) or not self.published_only
+
+    @property
     def ready(self) -> bool:
         """True if the files of its custom datasets exist; those of a future phase may be kept elsewhere."""
         return all(dataset.file.exists() for dataset in self.custom)
@@ -155,9 +159,11 @@ def phases(folder: Path) -> tuple[Rulebook, ...]:
                 for number, dataset in enumerate(values.pop("dataset", ()), start=1))
     names = [phase.setdefault("phase", phase.pop("name", "")) for phase in tables]
     values.setdefault("title", folder.resolve().name)
-    if invalid := next((name for name in names if not is_name(name) or names.count(name) > 1), None):
-        raise BadConfig(f"{file}: each [[phase]] needs a unique name of lower-case letters, digits and hyphens, "
-                        f"not {invalid!r:.60}")
+    if invalid := [name for name in names if not is_name(name)]:
+        raise BadConfig(f"{file}: each [[phase]] needs a name of lower-case letters, digits and hyphens, "
+                        f"not {invalid[0]!r:.60}")
+    if taken := [name for name in names if names.count(name) > 1]:
+        raise BadConfig(f"{file}: the name {taken[0]!r:.60} is taken by another [[phase]]; choose a different one")
     return tuple(_rules(folder, file, values | phase, tuple(  # a phase without datasets uses all
         dataset for dataset in custom if dataset.card.name in phase.get("datasets", (dataset.card.name,))))
         for phase in tables or [{}])

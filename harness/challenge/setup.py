@@ -66,7 +66,7 @@ def init(folder: Path, home: Path, example: bool) -> tuple[str, ...]:
 
 def template(folder: Path, home: Path, phases: Sequence[Rulebook]) -> tuple[str, ...]:
     """Write score templates and the page for participants of these phases, and .gitignore; return the files' names."""
-    if phases[0].published_only and not phases[0].custom:
+    if not phases[0].accepts_submissions:
         raise BadConfig(f"{folder}: a challenge with only published results does not accept submissions")
     files = _participant_files([
         (rules, [dataset for dataset in ground.load_datasets(rules, home) if ground.ranked_qualities(rules, dataset)])

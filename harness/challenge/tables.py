@@ -53,14 +53,14 @@ def command(rules: Rulebook) -> str:
 
 
 def required(rules: Rulebook) -> str:
-    """List the files that `command` needs, private ones last."""
+    """List the files that `command` reads, private ones last."""
     files = [FILE, "its data", f"{FOLDER}/", *(
         label for name, label in ((BASELINES, f"{BASELINES}/"), (receipts.FILE, receipts.FILE))
         if (rules.folder / name).exists())]
     private = [Path(os.path.relpath(rules.ratings, rules.folder)).as_posix()] if rules.ratings else []
     if rules.secret and (rules.public or rules.final):
         private.append(SEED_FILE)
-    return f"The command needs {', '.join(files)}" + (
+    return f"To reproduce these results, you need {', '.join(files)}" + (
         f" and, from the organisers, {' and '.join(private)}." if private else ".")
 
 
@@ -150,12 +150,15 @@ def winner(outcome: Outcome) -> str:
         undecided = outcome.too_few_contexts or set(ranks[0].letters) & set(ranks[1].letters)
         established = "not established" if undecided else "established"
         too_few = f"; {TOO_FEW}" if outcome.too_few_contexts else ""
-        text += (f"; its lead over {teams[1]}, the second, is {established} "
+        text += (f"; its lead over {teams[1]}, in second place, is {established} "
                  f"({describe_test(outcome.rules).partition(';')[0]}{too_few})")
     baselines = [baseline for baseline in outcome.baselines if math.isfinite(baseline.value)]
     if baselines:
         best = max(baselines, key=lambda baseline: baseline.value)
-        text += f". The best baseline, which is not tested, is {best.name} with {number(best.value, DECIMALS)}"
+        value = number(best.value, DECIMALS)
+        text += (f". The best baseline ({best.name}, {value}; not part of the test) scores above the winner"
+                 if best.value > ranks[0].value else
+                 f". The best baseline, which is not tested, is {best.name} with {value}")
     return text
 
 

@@ -31,14 +31,15 @@ def data_of(board: str, origin: str) -> str:
     return DATA["own" if BoardId.parse(board).split == "own" else origin]
 
 
-def table(caption: str, heads: Sequence[str], data: str, rows: Iterable[Sequence[str]]) -> str:
+def table(caption: str, heads: Sequence[str], data: str, rows: Iterable[Sequence[str]],
+          widest: int = text.WIDTH) -> str:
     """Format a table for the terminal: numbers are right-aligned, and the first column with words names the rows."""
     rows = list(rows)
     has_words = [any(LETTER.search(row[position].replace(" to ", "")) for row in rows)
                  for position in range(len(heads))]
     headings = (Heading(head, "number" if not has_words[position] else "words" if any(has_words[:position]) else "stub")
                 for position, head in enumerate(heads))
-    return text.text(Table.of("", caption, headings, rows, data))
+    return text.text(Table.of("", caption, headings, rows, data), widest)
 
 
 def print_correlations(report: Results, is_selected: Callable[[Correlation], bool] = lambda row: True) -> None:

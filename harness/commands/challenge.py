@@ -29,8 +29,8 @@ from harness.run.correlate import detectable_difference
 from leaderboard import site
 from leaderboard.render.text import width, wrapped
 
-ROWS, COLUMNS = 40, 7
-"""Maximum rows and columns of a printed table."""
+ROWS, COLUMNS, WIDEST = 40, 7, 200
+"""Maximum rows, columns and width of a printed table."""
 
 TERMINAL = {"team", "rank", "value", "95 % of the rank", "letters", "cluster"}
 """Columns of the official table that fit in a terminal."""
@@ -42,20 +42,20 @@ def configure(parser: argparse.ArgumentParser) -> None:
                              "score file; validate: check everything; rank: make the official table; publish: also "
                              "draw the pages; freeze: close a phase before the final table")
     parser.add_argument("folder", type=Path, metavar="DIR",
-                        help="folder of the challenge, or the name of a shipped one: dstc10-track5, dstc11-track4 or "
+                        help="folder of the challenge, or a shipped one: dstc10-track5, dstc11-track4 or "
                              "dstc12-track1 (init: copies its rules)")
     parser.add_argument("file", type=Path, nargs="?", metavar="FILE",
                         help="receive: the score file (give only FILE for a challenge in the current folder)")
-    add(parser, "team NAME: receive: the submitting team")
+    add(parser, "team NAME: receive: submitting team")
     add(parser, "column NAME: receive: column of the scores")
     add(parser, "primary: receive: mark as primary")
-    add(parser, "phase NAME: phase (default: receive: the phase of the scored items; template: all with data; "
-                "validate: all; rank and publish: all with submissions; freeze: required if there are several)")
+    add(parser, "phase NAME: phase (default: receive: that of the scored items; template: all with data; validate: "
+                "all; rank, publish: all with submissions; freeze: required if several)")
     add(parser, "dry-run: receive: change nothing")
-    add(parser, "undo: freeze: reopen a frozen phase; both steps stay in the log")
+    add(parser, "undo: freeze: reopen the phase")
     add(parser, "allow-refused: exit with 0 if submissions are refused, and rank even if files changed since the "
                 "freeze")
-    add(parser, "example: init: include five fictional teams, one of them with a broken file")
+    add(parser, "example: init: include five fictional teams, one with a broken file")
     add(parser, "out DIR: rank, publish: parent of ranking/ and site/ (default: folder of the challenge)")
 
 
@@ -78,7 +78,7 @@ def run(args: argparse.Namespace) -> int:
                 raise
             problems = getattr(error, "problems", (str(error),))
             refused += 1
-            print(f"skipped {phase or folder}: {plural(len(problems), 'problem')}"
+            print(f"{phase or folder} cannot be ranked: {plural(len(problems), 'problem')}"
                   f"{', listed above' if known_problems.issuperset(problems) else ''}")
             _print_list(problem for problem in problems if problem not in known_problems)
             known_problems.update(problems)
@@ -86,15 +86,17 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _init(args: argparse.Namespace) -> int:
-    folder, shipped = args.folder, sorted(_shipped())
+    folder, shipped = args.folder, _shipped()
     names = setup.init(folder, args.home, args.example)
     description = ("a copy of the shipped rules" if folder.resolve().name in shipped else
             f"a new challenge on the bundled sample (rules are shipped only for {', '.join(shipped)})")
+    phases = rulebook.phases(folder)
+    advice, actions = ("edit data, ratings and rules; then run", ("template", "validate")) if (
+        phases[0].accepts_submissions) else ("run", ("publish",))
     print(wrapped(f"{folder}: {description}; the rules are in {folder / 'challenge.toml'}, "
-                  f"{plural(len(names), 'file')} in all") + "next: edit data, ratings and rules; then run",
-          *(f"harness challenge {action} {shlex.quote(str(folder))}" for action in ("template", "validate")),
-          sep="\n    ")
-    for rules in rulebook.phases(folder):
+                  f"{plural(len(names), 'file')} in all") + f"next: {advice}",
+          *(f"harness challenge {action} {shlex.quote(str(folder))}" for action in actions), sep="\n    ")
+    for rules in phases:
         for dataset in ground.load_datasets(rules, args.home) if rules.ready else ():
             print(f"{dataset.card.name}: {detectable_difference(dataset)}")
     return 0
@@ -162,7 +164,7 @@ def _phases(folder: Path, args: argparse.Namespace) -> list[str]:
 
 
 def _shipped() -> dict[str, Path]:
-    return {folder.name: folder for folder in rulebook.SHIPPED.iterdir() if folder.is_dir()}
+    return {folder.name: folder for folder in sorted(rulebook.SHIPPED.iterdir()) if folder.is_dir()}
 
 
 def _folder(path: Path) -> Path:
@@ -176,9 +178,9 @@ def _folder(path: Path) -> Path:
 
 
 def _validate(folder: Path, phase: str, args: argparse.Namespace) -> int:
-    """Print the targets, the remarks and the state of every submission; return the number of refused submissions."""
+    """Print targets, remarks and the state of every submission; return the number of refused files."""
     rules = rulebook.read(folder)
-    if rules.published_only and not rules.custom:
+    if not rules.accepts_submissions:
         print(f"{folder.name}: published results have no submissions to validate")
         return 0
     checked = outcome.read(folder, args.home, phase)
@@ -191,9 +193,11 @@ def _validate(folder: Path, phase: str, args: argparse.Namespace) -> int:
         print(f"{'counts  ' if index in counted else 'accepted'}  {entry.name}")
         _print_list(entry.remarks)
     _print_refusals((*checked.refused, *checked.at_receipt))
-    _print_notes(checked.similar)
+    unusable = [f"{outcome.BASELINES}/{name}: {'; '.join(file.reasons)}"
+                for name, file in checked.baseline_files.items() if file.reasons]
+    _print_notes((*checked.similar, *unusable))
     print(f"{len(accepted)} accepted, {submissions.refused_count(checked.refused, checked.at_receipt)}")
-    return len(checked.refused)
+    return len(checked.refused) + len(unusable)
 
 
 def _rule_remarks(rules: rulebook.Rulebook, ground: Ground) -> Iterator[str]:
@@ -234,7 +238,7 @@ def _print_list(reasons: Iterable[str]) -> None:
 def _rank(folder: Path, phase: str, args: argparse.Namespace) -> int:
     """Rank, and with `publish` draw the pages; return the number of refused submissions."""
     rules = rulebook.read(folder, phase)
-    out, ranked = args.out or folder, None
+    out, ranked, unscored = args.out or folder, None, list[str]()
     if rules.published_only:
         out = args.out or Path(folder.name)
         report, exhibit = reports.published(rules)
@@ -247,12 +251,14 @@ def _rank(folder: Path, phase: str, args: argparse.Namespace) -> int:
             raise BadConfig(f"{rules.name}: changed since the freeze: {', '.join(ranked.rules.changed)}; restore it, "
                             "or rank anyway with --allow-refused; the page will say so")
         report, exhibit = reports.write(ranked, out / "ranking" / phase)
+        unscored = [f"the baseline {baseline.name} has no value: {baseline.reason}" for baseline in ranked.baselines
+                    if baseline.reason]
     print(wrapped(f"{exhibit.title}: {exhibit.lead}", indent=""), end="")
     for grid in exhibit.grids:
         if rules.published_only or grid.name == "official":
             _print_grid(grid)
     _print_refusals((*ranked.refused, *ranked.at_receipt) if ranked else ())
-    _print_notes(ranked.similar if ranked else ())
+    _print_notes((*ranked.similar, *unscored) if ranked else ())
     print(f"written to {(out / 'ranking' / phase).resolve()}")
     if args.action == "publish":
         pages = out / "site"
@@ -268,6 +274,6 @@ def _print_grid(grid: Grid) -> None:
     """Print the rows of a table that fit in a terminal, and of the official table only the columns that fit."""
     columns = [index for index, name in enumerate(grid.head) if grid.name != "official" or name in TERMINAL][:COLUMNS]
     head, *rows = ([row[index] for index in columns] for row in (grid.head, *grid.rows[:ROWS]))
-    print(table(grid.caption, head, grid.data, rows))
+    print(table(grid.caption, head, grid.data, rows, WIDEST))
     remainder = f"; {len(grid.rows) - ROWS} more rows" if len(grid.rows) > ROWS else ""
     print(f"all columns: {grid.name.replace(' ', '-').casefold()}.csv{remainder}")

@@ -53,7 +53,7 @@ def test_bad_private_ratings_are_named(tmp_path: Path) -> None:
         ("r.json", json.dumps(stranger), rated, r"r\.json: record c, field 'item'"),
         ("r.pdf", "", rated, "ratings must be"), ("absent.csv", None, rated, "no such file"),
         ("r.csv", good, owners(origin="sample"), "the sample accepts no ratings"),
-        ("r.csv", good, both, "more than one dataset"),
+        ("r.csv", good, both, "an item of both toy and other"),
     ]:
         if content is not None:
             (tmp_path / name).write_text(content, errors="surrogateescape")

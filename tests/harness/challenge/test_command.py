@@ -59,7 +59,9 @@ def test_private_ratings_and_texts_stay_off_the_pages(tmp_path: Path, invoke: In
 def test_the_shipped_challenge_has_boards_of_published_numbers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
                                                                invoke: Invoke) -> None:
     monkeypatch.chdir(tmp_path)
-    invoke("challenge", "publish", "dstc10-track5")
+    monkeypatch.setenv("COLUMNS", "200")
+    printed = invoke("challenge", "publish", "dstc10-track5").out
+    assert "  test rule: mean over all qualities of all datasets  " in printed
     report = files.read(tmp_path / "dstc10-track5" / "ranking" / "report")
     first = {(row.board, row.rule): (row.column, round(row.value, 4)) for row in report.ranking if row.rank == 1}
     assert first["test", "test"] == ("Team 5", 0.2964)
@@ -121,6 +123,8 @@ def test_shipped_rules_rank_custom_tables_by_language_and_system(tmp_path: Path,
 def test_impossible_commands_are_refused(tmp_path: Path, invoke: Invoke) -> None:
     assert "did you mean 'dstc10-track5'" in invoke("challenge", "rank", "dstc10-track6", status=2).err
     invoke("challenge", "template", "dstc10-track5", status=2)
+    copied = invoke("challenge", "init", tmp_path / "dstc10-track5").out
+    assert "next: run\n    harness challenge publish" in copied
     root = challenge(tmp_path / "own")
     before = (root / "challenge.toml").read_bytes()
     invoke("challenge", "init", root, "--example", status=2)
@@ -148,7 +152,7 @@ def test_a_new_challenge_has_two_phases_to_be_edited(tmp_path: Path, invoke: Inv
     path.write_text("\n".join(line for line in commented if "[[" not in line) + "\n" + path.read_text())
     assert rulebook.phases(root)[0].outliers == ("system-a",)
     path.write_text(path.read_text().replace('"test"', '"development"'))
-    with pytest.raises(BadConfig, match="needs a unique name"):
+    with pytest.raises(BadConfig, match="name 'development' is taken"):
         rulebook.phases(root)
 
 
@@ -200,6 +204,12 @@ def test_validate_checks_rules_data_and_ratings(tmp_path: Path, invoke: Invoke) 
         printed = validated(status)
         assert [word for word in words if word not in printed] == [], printed
     ratings.write_text(before)
+    rules = (root / "challenge.toml").read_text()
+    (root / "challenge.toml").write_text(rules.replace("second.json", "first.json"))
+    printed = validated(2)
+    assert printed.count("an item of both first and second; leave out") == 1
+    assert "one cannot be ranked: " in printed
+    (root / "challenge.toml").write_text(rules)
     edit_items(root, lambda index, row: {"annotations": {"overall": [3]}}, "second")
     assert "already has votes on 'overall'; delete them from its data, or from this file; and 79 more like it" in (
         validated(2, "--phase", "two"))

@@ -1,6 +1,7 @@
 """Values and ranks, checked by hand, against the harness's evaluation, and with and without broken files."""
 
 import math
+import re
 import shutil
 from itertools import combinations, product
 from pathlib import Path
@@ -12,6 +13,7 @@ from harness.challenge import outcome, report, tables
 from harness.errors import BadConfig
 from harness.statistics import estimates
 from leaderboard.model.boards import overall_boards
+from tests.conftest import Invoke
 from tests.harness.challenge.folders import ITEMS, SIZE, challenge, edit, edit_items, scores, submit, table, three_teams
 
 
@@ -184,19 +186,30 @@ def test_csv_tables_have_numbers_and_baselines_no_rank(root: Path, home: Path) -
         if name == "rules":
             assert head == ("team", "value_dev", "rank_dev", "value_test", "rank_test", "points_borda", "rank_borda")
             assert {row[0]: row[3] for row in rows}["delta"] == round(min(ranked.totals), 4) < 0
+    assert ". The best baseline, which is not tested, is length with" in tables.winner(ranked)
     official = {row[0]: row for row in tables.official(ranked).rows}
     assert [row[1] for row in official.values() if row[1] != "–"] == ["1", "2", "3", "4"]
     assert official["length (baseline)"][1] == "–"
     assert any("reference" in row[2] for name, row in official.items() if name.startswith("bleu"))
 
 
-def test_an_incomplete_baseline_file_has_no_value(root: Path, home: Path) -> None:
+def test_a_baseline_above_the_winner_is_said_to_be_so(root: Path, home: Path) -> None:
+    (root / "baselines").mkdir()
+    (root / "baselines" / "truth.csv").write_text(table(scores(0, 1)))
+    sentence = tables.winner(outcome.read(root, home))
+    assert "its lead over beta, in second place, is " in sentence
+    assert re.search(r"\(truth, 0\.\d{4}; not part of the test\) scores above the winner", sentence)
+
+
+def test_an_incomplete_baseline_file_has_no_value(root: Path, home: Path, invoke: Invoke) -> None:
     (root / "baselines").mkdir()
     (root / "baselines" / "few.csv").write_text(table({item: value for item, value in scores(0, 1).items()
                                                        if int(item[-3:]) < 10}))
     (baseline,) = outcome.read(root, home).baselines
     assert math.isnan(baseline.value)
     assert baseline.reason.startswith("items without a score: 30 of first: ")
+    assert "note: baselines/few.csv: items without a score" in invoke("challenge", "validate", root, status=1).out
+    assert "note: the baseline few has no value: items without" in invoke("challenge", "rank", root).out
 
 
 def test_the_report_ranks_by_the_rule_and_rounds(root: Path, home: Path) -> None:
@@ -221,6 +234,7 @@ def test_invalid_rules_are_refused(root: Path, home: Path) -> None:
         ('rule = "best"', "unknown ranking rule"), ("rules = 1", "unknown field 'rules'"),
         ("submissions = -1", "whole number, 0 or more"), ('datasets = ["jsalt"]', "the same kind of data"),
         ('datasets = ["jsalt", "jsalt"]', "'jsalt' is listed twice"), ('qualities = ["wot"]', "did you mean 'wit'"),
+        ('baselines = ["lenght"]', "challenge.toml: baselines: .*did you mean 'length'"),
         ('outliers = ["system-b"]', "outliers: no item has the system 'system-b'"),
         ('statistic = "soft-pairwise-accuracy"\nlevel = "over-systems"', 'use level = "items"'),
         ('closes = "later"', "should be a date"),

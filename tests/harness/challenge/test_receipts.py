@@ -216,6 +216,7 @@ def test_folders_left_out_of_a_freeze_use_up_no_quota(root: Path, home: Path, se
     edit(root, submissions="1")
     submit(root, "test/alpha", 1, {})  # without receipt
     assert send("alpha", "03-01", "second") == ("alpha/2 in test", ())
+    assert send("alpha", "03-02", "second", 2)[1] == ("alpha has reached the limit of 1 submission",)
     for frozen in (False, True):
         if frozen:
             receipts.freeze(root, home, "test", at("03-20"))
