@@ -222,8 +222,6 @@ class Sampler:
                 return answer
             finally:
                 self.spending.settle(reserved, spent, tokens)
-        if all(failure.status == 500 for failure in failures):  # the server works, but not for this request
-            raise Refused(str(failures[-1]))
         raise failures[-1]
 
     def _count_failed(self, error: RetryableError) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from benchmarks.dataset import Item, Quality
-from metrics.errors import BadOption, MissingResource, Unreadable
+from metrics.errors import BadOption, MissingResource, NoAnswer, Unreadable
 from metrics.judges import endpoint, sampling
 from metrics.judges.prompt import find, questions
 from metrics.judges.spending import LimitReached, of_run
@@ -73,8 +73,8 @@ def test_a_lasting_fault_stops_the_judge_at_once(home: Path) -> None:
 
 
 def test_an_item_without_an_answer_is_missing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The request is refused, always fails, or never gets a valid answer; the second time, stored answers are used."""
-    for how, times_sent in (("status 400", 1), ("status 500", 3), ("beyond", 3)):
+    """The request is refused, or never gets a valid answer; the second time, stored answers are used."""
+    for how, times_sent in (("status 400", 1), ("beyond", 3)):
         turn, home = iter([how] * times_sent + ["well"] * 9), tmp_path / how
         with serving(lambda times, turn=turn: next(turn)) as server:  # type: ignore[misc]
             columns = judged(server, home, items(4), concurrency=1, tries=3)
@@ -83,6 +83,14 @@ def test_an_item_without_an_answer_is_missing(tmp_path: Path, capsys: pytest.Cap
         assert ("1 request refused" in capsys.readouterr().err) == how.startswith("status")
     again = judged(server, home, items(4), concurrency=1, tries=3)
     assert np.isnan(again["llm-eval"]).tolist() == [True, False, False, False]
+
+
+def test_a_partial_outage_is_never_recorded_as_missing_scores(tmp_path: Path) -> None:
+    for how in ("status 500", "status 503", "status 429"):
+        with serving() as server:
+            server.script = lambda times, how=how, lost=server.times: how if len(lost) % 4 == 2 else "well"  # type: ignore[misc]
+            with pytest.raises(NoAnswer, match=r"of 12 requests got no answer .*run the same command"):
+                judged(server, tmp_path / how, items(12), concurrency=1, tries=2)
 
 
 def test_no_scores_if_every_request_is_refused_or_unreadable(home: Path) -> None:
