@@ -191,6 +191,14 @@ class Handler(BaseHTTPRequestHandler):
             while True:
                 self.wfile.write(b"10000\r\n" + b" " * 0x10000 + b"\r\n")
 
+    def _yes(self, body: dict[str, Any]) -> None:
+        self._send(self._json("Yes"))
+
+    def _odds(self, body: dict[str, Any]) -> None:
+        """Answer Yes with its log probability and that of No."""
+        top = [{"token": "Yes", "logprob": -0.1}, {"token": "No", "logprob": -2.4}]
+        self._send(self._json("Yes", [{"token": "Yes", "logprob": -0.1, "top_logprobs": top}]))
+
     def _surrogate(self, body: dict[str, Any]) -> None:
         """Return half of an emoji in the text and as an alternative."""
         top = [{"token": "4", "logprob": -0.1}, {"token": "\ud83d", "logprob": -3.0}]

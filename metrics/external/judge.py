@@ -91,6 +91,9 @@ class Judge(Prompted):
         for name, (low, high) in BOUNDS.items():
             if not low <= getattr(self, name) <= high:
                 raise BadOption(f"{self.card.name}: {name} must be {low:g} to {high:g}, not {getattr(self, name)}")
+        if self.prompt.answer == "yes" and not self.logprobs:
+            raise BadOption(f"{self.card.name}: logprobs=false: the score of a yes-or-no question is computed from "
+                            "token probabilities; judge:g-eval and judge:llm-eval work without")
         if self.url:
             endpoint.address(self.url)
         if self.key_from and not self.key_from.isidentifier():

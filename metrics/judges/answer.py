@@ -73,10 +73,6 @@ class AnswerArchive:
                 key, lambda content: value_of(Answer, load("an answer", content), "an answer"))
             return answer
 
-    def has(self, key: str) -> bool:
-        with self._errors():
-            return bool(self._store.names(key))
-
     def put(self, key: str, answer: Answer) -> None:
         with self._errors():
             self._store.put(key, json.dumps(dataclasses.asdict(answer), separators=(",", ":")).encode())
@@ -158,6 +154,12 @@ def scores(question: Question, answer: Answer) -> dict[str, ReadScore]:
             mean = _weighted_mean(quality, written, start, answer)
             by_quality[quality.name] = ReadScore(float(written) if mean is None else mean, weighted=mean is not None)
     return by_quality
+
+
+def lacks_probabilities(question: Question, answer: Answer) -> bool:
+    """Return True if an answer to a yes-or-no question says Yes or No but has no probabilities."""
+    return (question.answer_format == "yes" and re.search(r"\b(yes|no)\b", answer.text, re.IGNORECASE) is not None
+            and not any(alternatives for *_, alternatives in answer.tokens))
 
 
 def _log_odds(text: str, answer: Answer) -> float | None:

@@ -24,7 +24,7 @@ from typing import Any, NoReturn
 
 from benchmarks.errors import plural
 from metrics.errors import MetricError, NoAnswer, Unreadable
-from metrics.judges.answer import Answer, AnswerArchive, ReadScore, answer_key, scores
+from metrics.judges.answer import Answer, AnswerArchive, ReadScore, answer_key, lacks_probabilities, scores
 from metrics.judges.endpoint import Endpoint, FieldRefused, Refused, RetryableError
 from metrics.judges.prompt import Question
 from metrics.judges.spending import Estimate, LimitReached, Spending, cost, estimate
@@ -35,9 +35,12 @@ SampleScores = dict[str, ReadScore]
 FIRST_WAIT, LONGEST_WAIT = 1.0, 60.0
 """Seconds before the second attempt, and the maximum before any attempt."""
 MAX_UNUSABLE = 24
-"""Give up after this many unreadable answers in a row, or this many refused requests if no answer was readable."""
+"""Give up after this many questions in a row with an unreadable answer, or, if no answer was readable, this many
+unreadable answers or refused requests."""
 REPORT_SECONDS = 30.0
 """Seconds between progress messages."""
+NO_PROBABILITIES = ("the server returned no probabilities of Yes and No, from which the scores are computed; use a "
+                    "prompt that works without (judge:g-eval, judge:llm-eval), or a server that supports logprobs")
 CONTINUE = "answers so far are stored; run the same command to continue"
 
 
@@ -73,7 +76,7 @@ class Sampler:
         self._jitter = random.Random(self.seed)  # noqa: S311  (not a secret)
         self._cause: MetricError | None = None
         self._failed_in_a_row = 0
-        self._unreadable_at_last_success = 0
+        self._unreadable_in_a_row = 0
         self._unanswered: list[str] = []
         self._unusable: dict[str, MetricError] = {}
 
@@ -100,10 +103,9 @@ class Sampler:
         return [[next(results) for _ in samples] for _ in questions]
 
     def estimate(self, questions: Sequence[Question]) -> Estimate:
-        """Estimate the requests without a stored answer, assuming that every first attempt succeeds."""
-        bodies = ((self._body(question, sample, 0), sample) for question in questions for sample in range(self.samples))
-        return sum((estimate(body) for body, sample in bodies if not self.archive.has(answer_key(body, sample, 0))),
-                   Estimate())
+        """Estimate the requests without a stored answer, assuming that each gets a readable answer."""
+        bodies = (self._next_request(question, sample) for question in questions for sample in range(self.samples))
+        return sum((estimate(body) for body in bodies if body), Estimate())
 
     def stored_answers(self, question: Question) -> list[Answer]:
         keys = (answer_key(self._body(question, sample, attempt), sample, attempt)
@@ -132,6 +134,7 @@ class Sampler:
     def _score_sample(self, question: Question, sample: int) -> SampleScores:
         """Return the scores of one sample; qualities that an answer lacks are taken from the next attempt."""
         by_quality: SampleScores = {}
+        was_unreadable = False
         for attempt in range(self.tries):
             try:
                 answer = self._answer(question, sample, attempt)
@@ -145,23 +148,42 @@ class Sampler:
                 return by_quality
             if readable := scores(question, answer):
                 self._count(read=1, weighted=int(any(score.weighted for score in readable.values())))
-                self._unreadable_at_last_success = self.counts["unreadable"]
+                self._unreadable_in_a_row = 0
             else:
+                problem = (f"answers to {MAX_UNUSABLE} questions in a row could not be read" if self.counts["read"]
+                           else "no answer could be read")
                 truncated = "; it was truncated at max_tokens" if answer.finish == "length" else ""
                 self._count_unusable("unreadable", Unreadable(
-                    f"answers cannot be read; the last was {json.dumps(answer.text)[:120]}{truncated}"))
+                    f"{problem}; the last was {json.dumps(answer.text)[:120]}{truncated}"),
+                    questions=int(not was_unreadable))
+                was_unreadable = True
             by_quality = readable | by_quality
             if len(by_quality) == len(question.qualities):
                 return by_quality
         self._count(unread=1)
         return by_quality
 
-    def _count_unusable(self, kind: str, error: MetricError) -> None:
-        """Count a refused or unreadable answer; raise `error` if there are MAX_UNUSABLE of them."""
+    def _next_request(self, question: Question, sample: int) -> dict[str, Any] | None:
+        """Return the first request about a question whose answer is needed but not stored."""
+        by_quality: SampleScores = {}
+        for attempt in range(self.tries):
+            body = self._body(question, sample, attempt)
+            if (answer := self.archive.get(answer_key(body, sample, attempt))) is None:
+                return body
+            by_quality |= scores(question, answer)
+            if len(by_quality) == len(question.qualities):
+                break
+        return None
+
+    def _count_unusable(self, kind: str, error: MetricError, questions: int = 0) -> None:
+        """Count a refused or unreadable answer, and its question if it is the first; raise `error` if too many."""
         self._unusable[kind] = error
-        self._count(**{kind: 1})
-        if self.counts["unreadable"] - self._unreadable_at_last_success >= MAX_UNUSABLE or (
-                self.counts["refused"] >= MAX_UNUSABLE and not self.counts["read"]):
+        with self._lock:
+            self.counts[kind] += 1
+            self._unreadable_in_a_row += questions
+            too_many = self._unreadable_in_a_row >= MAX_UNUSABLE or (
+                self.counts[kind] >= MAX_UNUSABLE and not self.counts["read"])
+        if too_many:
             self._give_up(error)
 
     def _count(self, **amounts: int) -> None:
@@ -176,6 +198,8 @@ class Sampler:
             return answer
         answer = self._send(body)
         self._count(prompt=answer.prompt, completion=answer.completion)  # before storing, since it is paid for
+        if not self.counts["read"] and lacks_probabilities(question, answer):
+            self._give_up(Unreadable(NO_PROBABILITIES))
         self.archive.put(key, answer)
         return answer
 

@@ -96,7 +96,7 @@ def test_a_partial_outage_is_never_recorded_as_missing_scores(tmp_path: Path) ->
 def test_no_scores_if_every_request_is_refused_or_unreadable(home: Path) -> None:
     for how, error, message, counts in (
             ("status 400", MissingResource, r"requests were refused, and no answer was readable .HTTP 400", (3, 200)),
-            ("prose", Unreadable, r"cannot be read; the last was .As a language.*truncated at max_tokens", (3, 100))):
+            ("prose", Unreadable, r"no answer could be read; the last was .As a language.*at max_tokens", (3, 100))):
         with serving(lambda times, how=how: how) as server:  # type: ignore[misc]
             for count in counts:
                 with pytest.raises(error, match=message):
@@ -107,13 +107,42 @@ def test_no_scores_if_every_request_is_refused_or_unreadable(home: Path) -> None
 def test_unreadable_answers_in_a_row_stop_the_judge(home: Path) -> None:
     turn = iter(["well", *["prose"] * 23, "well", *["prose"] * 99])
     with serving(lambda times: next(turn)) as server:
-        with pytest.raises(Unreadable, match=r"cannot be read; the last was .As a language"):
+        with pytest.raises(Unreadable, match=r"24 questions in a row could not be read; the last was .As a language"):
             judged(server, home, items(99), concurrency=1, tries=1)
         assert server.behaved == {"well": 2, "prose": 23 + sampling.MAX_UNUSABLE}
     with serving(lambda times: "partial") as server:
         columns = judged(server, home, items(30), concurrency=1, tries=2)
         assert np.isfinite(columns["llm-eval-relevance"]).all()
         assert np.isnan(columns["llm-eval-grammar"]).all()
+
+
+def test_several_attempts_at_a_question_count_once(home: Path) -> None:
+    turn = iter(["well"] * 5 + ["prose"] * 99)
+    with serving(lambda times: next(turn)) as server:
+        columns = judged(server, home, items(10), concurrency=1, tries=6)
+        assert np.isfinite(columns["llm-eval"]).tolist() == [True] * 5 + [False] * 5
+        assert server.behaved == {"well": 5, "prose": 5 * 6}
+
+
+def test_an_estimate_includes_retries_of_stored_unreadable_answers(home: Path) -> None:
+    turn = iter(["prose", "partial", "well", "well"])
+    with serving(lambda times: next(turn)) as server:
+        judged(server, home, items(4), concurrency=1, tries=1)
+        for tries, pending in ((1, 0), (2, 2)):
+            judge: Any = choose(f"judge:llm-eval[model=toy,url={server.url},tries={tries}]").metric
+            assert judge.estimate(items(4), Models(home)).requests == pending
+
+
+def test_yes_or_no_without_probabilities_stops_at_the_first_answer(home: Path) -> None:
+    with serving(lambda times: "yes") as server:
+        for prompt in ("relevance", "quality"):
+            with pytest.raises(Unreadable, match=r"no probabilities of Yes and No.*judge:g-eval"):
+                judged(server, home, items(40), prompt=prompt, concurrency=1)
+        assert server.behaved == {"yes": 2}
+        with pytest.raises(BadOption, match="logprobs=false"):
+            judged(server, home, items(1), prompt="quality", logprobs="false")
+        server.script = lambda times: "odds"
+        assert np.isfinite(judged(server, home, items(1), prompt="relevance")["relevance"]).all(), "nothing was stored"
 
 
 def test_a_run_continues_after_the_server_died(home: Path) -> None:
