@@ -21,7 +21,7 @@ from harness.statistics.panel import Array, Codes, Mask, Vector
 from harness.statistics.ranks import ranks
 
 MIN_CONTEXTS = 5  # the fewest contexts from which an interval is estimated
-TOO_FEW_CONTEXTS, CONSTANT = "too few contexts", "scores do not vary"
+TOO_FEW_CONTEXTS, TOO_FEW_ANSWERS, CONSTANT = "too few contexts", "too few readable answers", "scores do not vary"
 UNRELIABLE = "reliability of ratings unknown or too low"
 Rule: TypeAlias = Literal["at least", "at most", "within", "proved above"]
 
@@ -48,6 +48,14 @@ class Check:
         violated = {"at least": self.high < self.limit, "at most": self.low > self.limit,
                   "within": self.low > self.limit or self.high < -self.limit, "proved above": not self.low > self.limit}
         return violated[self.rule] if self.measured else self.rule == "proved above" and self.note == CONSTANT
+
+    @property
+    def within(self) -> bool:
+        """Return True if the whole interval is within the limit."""
+        satisfied = {"at least": self.low >= self.limit, "at most": self.high <= self.limit,
+                     "within": -self.limit <= self.low and self.high <= self.limit,
+                     "proved above": self.low > self.limit}
+        return satisfied[self.rule]
 
 
 RULES: dict[str, tuple[Rule, float]] = {
@@ -100,7 +108,7 @@ def checks_of(evidence: Evidence, rng: np.random.Generator, draws: int = 400) ->
                 values = statistic(weights[:, known], *(column[known].astype(float) for column in columns))
         low, high, note = math.nan, math.nan, ""
         if len(np.unique(groups[known])) < MIN_CONTEXTS:
-            note = TOO_FEW_CONTEXTS
+            note = TOO_FEW_CONTEXTS if len(np.unique(groups)) < MIN_CONTEXTS else TOO_FEW_ANSWERS
         elif np.isfinite(values[0]) and np.isfinite(values[1:]).any():
             low, high = np.nanpercentile(values[1:], (2.5, 97.5))
         else:

@@ -63,7 +63,8 @@ FAMILIES = (r"gpt-?(?:[345]|oss)|chatgpt|davinci|(?<![a-z0-9])o[1-9](?![0-9])", 
             "gemini|gemma|lamda", "llama", "mistral|mixtral|ministral", "qwen|qwq", "deepseek")
 """Patterns of model names, one for each developer."""
 LIMITS = ("A check says \"look at this\" if its whole interval is beyond the limit or, for a limit with "
-          "\"significantly\", if not all of its interval is above it. docs/judges.md says how often a fair judge is "
+          "\"significantly\", if not all of its interval is above it; \"inconclusive\" if its interval crosses the "
+          "limit. docs/judges.md says how often a fair judge is "
           "flagged and a biased judge caught.")
 SIGNS = {"at least": "≥ {}", "at most": "≤ {}", "within": "± {}", "proved above": "significantly > {}"}
 
@@ -98,7 +99,8 @@ def _line(check: Check) -> tuple[str, ...]:
     interval = f"{number(check.low)} to {number(check.high)}" if check.measured else ""
     return (SENTENCES[check.name][0], number(check.value), interval,
             SIGNS[check.rule].format(number(check.limit)),
-            ": ".join(filter(None, ("look at this" * check.flagged, check.note))) or "within")
+            ": ".join(filter(None, ("look at this" * check.flagged, check.note))) or (
+                "within" if check.within else "inconclusive"))
 
 
 def audit_judge(metric: Judge | LocalJudge, dataset: Dataset, request: StudyRequest,

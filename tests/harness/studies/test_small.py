@@ -13,6 +13,7 @@ from benchmarks.dataset import Quality
 from harness.results.entries import DatasetEntry
 from harness.run.correlate import Judged, TargetData
 from harness.run.settings import Settings
+from harness.statistics import audit
 from harness.studies import StudyRequest, judges, mme_crs
 from harness.studies.mme_crs import COLUMNS, system_means
 from metrics.models import conversions
@@ -48,7 +49,7 @@ def test_an_audit_counts_questions_and_no_missing_answers(home: Path, tmp_path: 
                "--dataset", "convai2-grade", "--sample", "40", "--out", tmp_path)
     rows = audit_rows(tmp_path)
     assert float(rows["unread"]["value"]) == pytest.approx(1 / (4 * int(rows["unread"]["items"])))
-    assert (rows["retest"]["items"], rows["retest"]["note"]) == ("0", "too few contexts")
+    assert (rows["retest"]["items"], rows["retest"]["note"]) == ("0", "too few readable answers")
 
 
 def test_an_audit_of_two_datasets_says_what_each_cost(home: Path, tmp_path: Path, invoke: Invoke) -> None:
@@ -76,6 +77,18 @@ def test_an_audit_omits_items_without_what_the_prompt_needs(
         invoke("judge", "audit", prompt, "--model", "toy", "--url", server.url, "--dataset", "convai2-grade",
                "--out", tmp_path)
     assert (audit_rows(tmp_path)["unread"]["value"], audit_rows(tmp_path)["unread"]["items"]) == ("0.0", "6")
+
+
+@pytest.mark.parametrize(("name", "low", "high", "verdict"), [
+    ("verbosity", -0.09, 0.09, "within"), ("verbosity", -0.09, 1.27, "inconclusive"), ("verbosity", 0.11, 0.2, "look"),
+    ("verbosity", -0.2, 0.09, "inconclusive"), ("verbosity", -0.2, -0.11, "look"), ("retest", 0.9, 1.0, "within"),
+    ("retest", 0.8, 1.0, "inconclusive"), ("retest", 0.8, 0.89, "look"), ("unread", 0.0, 0.02, "within"),
+    ("unread", 0.0, 0.03, "inconclusive"), ("unread", 0.03, 0.05, "look"), ("kappa", 0.01, 0.2, "within"),
+    ("kappa", -0.01, 0.2, "look")])
+def test_a_check_is_within_its_limit_only_with_its_whole_interval(
+        name: str, low: float, high: float, verdict: str) -> None:
+    check = audit.Check(name, (low + high) / 2, low, high, *audit.RULES[name], 100)
+    assert judges._line(check)[-1].startswith(verdict)
 
 
 @pytest.mark.parametrize(("model", "related", "others"), [
