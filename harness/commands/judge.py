@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import dataclasses
 import math
 from collections.abc import Iterator, Sequence
@@ -34,6 +35,8 @@ from metrics.judges import prompt
 from metrics.judges.prompt import Prompt, Question
 from metrics.models.service import Models
 
+NO_ANSWERS = "no answers from this server are stored on this machine; use --url for another server"
+
 
 def configure(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
@@ -56,7 +59,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
                              help="results of a run (default: ./results)")
     for action in (try_parser, audit_parser, view_parser):
         action.add_argument("--home", type=Path, default=argparse.SUPPRESS, metavar="DIR", help=argparse.SUPPRESS)
-    view_parser.add_argument("--url", default="", help="address of the endpoint (default: the environment's)")
+    view_parser.add_argument("--url", default="", help="address of the endpoint (default: the run's)")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -77,7 +80,8 @@ def _view(args: argparse.Namespace) -> int:
 
 
 def _sections(results: Results, home: Path, url: str) -> Iterator[tuple[str, str, str, list[Any]]]:
-    """Yield each judge and dataset with its items, or with the error if the judge cannot be loaded."""
+    """Yield each judge and dataset with its items, and why it cannot be loaded or has no answers."""
+    urls = dict(_urls(results))
     sampled = {entry.name for entry in results.datasets if entry.origin == "sample"}
     for points in results.points:
         card = datasets.card(points.dataset)
@@ -91,14 +95,23 @@ def _sections(results: Results, home: Path, url: str) -> Iterator[tuple[str, str
                 yield name, points.dataset, f"{error}{hint}", []
                 continue
             if isinstance(judge, Judge):
-                judge = dataclasses.replace(judge, url=url)
+                judge = dataclasses.replace(judge, url=url or urls.get(name, ""))
             items = []
             for row, item in enumerate(points.items):
                 if item in by_id and isinstance(judge, Judge | LocalJudge):
                     turns = score.turns(by_id[item]) if score.by_turn(judge, dataset) else [by_id[item]]
                     items.append((item, _scores(points, name, row),
                                   [exchange for turn in turns for exchange in _exchanges(judge, turn, home)]))
-            yield name, points.dataset, "", items
+            has_answers = any(answers or answers is None for *_, exchanges in items for _, answers in exchanges)
+            yield name, points.dataset, "" if has_answers else NO_ANSWERS, items
+
+
+def _urls(results: Results) -> Iterator[tuple[str, str]]:
+    """Yield the address of each judge behind an endpoint that the run names."""
+    for requested in results.run.options.get("metrics", ()):
+        with contextlib.suppress(MetricError):
+            chosen = registry.choose(requested)
+            yield chosen.label, getattr(chosen.metric, "url", "")
 
 
 def _scores(points: ItemScores, name: str, row: int) -> str:

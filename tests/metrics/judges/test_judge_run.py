@@ -138,9 +138,11 @@ def test_answers_are_shown_escaped_and_on_this_machine_only(tmp_path: Path) -> N
     assert main(["judge", "view", str(tmp_path / "none")]) == 2
     with serving(lambda times: "chatty") as server:
         assert main(command(server, tmp_path, "--seed", "5", options=",temperature=0.7")) == 0
-        assert main(["judge", "view", str(tmp_path), "--url", server.url]) == 0
+    assert main(["judge", "view", str(tmp_path), "--url", "http://localhost:1/v1"]) == 0
+    assert (tmp_path / "judge-answers.html").read_text().count("use --url for another server") == 1
+    assert main(["judge", "view", str(tmp_path)]) == 0, "the report has the server's address"
     page = (tmp_path / "judge-answers.html").read_text()
-    assert "no answer from this server" not in page, "the seed of the run selects the answers"
+    assert "no answer" not in page, "the seed of the run selects the answers"
     assert page.count("<h3>") == 20
     assert "Tell me if I can help" in page
     assert "&lt;reply&gt;" in page
