@@ -18,7 +18,7 @@ from harness.commands._arguments import add
 from harness.commands._output import table
 from harness.errors import BadConfig
 from harness.run.settings import command_line, expanded, settings
-from harness.studies import StudyRequest, files, load, names
+from harness.studies import Findings, StudyRequest, files, load, names
 from leaderboard.render.text import wrapped
 
 OPTIONAL_FLAGS = ("metric", "dataset", "quality", "split", "folder")
@@ -51,26 +51,39 @@ def run(args: argparse.Namespace) -> int:
 
 
 def carry_out(name: str, request: StudyRequest, repeat_command: str) -> int:
-    """Run a study, print and store it with the command that repeats it; return 1 if a metric crashed, else 0."""
+    """Run a study, print and store it with the command that repeats it; return 1 if a metric crashed, else 0.
+
+    Findings replace those of an earlier study, unless every metric failed.
+    """
     with request.workspace.progress.stage("studying"):
         findings = load(name).study(request)
     folder = request.out / "studies" / name
+    if findings.failures and not any(findings.objects.values()):
+        _print_failures(findings)
+        print(f"nothing was written to {folder.resolve()}", file=sys.stderr)
+        return 1
     folder.mkdir(parents=True, exist_ok=True)
     sweep(folder)
     contents = files(name, repeat_command, findings)
     for file, content in contents.items():
         write_atomically(folder / file, content)
+    for table_of_earlier in {path.name for path in folder.glob("*.csv")} - contents.keys():
+        (folder / table_of_earlier).unlink()
     for grid in findings.tables:
         print(table(grid.caption, grid.head, grid.data, grid.rows))
     for remark in findings.remarks:
         print(wrapped(remark, indent=""), end="")
-    for failure in findings.failures:
-        print(f"failed: {failure}", file=sys.stderr)
+    _print_failures(findings)
     flag = "" if request.out == Path("results") else f" --out {shlex.quote(str(request.out))}"
     run = "" if (request.out / "report").is_dir() else f"`harness run{flag}`, then "
     print(f"written to {folder.resolve()}: {', '.join(contents)}; to show it beside the metrics, run {run}"
           f"`harness publish{flag}`", file=sys.stderr)
     return 1 if findings.failures else 0
+
+
+def _print_failures(findings: Findings) -> None:
+    for failure in findings.failures:
+        print(f"failed: {failure}", file=sys.stderr)
 
 
 def command(args: argparse.Namespace) -> str:

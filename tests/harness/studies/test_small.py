@@ -41,6 +41,20 @@ def test_an_audit_finds_a_judge_that_prefers_the_first_reply(home: Path, tmp_pat
     assert "pairs that the first reply wins" in " ".join(printed.out.split())
 
 
+def test_a_failed_audit_keeps_an_earlier_one_and_others_replace_it(home: Path, tmp_path: Path, invoke: Invoke) -> None:
+    folder = tmp_path / "studies" / "judges"
+    folder.mkdir(parents=True)
+    (folder / "earlier.csv").write_text("a table of an earlier study\n")
+    with serving(lambda times: "status 401") as server:
+        audit_of = ("judge", "audit", "g-eval", "--model", "toy", "--url", server.url, "--dataset", "convai2-grade",
+                    "--sample", "10", "--out", tmp_path)
+        assert "nothing was written" in invoke(*audit_of, status=1).err
+        assert [path.name for path in folder.iterdir()] == ["earlier.csv"]
+        server.script = lambda times: "first"
+        invoke(*audit_of)
+    assert sorted(path.name for path in folder.iterdir()) == ["check.csv", "exhibit.json", "judges.md"]
+
+
 def test_an_audit_counts_questions_and_no_missing_answers(home: Path, tmp_path: Path, invoke: Invoke) -> None:
     """The judge refuses a single question at first, and all of them when asked again."""
     before = iter(["status 400"])
