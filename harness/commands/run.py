@@ -41,6 +41,7 @@ from leaderboard.render.text import summary
 from metrics.composition import Composite
 from metrics.errors import MissingResource
 from metrics.external.judge import Judge
+from metrics.judges import spending
 from metrics.judges.spending import Estimate
 from metrics.metric import checkpoints
 from metrics.registry import Chosen
@@ -81,6 +82,8 @@ def run(args: argparse.Namespace) -> int:
             print(_site_line(requested) + "\nnothing has changed since these results were written" * is_current)
     if is_current:
         return 0
+    if (spent := spending.of_run(work.models)).requests:
+        work.progress.terminal.line(f"judges: {spent.line((0, 0, 0.0))}")
     work.progress.terminal.line(work.progress.summary())
     if not results.correlations and not results.failures:
         print("nothing was scored: every pair was skipped for the reasons above; no results were written",
@@ -123,7 +126,8 @@ def _early_board(plan: Plan, work: Workspace, requested: Settings, chosen: Seque
         return
     early = dataclasses.replace(plan, chosen=tuple(chosen), quick=True,
                                 settings=dataclasses.replace(plan.settings, executor="local"))
-    early_work = open_workspace(early, work.home, requested.out, log=True)
+    early_work = dataclasses.replace(open_workspace(early, work.home, requested.out, log=True),
+                                     models=work.models)  # with their limits on requests and money
     early_work.progress.others = math.inf
     results = run_plan(early, early_work)
     if not results.correlations:

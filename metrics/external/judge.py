@@ -49,7 +49,7 @@ from metrics.paths import label
 TOP_LOGPROBS = 20
 """Alternatives requested per token; the maximum that endpoints allow."""
 BOUNDS = {"samples": (1, 1000), "tries": (1, 100), "concurrency": (1, 256), "max_tokens": (0, 1e6), "seed": (0, 1e12),
-          "temperature": (0, 10), "timeout": (0.01, 3600)}
+          "temperature": (0, 2), "timeout": (0.01, 3600)}
 YES, NO = ("Yes", " Yes", "yes", " yes"), ("No", " No", "no", " no")
 
 

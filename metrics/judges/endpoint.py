@@ -71,11 +71,18 @@ def address(url: str) -> SplitResult:
         _ = parts.port
     except ValueError:
         raise BadOption("judge: the url is invalid; expected the form http://HOST:PORT/v1") from None
-    if parts.scheme not in {"http", "https"} or not parts.hostname or "@" in parts.netloc or parts.fragment \
-            or not PRINTABLE.fullmatch(url) \
-            or any(is_secret(name.replace("-", "_"), "") for name, _ in parse_qsl(parts.query)):
-        raise BadOption("judge: the url must be http:// or https://, a host and a path such as /v1, without user, "
-                        "password or key; name an environment variable with the key: key_from=NAME")
+    problems = {
+        "must begin with http:// or https://": parts.scheme not in {"http", "https"},
+        "has no host": not parts.hostname,
+        "has characters that are not allowed": not PRINTABLE.fullmatch(url),
+        "must not contain a fragment (#)": parts.fragment,
+        "must not contain a user or password; name an environment variable with the key: key_from=NAME":
+            "@" in parts.netloc,
+        "must not contain a key; name an environment variable with it: key_from=NAME":
+            any(is_secret(name.replace("-", "_"), "") for name, _ in parse_qsl(parts.query))}
+    for problem, is_present in problems.items():
+        if is_present:
+            raise BadOption(f"judge: the url {problem}")
     return parts
 
 
@@ -144,7 +151,8 @@ class Endpoint:
             if reason := _untrusted(error):
                 raise NoAnswer(f"{self.name}: its certificate is not trusted ({reason})") from None
             reason = " ".join(str(error.__cause__ or error).split())[:120] or type(error).__name__
-            raise RetryableError(f"{self.name}: {reason}") from None
+            hint = "; check that the server is running, and its url" * isinstance(error.__cause__, httpx2.ConnectError)
+            raise RetryableError(f"{self.name}: {reason}{hint}") from None
         try:
             return parse_answer(response.json())
         except (ValueError, RecursionError):

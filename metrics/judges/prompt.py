@@ -88,7 +88,7 @@ class Prompt:
     dialogue: str = ""
     needs: tuple[Literal["context", "references", "facts"], ...] = ()
     samples: int = 1
-    temperature: Annotated[float, records.Rule("0 to 10", lambda value: 0 <= value <= 10)] = 0.0
+    temperature: Annotated[float, records.Rule("0 to 2", lambda value: 0 <= value <= 2)] = 0.0
     max_tokens: int = 256
     logprobs: bool = False
     request: str = "{}"
@@ -173,7 +173,12 @@ def find(requested: str) -> Prompt:
     if name in names():
         raise BadOption(f"{path}: {name} is the name of a shipped prompt; rename the file, since the "
                         "columns are named after it")
-    return read(name, content, str(path))
+    prompt = read(name, content, str(path))
+    for level, judged in (("turn", ("response", "dialogue")), ("dialogue", ("dialogue", "context"))):
+        template = getattr(prompt, level)
+        if template and not {*judged} & {*_FIELD.findall(prompt.system + template)}:
+            raise BadOption(f"{path}: {level} does not contain {{{judged[0]}}}, the text to be judged")
+    return prompt
 
 
 @functools.cache
@@ -199,10 +204,11 @@ def _check(prompt: Prompt, where: str) -> None:
     for quality in prompt.qualities:
         if not quality.low < quality.high:
             raise BadOption(f"{where}: {quality.name}: low must be below high, since higher is better")
-    if not 0 < len({quality.name for quality in prompt.qualities}) == len(prompt.qualities):
-        raise BadOption(f"{where}: has no [[qualities]], or two of the same name")
-    if repeated := [dimension for dimension, times in Counter(prompt.rates).items() if times > 1]:
-        raise BadOption(f"{where}: two questions rate {repeated[0]!r}")
+    if not prompt.qualities:
+        raise BadOption(f"{where}: has no [[qualities]]")
+    for kind, names in (("have the name", [quality.name for quality in prompt.qualities]), ("rate", prompt.rates)):
+        if repeated := [name for name, times in Counter(names).items() if times > 1]:
+            raise BadOption(f"{where}: two questions {kind} {repeated[0]!r}")
     if prompt.answer == "yes" and not prompt.logprobs:
         raise BadOption(f"{where}: answer = \"yes\" requires logprobs = true")
     if not prompt.levels:

@@ -117,8 +117,9 @@ class Sampler:
         parts = [plural(counts["sent"], "request"), plural(counts["stored"], "stored answer"),
                  f"{plural(counts['failed'], 'attempt')} failed", plural(counts["unreadable"], "unreadable answer"),
                  f"{plural(counts['refused'], 'request')} refused", f"{plural(counts['unread'], 'question')} given up",
-                 f"{counts['weighted']} of {counts['read']} weighted by probabilities",
                  f"{counts['prompt']} + {counts['completion']} tokens", f"{time.monotonic() - self._start:.1f} s"]
+        if self.body.get("logprobs"):
+            parts.insert(-2, f"{counts['weighted']} of {counts['read']} weighted by probabilities")
         return f"{self.judge} ({self.body['model']}): {', '.join(parts)}"
 
     def _wait(self, futures: Sequence[Future[SampleScores]]) -> None:
@@ -252,6 +253,8 @@ class Sampler:
         """Count a failure; give up after too many in a row."""
         if self._stop.is_set():
             raise Stopped
+        if not self.counts["failed"]:
+            sys.stderr.write(f"{self.judge}: {error}; retrying\n")
         self._count(failed=1)
         if error.after:
             self._wait_until = max(self._wait_until, time.monotonic() + min(error.after, LONGEST_WAIT))

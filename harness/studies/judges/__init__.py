@@ -50,15 +50,19 @@ SENTENCES = {
     "retest": ("asked again", "the correlation of two answers to the same question is only {value}"),
     "options": ("options or scale reversed", "the correlation with scores in the usual order is only {value}"),
     "paraphrase": ("other words", "the correlation with scores of the original prompt is only {value}"),
-    "verbosity": ("neutral sentence appended", "a neutral sentence moves scores by {value} standard deviations"),
-    "position": ("first of two replies", "the share of pairs that the first reply wins lies {value} above one half"),
-    "length": ("length at equal quality", "at equal quality, a standard deviation of length changes scores by {value}"),
+    "verbosity": ("neutral sentence appended", "a neutral sentence {direction} scores by {size} standard deviations"),
+    "position": ("first of two replies", "the share of pairs that the first reply wins is {size} {direction} one half"),
+    "length": ("length at equal quality",
+               "at equal quality, a standard deviation of length {direction} scores by {size}"),
     "family": ("its own family", "at equal quality, replies of its family score {value} standard deviations higher"),
     "unread": ("without a score", "a share of {value} of the questions was refused or got no readable answer"),
     "agreement": ("correlation with people", "a correlation with people ({value}) is not established"),
     "kappa": ("weighted kappa with votes", "agreement with votes beyond chance (kappa {value}) is not established"),
-    "offset": ("mean difference from people", "scores differ from ratings by {value} of the scale on average")}
+    "offset": ("mean difference from people", "scores are on average {size} of the scale {direction} than the ratings")}
 """The title of each check, and the sentence shown if it is flagged."""
+DIRECTIONS = {"verbosity": ("raises", "lowers"), "position": ("above", "below"), "length": ("raises", "lowers"),
+              "offset": ("higher", "lower")}
+"""Words for a value above or below 0."""
 FAMILIES = (r"gpt-?(?:[345]|oss)|chatgpt|davinci|(?<![a-z0-9])o[1-9](?![0-9])", "claude|opus|sonnet|haiku",
             "gemini|gemma|lamda", "llama", "mistral|mixtral|ministral", "qwen|qwq", "deepseek")
 """Patterns of model names, one for each developer."""
@@ -87,12 +91,16 @@ def study(request: StudyRequest) -> Findings:
             grids.append(Grid(title, f"{chosen.label}: {quality.name}",
                               ("check", "value", "95 %", "limit", "verdict"), tuple(map(_line, checks)),
                               f"{dataset.card.name}, {dataset.kind} data, {len(dataset.items)} items"))
-            remarks += [f"{title}: look at this: {SENTENCES[check.name][1].format(value=number(check.value))}."
-                        for check in checks if check.flagged]
+            remarks += [f"{title}: look at this: {_sentence(check)}." for check in checks if check.flagged]
             remarks.append(f"{title}: {remark}")
     if not rows and not failures:
         raise BadConfig("nothing to audit: no requested dataset is available")
     return Findings(tuple(grids), (*remarks, LIMITS), {"check": rows}, failures=tuple(failures))
+
+
+def _sentence(check: Check) -> str:
+    return SENTENCES[check.name][1].format(value=number(check.value), size=number(abs(check.value)),
+                                           direction=DIRECTIONS.get(check.name, ("", ""))[check.value < 0])
 
 
 def _line(check: Check) -> tuple[str, ...]:

@@ -105,6 +105,14 @@ def test_a_check_is_within_its_limit_only_with_its_whole_interval(
     assert judges._line(check)[-1].startswith(verdict)
 
 
+@pytest.mark.parametrize(("name", "value", "words"), [
+    ("position", -0.2, "0.20 below one half"), ("position", 0.2, "0.20 above one half"),
+    ("offset", -0.32, "0.32 of the scale lower than the ratings"), ("verbosity", -0.54, "lowers scores by 0.54"),
+    ("length", 0.3, "raises scores by 0.30"), ("kappa", -0.1, "kappa −0.10")])
+def test_a_flagged_check_names_the_direction_of_its_value(name: str, value: float, words: str) -> None:
+    assert words in judges._sentence(audit.Check(name, value, value, value, *audit.RULES[name], 100))
+
+
 @pytest.mark.parametrize(("model", "related", "others"), [
     ("o3-mini", "GPT4", "gemini-pro"), ("openai/gpt-4o", "chatgpt", "dialoGPT gpt2"), ("gpt-oss-20b", "o1", "t5"),
     ("meta-llama/Meta-Llama-3-8B", "llama-3.1-405b-instruct", "meena"), ("claude-opus-4", "Sonnet", "GPT4"),

@@ -107,8 +107,12 @@ def test_a_run_says_what_it_will_send_and_stops_at_a_limit(tmp_path: Path, invok
         assert not server.bodies
         assert "--max-requests 7 would be exceeded" in invoke(*limited, status=1).out
         assert len(server.bodies) == 7
-        invoke(*command(server, tmp_path))
-        assert len(server.bodies) == 20
+        early = ("--metric", "cosine", "--max-requests", "5")
+        invoke(*command(server, tmp_path / "early", *early, options=",seed=1,temperature=1"), status=1)
+        assert len(server.bodies) == 12, "a first board counts towards the limit"
+        paid = invoke(*command(server, tmp_path), "--price", "1,10").err
+        assert len(server.bodies) == 25
+        assert "13 requests and 1,430 tokens were sent and received for 0.0026" in paid
     for flags in (["--price", "cheap"], ["--max-cost", "1"], ["--max-requests", "-1"]):
         invoke(*command(server, tmp_path, *flags), status=2)
 

@@ -98,6 +98,9 @@ def test_a_bad_file_is_refused_with_its_name_and_problem(tmp_path: Path) -> None
         ("high = 5", "high = true", "high: should be a finite number"),
         ('name = "kindness"', 'name = "so kind"', "lower-case letters"),
         ("[[qualities]]", "[qualities]", "qualities: should be a list"),
+        ("[[qualities]]", "[[qualities]]\nname = 'kindness'\nlow = 1\nhigh = 2\n[[qualities]]",
+         "two questions have the name 'kindness'"),
+        ('answer = "number"', 'answer = "number"\ntemperature = 2.5', "temperature: should be 0 to 2"),
         ("[[qualities]]", "[request]\nmodel = 'x'\n[[qualities]]", "request.model"),
         ("high = 5", "high = 5\nrates = ['warmth', 'warmth']", "two questions rate 'warmth'"),
         ("[[qualities]]", "needs = ['contexts']\n[[qualities]]", "not 'contexts'"),
@@ -105,6 +108,13 @@ def test_a_bad_file_is_refused_with_its_name_and_problem(tmp_path: Path) -> None
     ):
         with refused(BadOption, "kind.toml", message):
             read("kind", KINDNESS.replace(before, after, 1).encode(), "kind.toml")
+    with pytest.raises(BadOption, match=r"has no \[\[qualities\]\]"):
+        read("kind", f"{KINDNESS.partition('[[')[0]}qualities = []".encode(), "kind.toml")
+    path = tmp_path / "kind.toml"
+    for text in ("{context}", "{references} {context}"):
+        path.write_text(KINDNESS.replace("{response}", text))
+        with pytest.raises(BadOption, match=r"turn does not contain \{response\}"):
+            find(str(path))
     path = tmp_path / "llm_eval.toml"
     path.write_text(KINDNESS)
     with pytest.raises(BadOption, match="rename the file"):
@@ -118,7 +128,10 @@ def test_bad_options_are_refused_without_repeating_a_key() -> None:
         ("judge:llm-eval[samples=0]", BadOption, "samples must be 1 to 1000"),
         ("judge:llm-eval[temperature=nan]", BadOption, "temperature must be"),
         ("judge:llm-eval[url=ftp://host]", BadOption, "http:// or https://"),
-        ("judge:llm-eval[url=http://me:hushhush@host/v1]", BadOption, "without user"),
+        ("judge:llm-eval[url=http://me:hushhush@host/v1]", BadOption, "user or password.*key_from"),
+        ("judge:llm-eval[url=http:///v1]", BadOption, "has no host"),
+        ("judge:llm-eval[url=http://host/v1#hushhush]", BadOption, "fragment"),
+        ("judge:llm-eval[temperature=9]", BadOption, "temperature must be 0 to 2"),
         ("judge:llm-eval[url=http://host:99999/v1]", BadOption, "url is invalid"),
         ("judge:llm-eval[key_from=sk-hushhush]", BadOption, "must name an environment variable"),
     )
