@@ -229,6 +229,8 @@ class Failure:
 class Timing:
     """The time that scoring a dataset with a metric took; `day` is the date in ISO format.
 
+    `items` is 0 if the time is not that of scoring, since answers of a judge were stored before.
+
     `alone` is the time that the metric would take by itself: without loading models, but reusing texts that another
     metric has cached, and including the inputs of a composite.
     """

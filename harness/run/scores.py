@@ -108,8 +108,9 @@ class Scoring:
             tables["skips"].append(Skip(name, chosen.label, self._reason(scores)))
             return None
         standalone = round(scores.standalone_seconds, 6) if math.isfinite(scores.standalone_seconds) else None
+        items = 0 if standalone is None else len(scores.items)
         tables["timings"].append(
-            Timing(name, chosen.label, len(scores.items), round(scores.seconds, 6), standalone, scores.day))
+            Timing(name, chosen.label, items, round(scores.seconds, 6), standalone, scores.day))
         return scores
 
     def _reason(self, error: Exception) -> str:

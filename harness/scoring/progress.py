@@ -118,9 +118,10 @@ class RunProgress:
         self.running = None
         expected = 0.0 if outcome == "lost" else self.waiting.pop(part, 0.0)
         if outcome == "scored":
+            self.items += last - first
+        if outcome == "scored" and not COUNTERS.stored_answers:
             if expected:
                 self.paces.append((seconds / expected, expected))
-            self.items += last - first
             took, size = self.measured[metric].get(dataset, (0.0, 0.0))
             self.measured[metric][dataset] = took + seconds, size + self._size(part)
         self._log({"event": "part", "worker": worker, "dataset": dataset, "metric": metric, "items": [first, last],

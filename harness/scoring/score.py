@@ -62,13 +62,14 @@ def score_part(metric: Metric, dataset: Dataset, models: Models) -> Scores:
     items = read_items(metric, dataset)
     models.requested.clear()
     models.memory.start_metric()
-    excluded, start = COUNTERS.excluded, time.perf_counter()
+    excluded, stored_answers, start = COUNTERS.excluded, COUNTERS.stored_answers, time.perf_counter()
     is_main_thread = threading.current_thread() is threading.main_thread()  # all threads share the working directory
     folder = contextlib.chdir(".") if is_main_thread else contextlib.nullcontext()
     with contextlib.redirect_stdout(sys.stderr), folder:  # keep a metric's output out of the command's
         columns = checked(metric.card.name, metric.card.columns, items, metric.score(items, models))
     seconds = time.perf_counter() - start
-    standalone = max(0.0, seconds - (COUNTERS.excluded - excluded))
+    standalone = (max(0.0, seconds - (COUNTERS.excluded - excluded)) if COUNTERS.stored_answers == stored_answers
+                  else math.nan)
     _check_models(metric, models)
     if by_turn(metric, dataset):
         columns = aggregated(columns, dataset.items)

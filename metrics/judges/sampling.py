@@ -28,6 +28,7 @@ from metrics.judges.answer import Answer, AnswerArchive, ReadScore, answer_key, 
 from metrics.judges.endpoint import Endpoint, FieldRefused, Refused, RetryableError
 from metrics.judges.prompt import Question
 from metrics.judges.spending import Estimate, LimitReached, Spending, cost, estimate
+from metrics.models.counters import COUNTERS
 
 SampleScores = dict[str, ReadScore]
 """Scores of one sample by quality."""
@@ -196,6 +197,7 @@ class Sampler:
         key = answer_key(body, sample, attempt)
         if (answer := self.archive.get(key)) is not None:
             self._count(stored=1)
+            COUNTERS.stored_answers += 1
             return answer
         answer = self._send(body)
         self._count(prompt=answer.prompt, completion=answer.completion)  # before storing, since it is paid for

@@ -15,13 +15,14 @@ class NetworkCounters:
     `tokens` were processed in scoring, `training_tokens` in training, `processed_tokens` since `restart`. The first
     metric of a run loads models and encodes texts that later metrics find in memory. To make the cost of a metric
     independent of the order, `loading_seconds` are subtracted from it and `cached_seconds`, which cached texts once
-    took, are added.
+    took, are added. A time that includes `stored_answers`, read from the store since `restart`, is not measured.
     """
 
     tokens: int = 0
     training_tokens: int = 0
     processed_tokens: int = 0
     requested_tokens: int = 0
+    stored_answers: int = 0
     loading_seconds: float = 0.0
     cached_seconds: float = 0.0
     _within: bool = False
@@ -45,7 +46,7 @@ class NetworkCounters:
         return self.loading_seconds - self.cached_seconds
 
     def restart(self) -> None:
-        self.processed_tokens = self.requested_tokens = 0
+        self.processed_tokens = self.requested_tokens = self.stored_answers = 0
 
     def count_tokens(self, tokens: int) -> None:
         self.tokens += tokens

@@ -117,6 +117,17 @@ def test_a_run_says_what_it_will_send_and_stops_at_a_limit(tmp_path: Path, invok
         invoke(*command(server, tmp_path, *flags), status=2)
 
 
+def test_stored_answers_are_not_measured_as_speed(tmp_path: Path, home: Path) -> None:
+    costs, items = [], []
+    with serving() as server:
+        for name, limit in (("first", "10"), ("partly stored", "20"), ("stored", "20")):
+            assert main(command(server, tmp_path / name, "--limit", limit)) == 0
+            items.append([row.items for row in files.read(tmp_path / name / "report").timings])
+            costs.append((home / "costs.json").read_bytes())
+    assert items == [[10], [0], [0]]
+    assert costs[0] == costs[1] == costs[2]
+
+
 def test_another_server_is_asked_again(tmp_path: Path) -> None:
     for name in ("a", "b"):
         with serving() as server:
