@@ -255,14 +255,15 @@ class Sampler:
         """Count a failure; give up after too many in a row."""
         if self._stop.is_set():
             raise Stopped
-        if not self.counts["failed"]:
-            sys.stderr.write(f"{self.judge}: {error}; retrying\n")
-        self._count(failed=1)
         if error.after:
             self._wait_until = max(self._wait_until, time.monotonic() + min(error.after, LONGEST_WAIT))
         with self._lock:
+            self.counts["failed"] += 1
             self._failed_in_a_row += 1
+            is_first = self.counts["failed"] == 1
             server_lost = self._failed_in_a_row >= self.tries * (self.concurrency + 1)
+        if is_first:
+            sys.stderr.write(f"{self.judge}: {error}; retrying\n")
         if server_lost:
             self._give_up(NoAnswer(f"{self._failed_in_a_row} requests in a row failed ({error}); {CONTINUE}"))
 
