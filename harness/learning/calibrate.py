@@ -22,8 +22,7 @@ from harness.errors import BadConfig
 from harness.run import correlate
 from harness.run.correlate import Judged
 from harness.scoring.scorer import Scorer
-from harness.statistics.coefficients import pearson, spearman
-from harness.statistics.panel import codes, panel
+from harness.statistics.coefficients import where_known
 from harness.statistics.ranks import ranks
 from metrics.composition import Composite, InputScores, input_signatures, tables
 from metrics.errors import CannotScore
@@ -93,12 +92,11 @@ def _rated(dataset: Dataset, judged: Judged, inputs: Sequence[str], table: Input
         if (count := int(np.isfinite(row).sum())) < MIN_ITEMS:
             left_out.append((f"{name}, input {part}",
                              f"{count} of the rated items are scored, at least {MIN_ITEMS} are needed"))
-    ungrouped = codes([None] * len(rated))
     enough = np.isfinite(scores).sum(axis=1) >= MIN_ITEMS
     return QualityEvidence(
         judged.quality.name, judged.quality.dimension, len(rated),
-        np.where(enough, [spearman(panel(row, human, ungrouped, ungrouped)) for row in scores], np.nan),
-        np.where(enough, [pearson(panel(row, ranks(human), ungrouped, ungrouped)) for row in scores], np.nan))
+        np.where(enough, where_known(human, scores), np.nan),
+        np.where(enough, where_known(ranks(human), scores, "pearson"), np.nan))
 
 
 def _correlations(table: InputScores) -> InputScores:
