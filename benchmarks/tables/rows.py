@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import codecs
 import csv
-import gzip
 import io
 import itertools
 import json
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import IO, Any, Literal, TypeAlias, cast
+from typing import Any, BinaryIO, Literal, TypeAlias
 
 from benchmarks.errors import BadRecord
 from benchmarks.formats.rows import decoded, is_encodable, json_lines, located
@@ -96,8 +95,8 @@ def text_table(path: Path) -> tuple[OpenRows, list[str]]:
     return rows, [remark] if encoding == "cp1252" else []
 
 
-def _bytes(path: Path) -> IO[bytes]:
-    return cast("IO[bytes]", gzip.open(path)) if path.suffix.casefold() == ".gz" else path.open("rb")
+def _bytes(path: Path) -> BinaryIO:
+    return io.BytesIO(decompressed(path)) if path.suffix.casefold() == ".gz" else path.open("rb")
 
 
 def _encoding(path: Path) -> str:

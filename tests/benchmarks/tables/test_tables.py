@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from benchmarks.dataset import SYSTEM, USER
-from benchmarks.errors import BadRecord
+from benchmarks.errors import BadArchive, BadRecord
 from benchmarks.tables import ratings, sheet
 from benchmarks.tables.cells import PROMPT, parse_scale, turns
 from benchmarks.tables.ratings import Table
@@ -324,6 +324,14 @@ def test_errors_name_location_and_remedy(tmp_path: Path) -> None:
     for case, parts in REFUSED.values():
         with refused(BadRecord, case.name, *parts):
             read(case, tmp_path)
+
+
+def test_damaged_and_bloated_gzipped_tables_are_refused(tmp_path: Path) -> None:
+    whole, bloated = (gzip.compress(b"response,fun\n" + b"Yo,1\n" * count) for count in (9, 1_000_000))
+    for content, problem in ((whole[:-9], "cannot be read completely"), (bloated, "unpacks to more than")):
+        (tmp_path / "t.csv.gz").write_bytes(content)
+        with refused(BadArchive, "t.csv.gz", problem):
+            sheet.read(tmp_path / "t.csv.gz")
 
 
 def test_two_hundred_columns_are_read(tmp_path: Path) -> None:
