@@ -12,7 +12,9 @@ fingerprints of items and ratings are checked on every read.
 from __future__ import annotations
 
 import contextlib
+import csv
 import hashlib
+import io
 import json
 import re
 import shutil
@@ -71,8 +73,10 @@ def _save_scores(dataset: Dataset, home: Path) -> None:
     for outdated in set(_score_files(home, name)) - by_file.keys():
         outdated.unlink(missing_ok=True)
     for path, scores in by_file.items():
-        lines = ("dialogue_id,score", *(f"{item},{score!r}" for item, score in scores.items()), "")
-        write_atomically(path, "\n".join(lines).encode())
+        stream = io.StringIO()
+        csv.writer(stream, lineterminator="\n").writerows([("dialogue_id", "score"), *(
+            (item, repr(score)) for item, score in scores.items())])
+        write_atomically(path, stream.getvalue().encode())
 
 
 def remove(home: Path, name: str) -> None:

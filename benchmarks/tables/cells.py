@@ -160,7 +160,7 @@ def turns(cell: Any, *, single: bool = False, last: str = USER) -> tuple[Utteran
             speakers = [str(turn.get("role") or turn.get("speaker") or turn.get("from") or "user").casefold()
                         for turn in messages]
             return _utterances(list(zip(speakers, map(_content, messages), strict=True)), chat=chat)
-        return alternating((str(turn).strip() for turn in messages), last)
+        return alternating((_normal(str(turn)) for turn in messages), last)
     text = str(cell)
     if single:
         return alternating([_unescaped(text)], last)
@@ -196,14 +196,20 @@ def system_prompt_speakers(names: Sequence[str], *, chat: bool) -> Collection[st
 
 def _unescaped(text: str) -> str:
     r"""Return a text without surrounding space; `\n` stands for a line break in texts without one."""
-    return text.strip() if LINE.search(text.strip()) else text.strip().replace("\\n", "\n")
+    text = _normal(text)
+    return text if "\n" in text else text.replace("\\n", "\n")
+
+
+def _normal(text: str) -> str:
+    """Return a text without surrounding space, with line breaks as on Linux."""
+    return re.sub(r"\r\n?", "\n", text).strip()
 
 
 def _content(turn: Mapping[str, Any]) -> str:
     content = turn.get("content", turn.get("text", turn.get("value")))
     if isinstance(content, list):  # parts of a message
         content = "\n".join(str(block.get("text", "")) for block in content if isinstance(block, dict))
-    return str(content or "").strip()
+    return _normal(str(content or ""))
 
 
 def texts(cell: Any) -> Iterator[str]:

@@ -8,7 +8,6 @@ can state the columns of each quality instead.
 
 from __future__ import annotations
 
-import difflib
 import itertools
 import re
 from collections import Counter, defaultdict
@@ -29,6 +28,8 @@ from benchmarks.tables.roles import (
     check_objects,
     check_pairs,
     listed,
+    metrics_of,
+    misspelled,
     normal_name,
     parsed_names,
     role_of,
@@ -97,17 +98,17 @@ def recognise(sheet: Sheet, stated: Mapping[str, str], scales: Sequence[tuple[st
     """
     columns = stated_columns(sheet, stated)
     ratings = columns.pop("rating") if len(columns.get("rating", ())) > 1 else ()
-    scored = columns.pop("metric", ())
+    metrics = metrics_of(sheet.file, columns.pop("metric", ()))
     profiles = {name: Profile() for name in sheet.columns}
     for _, row in sheet.rows():
         for profile, cell in zip(profiles.values(), row, strict=True):
             profile.add(cell)
     qualities = qualities or {}
     card_columns = {column for quality in qualities.values() for column in quality.columns}
-    roles, left_out = roles_of([name for name in sheet.columns if name not in {*card_columns, *scored}], profiles,
-                               columns)
+    named = {*card_columns, *metrics.values()}
+    roles, left_out = roles_of([name for name in sheet.columns if name not in named], profiles, columns)
     unassigned = [name for name in sheet.columns
-                  if name not in {*roles.values(), *left_out, *card_columns, *scored} and profiles[name].filled]
+                  if name not in {*roles.values(), *left_out, *named} and profiles[name].filled]
     remarks: list[str] = []
     annotator = roles.get("annotator", "")
     votes, ignored = _votes([] if qualities else unassigned, profiles, scales, ratings, annotator, remarks)
@@ -141,19 +142,11 @@ def recognise(sheet: Sheet, stated: Mapping[str, str], scales: Sequence[tuple[st
         raise BadRecord(sheet.file, None, "", f"no column holds ratings; the columns are {listed(sheet.columns)}"
                                               f"{labels}. Name one with --columns rating=COLUMN")
     _check_used(sheet.file, votes, scales)
-    left_out |= {name: reason if reason == NO_RATING else reason + _misspelled(name, roles)
+    left_out |= {name: reason if reason == NO_RATING else reason + misspelled(name, roles, of_card=bool(qualities))
                  for name, reason in ignored.items() if name not in roles.values()}
     context = next((name for name in stated if name != "context" and role_of(name) == "context"), roles.get("context"))
     single = usual_name(context or "") in NAMED["single"]
-    metrics = {re.sub(r"[^a-z0-9_]+", "-", name.casefold()).strip("-"): name for name in scored}
     return Recognised(roles, tuple(votes), single, bool(qualities), metrics, left_out, tuple(remarks))
-
-
-def _misspelled(column: str, roles: Iterable[str]) -> str:
-    """Suggest a role that no column has, if the column's name is almost a usual name for it."""
-    names = {name: role for role, usual in NAMED["roles"].items() if role not in roles for name in usual}
-    similar = difflib.get_close_matches(normal_name(column), names, n=1, cutoff=0.8)
-    return f" (if it is the {similar[0]}, rename it or add --columns {names[similar[0]]}={column})" if similar else ""
 
 
 def _votes_of_long_table(file: str, roles: Mapping[str, str], profiles: Mapping[str, Profile],

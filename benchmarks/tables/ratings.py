@@ -27,6 +27,7 @@ from benchmarks.dataset import (
 )
 from benchmarks.errors import BadRecord, plural, raise_if_any
 from benchmarks.tables.cells import (
+    DATE,
     MISSING,
     NAMED,
     PREFIX,
@@ -40,7 +41,7 @@ from benchmarks.tables.cells import (
 )
 from benchmarks.tables.columns import Recognised, StatedQuality, recognise
 from benchmarks.tables.report import different_scales, outliers, report
-from benchmarks.tables.roles import dimensions, normal_name
+from benchmarks.tables.roles import dimensions, normal_name, statement
 from benchmarks.tables.sheet import Sheet, joined_choices
 
 AUTOMATIC = re.compile(rf"\b({'|'.join(NAMED['automatic'])})")  # names of columns that may hold scores of a judge
@@ -147,9 +148,11 @@ def _add_scores(collected: _Items, item: str, where: str, columns: Recognised, r
         cell = row[column]
         if cell is None or label(cell) in MISSING:
             continue
-        score, problem = number(cell), "is not a number"
-        if collected.scores[metric].setdefault(item, score) != score:  # also if it is NaN
-            problem = problem if math.isnan(score) else "is not the item's score in an earlier row"
+        score = math.nan if DATE.fullmatch(label(cell)) else number(cell)
+        problem = ("is not a finite number" if not math.isfinite(score) else
+                   "differs from the item's score in an earlier row"
+                   if collected.scores[metric].setdefault(item, score) != score else "")
+        if problem:
             raise BadRecord(where, None, column, f"{cell!r:.60} {problem}; correct it or empty the cell")
 
 
@@ -160,7 +163,9 @@ def _item(collected: _Items, cells: Mapping[str, Any], columns: Recognised) -> I
     response = None
     if "response" in columns.roles:
         reply = (turn.text for turn in turns(cells["response"], single=True) if turn.speaker != PROMPT)
-        text = PREFIX.sub("", " ".join(reply), count=1)
+        text = " ".join(reply)
+        if prefix := PREFIX.match(text):
+            text = text[prefix.end():]
         if not text:
             return None
         response = Utterance(SYSTEM, text)
@@ -192,12 +197,12 @@ def _item_id(collected: _Items, cells: Mapping[str, Any], item: Item, columns: R
             earlier_item, references=tuple(dict.fromkeys((*earlier_item.references, *item.references))),
             facts=tuple(dict.fromkeys((*earlier_item.facts, *item.facts))))
         return known_id
-    base = stated or f"item-{hashlib.sha256(repr(content).encode()).hexdigest()[:10]}"
+    base = stated or f"item-{hashlib.sha256(ascii(content).encode()).hexdigest()[:16]}"
     suffixed = (f"{base}#{count}" for count in itertools.count(2))
     name = next(name for name in itertools.chain([base], suffixed) if name not in collected.items)
     collected.counts["with the id of another item, to which a suffix such as #2 is added" if stated else
-                     "repeating the texts of an earlier row, which count as items of their own; with a column `id` or "
-                     "`rater` they would be votes on one item"] += name != base
+                     "whose texts repeat those of an earlier row, counted as separate items; a column `id` or `rater` "
+                     "would make them votes on one item"] += name != base
     if may_share:
         collected.by_content[content] = name
     collected.locations[name] = where
@@ -223,13 +228,16 @@ def _table(sheet: Sheet, columns: Recognised, collected: _Items) -> Table:
         values = [vote for rating in quality_ratings for vote in rating.votes] or [0.0]
         low, high = (0.0, len(labels) - 1.0) if labels else (min(values), max(values))
         qualities.append(Quality(name, low, high, dimension))
-        remarks += [f"{votes.column}: if these are scores of a metric or judge, add --columns metric={votes.column}"
+        remarks += [f"{votes.column}: if these are scores of a metric or judge, add "
+                    + statement("metric", votes.column, of_card=columns.of_card)
                     for votes in columns.votes if votes.quality == name and AUTOMATIC.search(normal_name(votes.column))]
         remarks += [] if labels else (*different_scales(name, quality_ratings, collected.pseudonyms),
                                       *outliers(name, quality_ratings, collected.locations))
     remarks += [f"{plural(count, 'row')} {problem}" for problem, count in collected.counts.items() if count]
     card = DatasetCard(slug(sheet.file), Path(sheet.file).stem, "own", columns.level, tuple(qualities),
                        len(collected.items), (), "not stated", "")
+    if empty := [column for metric, column in columns.metrics.items() if metric not in collected.scores]:
+        raise BadRecord(sheet.file, None, empty[0], "contains no scores")
     dataset = Dataset(card, tuple(collected.items.values()), ratings, "imported", scores=collected.scores)
     lines = tuple(report(sheet, columns, dataset, remarks, len(collected.pseudonyms)))
     return Table(dataset, columns, collected.locations, tuple(remarks), lines)

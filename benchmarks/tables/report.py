@@ -84,8 +84,8 @@ def different_scales(quality: str, ratings: Sequence[Rating], names: Mapping[str
     if ranges:
         low, high = min(ranges, key=lambda name: ranges[name][1]), max(ranges, key=lambda name: ranges[name][0])
         if ranges[high][0] > ranges[low][1]:
-            scales = (f"{name} uses {ranges[name][0]:g} to {ranges[name][1]:g}" for name in (low, high))
-            yield f"{quality}: {', '.join(scales)}: if these are different scales, convert the votes to one"
+            scales = (f"{name} votes from {ranges[name][0]:g} to {ranges[name][1]:g}" for name in (low, high))
+            yield f"{quality}: {', '.join(scales)}; if their scales differ, convert the votes to one scale"
 
 
 def outliers(quality: str, ratings: Sequence[Rating], locations: Mapping[str, str]) -> Iterator[str]:

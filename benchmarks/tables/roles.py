@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import difflib
 import itertools
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -141,6 +142,31 @@ def stated_columns(sheet: Sheet, stated: Mapping[str, str]) -> dict[str, tuple[s
         if unknown := next((column for column in columns[role] if column not in sheet.columns), None):
             raise BadRecord(sheet.file, None, "", f"has no column {unknown!r}; {nearest(unknown, sheet.columns)}")
     return columns
+
+
+def metrics_of(file: str, columns: Iterable[str]) -> dict[str, str]:
+    """Return columns of scores by the names of their metrics."""
+    metrics: dict[str, str] = {}
+    for column in columns:
+        name = re.sub(r"[^a-z0-9_]+", "-", column.casefold()).strip("-")
+        if not name or metrics.setdefault(name, column) != column:
+            problem = f"another column gives a metric {name!r}" if name else "has no Latin letters or digits"
+            raise BadRecord(file, None, column, f"{problem}; rename the column")
+    return metrics
+
+
+def misspelled(column: str, roles: Collection[str], *, of_card: bool) -> str:
+    """Suggest a role that no column has, if the column's name is almost a usual name for it."""
+    names = {name: role for role, usual in ROLE_NAMES.items() if role not in roles for name in usual}
+    text = normal_name(column)
+    similar = [] if text.endswith(" id") else difflib.get_close_matches(text, names, n=1, cutoff=0.85)
+    return (f" (a misspelt {similar[0]!r}? rename it, or add {statement(names[similar[0]], column, of_card=of_card)})"
+            if similar else "")
+
+
+def statement(role: str, column: str, *, of_card: bool) -> str:
+    """Return what the user adds to the command, or to the card, to state the role of a column."""
+    return f'columns = {{{role} = "{column}"}}' if of_card else f"--columns {role}={column}"
 
 
 def role_of(name: str) -> str | None:

@@ -161,8 +161,10 @@ def _check_names(rules: Rulebook, phases: Sequence[tuple[Rulebook, Sequence[Data
     targets = [(phase.phase, dataset.card.name, quality.name) for phase, group in phases for dataset in group
                for quality in ranked_qualities(phase, dataset)]
     known = dict.fromkeys(name for _, dataset, quality in targets for name in (dataset, f"{dataset}|{quality}"))
-    expected = tuple(dataset.card.name for phase in later for dataset in phase.custom)
-    if unknown := [name for name in rules.weights if name not in known and not name.startswith(expected)]:
+    expected = [name for phase in later for name in (*phase.datasets, *(own.card.name for own in phase.custom))]
+    if unknown := [name for name in rules.weights if name not in known and not any(
+            name == dataset or name.startswith((f"{dataset}|", *([f"{dataset}-"] if rules.by else ())))
+            for dataset in expected)]:
         raise BadConfig(f"{file}: weights: unknown target {unknown[0]!r}; {nearest(unknown[0], known)}")
     if rules.weights and not any(rules.weight(*target) for phase, *target in targets if phase == rules.phase):
         raise BadConfig(f"{file}: weights: every target of {rules.phase or 'the challenge'} has the weight 0")

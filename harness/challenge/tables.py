@@ -32,7 +32,6 @@ DECIMALS, TARGET_DECIMALS = 4, 3
 """Decimals of a value, and of a correlation on a target; targets.csv has all digits."""
 MAX_SHOWN = 30
 """Maximum number of submissions in the table of similarities; correlation.csv has all submissions."""
-LABEL_LENGTH = 26
 MAX_LETTERS = 12
 """Maximum number of letters per row that a reader can compare."""
 
@@ -155,10 +154,8 @@ def winner(outcome: Outcome) -> str:
     baselines = [baseline for baseline in outcome.baselines if math.isfinite(baseline.value)]
     if baselines:
         best = max(baselines, key=lambda baseline: baseline.value)
-        value = number(best.value, DECIMALS)
-        text += (f". The best baseline ({best.name}, {value}; not part of the test) scores above the winner"
-                 if best.value > ranks[0].value else
-                 f". The best baseline, which is not tested, is {best.name} with {value}")
+        above = ", above the winner" * (round(best.value, DECIMALS) > round(ranks[0].value, DECIMALS))
+        text += f". The best baseline, which is not tested, is {best.name} with {number(best.value, DECIMALS)}{above}"
     return text
 
 
@@ -238,9 +235,9 @@ def _other_tables(outcome: Outcome) -> Iterator[Grid]:
     rules, tables = outcome.rules, _tables(outcome)
     chosen, teams = list(outcome.chosen[:MAX_SHOWN]), outcome.teams[:MAX_SHOWN]
     if len(teams) > 1:
-        labels = [name if len(name) <= LABEL_LENGTH else name[:LABEL_LENGTH - 1] + "…" for name in teams]
-        yield matrix("similarity", "Similarity of the submissions: Spearman correlation, averaged over datasets",
-                     labels, outcome.correlation[chosen][:, chosen], _data(outcome))
+        first = f" (the first {MAX_SHOWN}; correlation.csv has all)" * (len(outcome.teams) > MAX_SHOWN)
+        caption = f"Similarity of the submissions{first}: Spearman correlation, averaged over datasets"
+        yield matrix("similarity", caption, teams, outcome.correlation[chosen][:, chosen], _data(outcome))
     titles = {rule: RULES[rule].partition(":")[0] for rule in outcome.ranks}
     titles |= {rules.rule: "weighted mean"} if rules.weights else {}
     _, *by_rule = tables["rules"]

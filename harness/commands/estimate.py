@@ -12,7 +12,7 @@ import shlex
 import sys
 import textwrap
 from collections.abc import Iterator, Sequence
-from itertools import combinations, groupby
+from itertools import chain, combinations, groupby
 from typing import get_args
 
 from benchmarks.errors import plural
@@ -90,6 +90,9 @@ def _lines(rows: Sequence[SystemMean], args: argparse.Namespace) -> Iterator[str
             names = [row.system for row in pair]
             dataset = next((name for name in args.dataset if own.name_of(name) == first.dataset), first.dataset)
             shared = ("--dataset", dataset, *(("--out", str(args.out)) if args.out != Settings().out else ()))
-            run_command = shlex.join(("harness", "run", *shared, "--metric", *args.metric))
+            flags = {"metric": args.metric, "columns": args.columns, "scale": args.scale, "quality": args.quality,
+                     "ratings": [args.ratings] if args.ratings else []}
+            given = [(f"--{flag}", str(value)) for flag, values in flags.items() for value in values or ()]
+            run_command = shlex.join(("harness", "run", *shared, *chain.from_iterable(given)))
             yield f"to see how many contexts would separate {' and '.join(names)}, run `{run_command}`, then:"
             yield f"  harness power {shlex.join((*shared, '--between', 'systems', '--pair', *names))}"

@@ -108,7 +108,8 @@ def _sections(results: Results, home: Path, url: str) -> Iterator[tuple[str, str
 
 def _urls(results: Results) -> Iterator[tuple[str, str]]:
     """Yield the address of each judge behind an endpoint that the run names."""
-    for requested in results.run.options.get("metrics", ()):
+    options = results.run.options
+    for requested in (*options.get("metrics", ()), *options.get("beside", ())):
         with contextlib.suppress(MetricError):
             chosen = registry.choose(requested)
             yield chosen.label, getattr(chosen.metric, "url", "")

@@ -67,8 +67,9 @@ def carry_out(name: str, request: StudyRequest, repeat_command: str) -> int:
     contents = files(name, repeat_command, findings)
     for file, content in contents.items():
         write_atomically(folder / file, content)
-    for table_of_earlier in {path.name for path in folder.glob("*.csv")} - contents.keys():
-        (folder / table_of_earlier).unlink()
+    for path in folder.iterdir():
+        if path.suffix in (".csv", ".svg") and path.name not in contents:  # of an earlier study
+            path.unlink()
     for grid in findings.tables:
         print(table(grid.caption, grid.head, grid.data, grid.rows))
     for remark in findings.remarks:

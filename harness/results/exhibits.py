@@ -136,4 +136,3 @@ def _row(texts: Iterable[str]) -> str:
 
 def _plain(text: str) -> str:
     return MARKDOWN_SPECIAL.sub(r"\\\g<0>", " ".join(text.split()))
-

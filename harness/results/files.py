@@ -117,8 +117,8 @@ def _reading(folder: Path) -> Iterator[None]:
         if (folder / "scores").is_dir():
             raise BadReport(f"{folder}: no report yet, only scores, from `harness estimate` or an unfinished run; "
                             f"`harness run --out {folder}` with the same datasets and metrics reuses them") from error
-        raise BadReport(f"{folder}: no report here ({name} is missing); `harness run --out {folder}` writes one, and "
-                        "--out names the folder of another run") from error
+        raise BadReport(f"{folder}: no report here ({name} is missing); `harness run --out {folder}` writes one; if "
+                        "the run is elsewhere, name its folder with --out") from error
     except _MALFORMED as error:
         raise BadReport(f"{folder}: the report cannot be read ({error}); run `harness run` again") from error
 

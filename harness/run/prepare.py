@@ -44,9 +44,10 @@ def prepare(requested: Settings) -> tuple[Plan, Workspace]:
     home = home_folder(requested.home)
     datasets.register_home(home)
     of_tables = tuple(f"scores:{own.name_of(name)}." for name in requested.dataset)
-    metric, with_ = (tuple(name for name in names if not name.startswith(of_tables))
+    metric, with_ = (tuple(name for name in names if not registry.titled(name)[1].startswith(of_tables))
                      for names in (requested.metric, requested.with_))
-    plan.choose(metric, with_, requested.seed)  # reject unknown names before importing a table
+    if metric or not requested.metric:
+        plan.choose(metric, with_, requested.seed)  # reject unknown names before importing a table
     reading = own.Reading(requested.columns, requested.scale)
     requested = replace(requested, dataset=tuple(sorted(own.import_paths(requested.dataset, home, reading))))
     prepared = plan.make(requested, command(requested))

@@ -30,6 +30,7 @@ from harness.scoring.score import restrict
 from harness.scoring.store import ScoreStore, Span
 from metrics import registry
 from metrics.errors import MetricError
+from metrics.models.counters import COUNTERS
 from metrics.models.service import Choice, Models
 
 POLL_SECONDS = 0.5
@@ -74,14 +75,15 @@ class Worker:
         except (BenchmarkError, HarnessError, MetricError, OSError) as error:
             raise StoreError(f"node {socket.gethostname()}: {error}") from error
 
-    def score(self, name: str, requested: str, key: str, span: Span) -> tuple[float, Exception | None]:
-        """Score and store a part; return the seconds and the error."""
+    def score(self, name: str, requested: str, key: str, span: Span) -> tuple[float, Exception | None, bool]:
+        """Score and store a part; return the seconds, the error, and whether the time was measured."""
+        COUNTERS.restart()
         start = time.monotonic()
         try:
             error = self._score(name, requested, key, span)
         except (BenchmarkError, HarnessError, OSError) as raised:  # from the home or the store, not the metric
             error = StoreError(f"node {socket.gethostname()}: {raised}")
-        return time.monotonic() - start, error
+        return time.monotonic() - start, error, not COUNTERS.stored_answers
 
     def _score(self, name: str, requested: str, key: str, span: Span) -> Exception | None:
         if self._dataset is None or self._dataset.card.name != name:
@@ -176,10 +178,10 @@ class Cluster:
         self._failed_starts = 0
         self._idle.append((call.worker, call.actor))
         if call.part:
-            seconds, scoring_error = value
+            seconds, scoring_error, measured = value
             if isinstance(scoring_error, StoreError):
                 raise scoring_error
-            yield Result(call.part, seconds, scoring_error, call.worker)
+            yield Result(call.part, seconds, scoring_error, call.worker, measured=measured)
 
     def _replace(self, call: _Call, reason: str) -> Iterator[Result]:
         self._failed_starts += call.part is None

@@ -24,6 +24,7 @@ from harness.scoring.score import score_part
 from harness.scoring.store import ScoreStore, Span, split_span
 from metrics.errors import BadScores, CannotScore, MetricError, MissingResource, line_of
 from metrics.metric import Metric
+from metrics.models.counters import COUNTERS
 from metrics.models.service import Models
 
 MIN_ITEMS, MAX_ITEMS = 64, 16_384
@@ -56,13 +57,17 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """The outcome of a part: scores in the store, the `error` that prevented them, or why its worker was `lost`."""
+    """The outcome of a part: scores in the store, the `error` that prevented them, or why its worker was `lost`.
+
+    The time is not `measured` if a judge's answers were read from the store.
+    """
 
     part: Part
     seconds: float
     error: Exception | None = None
     worker: int = 0
     lost: str = ""
+    measured: bool = True
 
 
 ScoreParts = Callable[[Sequence[Part], Callable[[], bool], RunProgress], Iterator[Result]]
@@ -78,7 +83,7 @@ def in_process(dataset: Dataset, models: Models, store: ScoreStore) -> ScorePart
             progress.part_began(part.name)
             start = time.monotonic()
             error = score_span(part.pair.chosen.metric, dataset, part.span, part.pair.signature, models, store)
-            yield Result(part, time.monotonic() - start, error)
+            yield Result(part, time.monotonic() - start, error, measured=not COUNTERS.stored_answers)
 
     return score
 
@@ -180,7 +185,7 @@ def score_span(metric: Metric, dataset: Dataset, span: Span, key: str, models: M
 def _report(result: Result, attempt: int, progress: RunProgress) -> None:
     refused = isinstance(result.error, CannotScore | MissingResource)
     outcome = "refused" if refused else "crashed" if result.error else "lost" if result.lost else "scored"
-    progress.part_ended(result.part.name, result.seconds, outcome, result.worker)
+    progress.part_ended(result.part.name, result.seconds, outcome, result.worker, measured=result.measured)
     if result.lost:
         dataset, metric, (first, last) = result.part.name
         progress.say(f"{dataset}: a worker was lost while scoring {metric}, items {first} to {last - 1}: "

@@ -111,7 +111,7 @@ class RunProgress:
         COUNTERS.restart()
         self.running = part, time.monotonic()
 
-    def part_ended(self, part: Part, seconds: float, outcome: str, worker: int = 0) -> None:
+    def part_ended(self, part: Part, seconds: float, outcome: str, worker: int = 0, *, measured: bool = True) -> None:
         """Record the end of a part; the outcome is scored, refused, crashed or lost."""
         dataset, metric, (first, last) = part
         self.metrics[metric] += seconds
@@ -119,7 +119,7 @@ class RunProgress:
         expected = 0.0 if outcome == "lost" else self.waiting.pop(part, 0.0)
         if outcome == "scored":
             self.items += last - first
-        if outcome == "scored" and not COUNTERS.stored_answers:
+        if outcome == "scored" and measured:
             if expected:
                 self.paces.append((seconds / expected, expected))
             took, size = self.measured[metric].get(dataset, (0.0, 0.0))

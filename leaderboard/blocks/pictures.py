@@ -48,7 +48,7 @@ def cost_picture(index: Index, question: Question, columns: Sequence[Column]) ->
     names = (f'<text x="{x}" y="{y}" class="n">{escape(name)}</text>' for rank, (x, y, name) in enumerate(labels)
              if not any(abs(x - other_x) < MIN_LABEL_DISTANCE[0] and abs(y - other_y) < MIN_LABEL_DISTANCE[1]
                         for other_x, other_y, _ in labels[rank + 1:]))
-    text = (f"Best for their cost, of {len(points)} metrics whose cost is known: "
+    text = (f"Of {len(points)} metrics with a known cost, these are the best for theirs: "
             + "; ".join(f"{index.labels[column]}, {-value:.2f} at {cost_of(index, column).time} s"
                         for _, value, column in front))
     decades = range(round(math.log10(plane.left)), round(math.log10(plane.right)) + 1)

@@ -72,6 +72,9 @@ def metric_class(name: str) -> type[Metric]:
     except scorefile.Unreadable as error:
         line = f"line {error.line}: " if error.line else ""
         hint = f"; published: {', '.join(published)}" if published and not path.exists() else ""
+        if (dataset := name.partition(".")[0]) in registry.names() and not path.exists():
+            raise MetricError(f"{metric}: the dataset {dataset!r} has no such scores; a run of a table needs --columns "
+                              f"metric=COLUMN{hint}") from error
         raise MetricError(f"{metric}: {line}{error.text}{hint}") from error
     _check(metric, rows)
     scores = {item: value for item, value in zip(rows.ids, rows.numbers, strict=True) if not math.isnan(value)}

@@ -151,7 +151,8 @@ class Endpoint:
             if reason := _untrusted(error):
                 raise NoAnswer(f"{self.name}: its certificate is not trusted ({reason})") from None
             reason = " ".join(str(error.__cause__ or error).split())[:120] or type(error).__name__
-            hint = "; check that the server is running, and its url" * isinstance(error.__cause__, httpx2.ConnectError)
+            hint = ("; check that the server is running and that the url is right"
+                    if isinstance(error.__cause__, httpx2.ConnectError) else "")
             raise RetryableError(f"{self.name}: {reason}{hint}") from None
         try:
             return parse_answer(response.json())

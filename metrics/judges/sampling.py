@@ -36,7 +36,7 @@ SampleScores = dict[str, ReadScore]
 FIRST_WAIT, LONGEST_WAIT = 1.0, 60.0
 """Seconds before the second attempt, and the maximum before any attempt."""
 MAX_UNUSABLE = 24
-"""Give up after this many questions in a row with an unreadable answer, or, if no answer was readable, this many
+"""Give up after unreadable answers to this many questions in a row; if no answer has been readable yet, after this many
 unreadable answers or refused requests."""
 REPORT_SECONDS = 30.0
 """Seconds between progress messages."""

@@ -37,7 +37,7 @@ class Estimate:
         """Describe the requests, their cost if prices are known, and the limits that they may exceed."""
         low, high = (cost(choice, self.prompt, tokens) for tokens in (0, self.completion))
         text = (f"{self.requests:,} requests, about {self.prompt:,} prompt tokens and at most {self.completion:,} "
-                "answer tokens without retries")
+                "answer tokens, not counting retries")
         if any(choice.price):
             text += (f", costing {low:,.4g} to {high:,.4g} at {choice.price[0]:g} per million prompt tokens and "
                      f"{choice.price[1]:g} per million answer tokens")

@@ -15,7 +15,7 @@ class NetworkCounters:
     `tokens` were processed in scoring, `training_tokens` in training, `processed_tokens` since `restart`. The first
     metric of a run loads models and encodes texts that later metrics find in memory. To make the cost of a metric
     independent of the order, `loading_seconds` are subtracted from it and `cached_seconds`, which cached texts once
-    took, are added. A time that includes `stored_answers`, read from the store since `restart`, is not measured.
+    took, are added. If answers were read from the store since `restart` (`stored_answers`), the time is not recorded.
     """
 
     tokens: int = 0

@@ -67,7 +67,7 @@ FAMILIES = (r"gpt-?(?:[345]|oss)|chatgpt|davinci|(?<![a-z0-9])o[1-9](?![0-9])", 
             "gemini|gemma|lamda", "llama", "mistral|mixtral|ministral", "qwen|qwq", "deepseek")
 """Patterns of model names, one for each developer."""
 LIMITS = ("A check says \"look at this\" if its whole interval is beyond the limit or, for a limit with "
-          "\"significantly\", if not all of its interval is above it; \"inconclusive\" if its interval crosses the "
+          "\"significantly\", if not all of its interval is above it; \"inconclusive\" if the interval crosses the "
           "limit. docs/judges.md says how often a fair judge is "
           "flagged and a biased judge caught.")
 SIGNS = {"at least": "≥ {}", "at most": "≤ {}", "within": "± {}", "proved above": "significantly > {}"}

@@ -409,7 +409,8 @@ def test_turns_of_a_context_have_speakers_and_texts() -> None:
 
 def test_a_response_keeps_its_line_breaks_and_spaces(tmp_path: Path) -> None:
     for content, response in (('reply,fun\n"Yes:\n\n  x = ""\\n""",1\n', 'Yes:\n\n  x = "\\n"'),
-                              ("reply,fun\na\\nb  c,1\n", "a\nb  c")):
+                              ("reply,fun\na\\nb  c,1\n", "a\nb  c"),
+                              ('reply,fun\n"Say:\r\nA: tea\r\nB: milk",1\n', "Say:\nA: tea\nB: milk")):
         (item,) = read(Case(content), tmp_path).dataset.items
         assert item.response is not None
         assert item.response.text == response
@@ -419,7 +420,7 @@ def test_ids_and_votes_do_not_depend_on_the_order_of_rows(tmp_path: Path) -> Non
     rows = ["Hi,Yo,a,1", "Hi,Yo,b,2", "Ho,Yo,a,3", "Hi,Yo,a,4"]
     table, sorted_table = (read(Case(lines("context,response,system,fun", *order)), tmp_path)
                            for order in (rows, rows[::-1]))
-    assert any("1 row repeating the texts of an earlier row" in line for line in table.report)
+    assert any("1 row whose texts repeat those of an earlier row" in line for line in table.report)
     first, second = ({rating.item.partition("#")[0] for rating in table.dataset.ratings if rating.votes == (2.0,)}
                      for table in (table, sorted_table))
     assert first == second != set()
@@ -430,11 +431,11 @@ def test_raters_on_different_scales_are_reported(tmp_path: Path) -> None:
     def remarks(factor: int) -> list[str]:
         rows = [f"Yo {n},{1 + n % 5},{factor * (1 + n % 5)}" for n in range(10)]
         return [line for line in read(Case(lines("response,rater_anna,rater_ben", *rows)), tmp_path).report
-                if "different scales" in line]
+                if "scales differ" in line]
 
     assert remarks(1) == remarks(2) == []
     (remark,) = remarks(20)
-    assert "anna uses 1 to 5, ben uses 20 to 100" in remark
+    assert "anna votes from 1 to 5, ben votes from 20 to 100" in remark
 
 
 def test_a_scale_needs_two_labels() -> None:

@@ -198,7 +198,7 @@ def test_a_baseline_above_the_winner_is_said_to_be_so(root: Path, home: Path) ->
     (root / "baselines" / "truth.csv").write_text(table(scores(0, 1)))
     sentence = tables.winner(outcome.read(root, home))
     assert "its lead over beta, in second place, is " in sentence
-    assert re.search(r"\(truth, 0\.\d{4}; not part of the test\) scores above the winner", sentence)
+    assert re.search(r"is truth with 0\.\d{4}, above the winner", sentence)
 
 
 def test_an_incomplete_baseline_file_has_no_value(root: Path, home: Path, invoke: Invoke) -> None:

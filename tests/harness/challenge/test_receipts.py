@@ -159,10 +159,10 @@ def test_receipts_remark_on_identical_and_compressed_files(root: Path, home: Pat
     send("alpha", "03-01", "second")
     file = root.parent / "mine.csv.gz"
     file.write_bytes(gzip.compress((root.parent / "mine.csv").read_bytes()))
-    for team in ("alpha", "beta"):
+    for team, others in (("alpha", ["alpha/1"]), ("beta", ["alpha/1", "alpha/2"])):
         _, reasons, remarks = receipts.receive(root, home, file, team, now=at("03-02"))
-        assert (reasons, *remarks[:2]) == ((), "the recorded sha256 is that of the unpacked file",
-                                           "the file is identical to alpha/1")
+        assert (reasons, *remarks) == ((), "the recorded sha256 is that of the unpacked file",
+                                       *(f"the file is identical to {other}" for other in others))
 
 
 @pytest.mark.usefixtures("three_sent")
@@ -175,9 +175,10 @@ def test_weights_are_checked_over_all_phases(root: Path, home: Path) -> None:
     ratings = root / "private" / "ratings.csv"
     ratings.write_text("".join(line for line in ratings.read_text().splitlines(keepends=True) if "first" not in line))
     outcome.read(root, home, "test")
-    edit(root, weights="{third = 1}")
-    with pytest.raises(BadConfig, match="unknown target 'third'"):
-        outcome.read(root, home, "test")
+    for unknown in ("third", "firsts|wit"):
+        edit(root, weights=f'{{"{unknown}" = 1}}')
+        with pytest.raises(BadConfig, match=f"unknown target '{re.escape(unknown)}'"):
+            outcome.read(root, home, "test")
 
 
 def rated(rules: rulebook.Rulebook, home: Path) -> set[int]:

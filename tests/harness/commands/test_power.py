@@ -76,9 +76,9 @@ def test_pairs_of_a_single_dataset_are_described(tmp_path: Path, invoke: Invoke)
 def few(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The results on three contexts of four replies with three votes on one quality and one on another."""
     folder = tmp_path_factory.mktemp("few")
-    rows = (f"q {row // 4},{'tea ' * words}or water,{words},{words},{words + row % 2},{row % 5}\n"
+    rows = (f"item-{row + 1},q {row // 4},{'tea ' * words}or water,{words},{words},{words + row % 2},{row % 5}\n"
             for row, words in enumerate((5, 2, 9, 4, 1, 7, 3, 8, 6, 11, 10, 12)))
-    (folder / "mine.csv").write_text("".join(("context,response,overall 1,overall 2,overall 3,fluency\n", *rows)))
+    (folder / "mine.csv").write_text("".join(("id,context,response,overall 1,overall 2,overall 3,fluency\n", *rows)))
     flags = ("--metric", "length,distinct,random", "--home", str(folder / "home"), "--out", str(folder / "out"))
     assert main(["run", "--dataset", str(folder / "mine.csv"), *flags]) == 0
     return folder / "out"

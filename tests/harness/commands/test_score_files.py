@@ -43,20 +43,28 @@ def test_filled_template_is_valid_and_ranked(tmp_path: Path, invoke: Invoke) -> 
 def test_a_column_of_a_table_is_a_metric(tmp_path: Path, invoke: Invoke) -> None:
     """Also if the table was stored before without it, and by its card; ratings come from the other columns alone."""
     table, out = tmp_path / "mine.csv", ("--out", tmp_path / "out", "--json")
-    table.write_text("response,rater,fun,gpt4_score\n" + "".join(
-        f"reply {row},{rater},{row % 5},{row % 5 / 7 or ''}\n" for row in range(20) for rater in "ab"))
+    table.write_text("id,response,rater,fun,gpt4_score\n" + "".join(
+        f'"a,""{row}",reply {row},{rater},{row % 5},{row % 5 / 7 or ""}\n' for row in range(20) for rater in "ab"))
     flags = ("--columns", "metric=gpt4_score")
     assert "add --columns metric=gpt4_score" in invoke("run", "--dataset", table, "--metric", "length", *out).err
     invoke("new", "dataset", "yours", "--from", table, *flags, "--into", tmp_path)
     for dataset, name in ((table, "mine"), (tmp_path / "yours", "yours")):
         printed = invoke("run", "--dataset", dataset, *(flags if dataset == table else ()), "--metric",
-                         f"scores:{name}.gpt4_score", *out).out
+                         f"GPT=scores:{name}.gpt4_score", *out).out
         (row,) = filter(lambda row: row["statistic"] == "spearman", map(json.loads, printed.splitlines()))
         assert (row["quality"], row["n"], row["value"]) == ("fun", 16, 1.0)
-    table.write_text(table.read_text() + "reply 1,c,1,0.5\n")
-    for line, part in (("reply 1,c,1,0.5", "earlier row"), ("reply 99,c,1,good", "is not a number")):
-        table.write_text(f"{table.read_text().rpartition(chr(10) + 'reply')[0]}\n{line}\n")
+    assert "--columns metric=COLUMN" in invoke(
+        "run", "--dataset", table, "--metric", "scores:mine.gpt4_score", *out, status=2).err
+    head, *rows = table.read_text().splitlines()
+    numberless = [(f"x,reply 99,c,1,{cell}", "not a finite number") for cell in ("good", "1e999", "4-May")]
+    for line, part in (('"a,""1",reply 1,c,1,0.5', "earlier row"), *numberless):
+        table.write_text("\n".join((head, *rows, line)))
         assert part in invoke("run", "--dataset", table, *flags, "--metric", "length", *out, status=2).err
+    for names, columns, part in (("评分,b", "评分", "no Latin"), ("GPT 4,gpt-4", "GPT 4+gpt-4", "another column"),
+                                 ("a,b", "a", "no scores")):
+        table.write_text(f"response,fun,{names}\nYo,1,,\nYe,2,,\n")
+        assert part in invoke("run", "--dataset", table, "--columns", f"metric={columns}", "--metric", "length", *out,
+                              status=2).err
 
 
 def test_a_file_for_real_data_is_not_scored_on_the_sample(tmp_path: Path, invoke: Invoke) -> None:

@@ -155,7 +155,8 @@ def test_exhibits_read_back_and_broken_ones_are_reported(tmp_path: Path, capsys:
     short = [{"name": "", "caption": "", "head": ["a"], "rows": [["a", "b"]], "data": ""}]
     changes: list[tuple[dict[str, object], str]] = [
         ({"schema": 1}, "schema is not 3"), ({"kind": "challenge"}, "kind"), ({"title": 3}, "title: should be text"),
-        ({"grids": short}, "differs in length from its head")]
+        ({"grids": short}, "differs in length from its head"),
+        ({"grids": [short[0] | {"shaded": "x"}]}, "shaded")]
     encoded = json.loads(exhibits.encoded(hostile()))
     for content, why in (*((json.dumps(encoded | change).encode(), why) for change, why in changes), (b"", "not JSON")):
         path.write_bytes(content)

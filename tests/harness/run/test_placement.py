@@ -133,8 +133,9 @@ def test_a_home_without_the_datasets_of_the_run_is_refused(out: Path, tmp_path: 
     assert "the run's datasets (persona-usr" in err
     assert f"are not in {tmp_path / 'other'}; pass the --home of the run" in err
     (tmp_path / "killed" / "scores").mkdir(parents=True)
-    assert "no report yet, only scores" in invoke(
-        "leaderboard", "--out", tmp_path / "killed", "--with", "length", status=2).err
+    err = invoke("leaderboard", "--out", tmp_path / "killed", "--with", "length", status=2).err
+    assert "no report yet, only scores" in err
+    assert f"`harness run --out {tmp_path / 'killed'}` with the same datasets and metrics reuses them" in err
 
 
 def test_other_items_or_names_are_refused(out: Path, invoke: Invoke) -> None:

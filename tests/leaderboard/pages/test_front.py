@@ -226,5 +226,5 @@ def test_cost_picture_has_the_pareto_front_of_known_costs(full: Results) -> None
         best = {name for name, (cost, value) in points.items() if not any(
             other < cost and more >= value for other, more in points.values())}
         assert set(re.findall(r"([\w-]+), -?\d\.\d\d at", picture.text)) == best
-        assert picture.text.startswith(f"Best for their cost, of {len(points)} metrics whose cost is known: ")
+        assert picture.text.startswith(f"Of {len(points)} metrics with a known cost, these are the best for theirs: ")
         assert picture.svg.count("<circle") == len(points) == len(shown) - bool(unknown)
