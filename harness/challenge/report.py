@@ -11,14 +11,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
 
 import numpy as np
 
-from benchmarks import registry
 from benchmarks.errors import plural
 from benchmarks.storage.files import sweep, write_atomically
 from harness.challenge import receipts, tables
@@ -26,14 +24,13 @@ from harness.challenge.outcome import Outcome
 from harness.challenge.rulebook import FILE, Rulebook
 from harness.challenge.submissions import refused_count
 from harness.challenge.tables import TARGET_DECIMALS
-from harness.published import boards, exhibit, sizes
 from harness.results import exhibits, files
 from harness.results.cache import Cache
-from harness.results.entries import BoardId, DatasetEntry, MetricEntry, QualityEntry
+from harness.results.entries import BoardId, MetricEntry
 from harness.results.exhibits import Exhibit, Grid
 from harness.results.rows import Comparisons, Correlation, RankingRow, Results
 from harness.run import compare, correlate, entries, environment
-from harness.run.rank import RULES, ranking
+from harness.run.rank import ranking
 from harness.statistics.estimates import full_name
 from harness.statistics.williams import PairTests
 
@@ -45,9 +42,6 @@ ANNOUNCED_COLUMNS = 4
 REPLACED = {"announcement.md", "pairs.parquet", *(f"{name}.csv" for name in (
     "official", "rules", "clusters", "submissions", "refused", "targets", "correlation", "receipts"))}
 """Files of a ranking or of receipts; the next ranking or receipts delete the files that they do not write."""
-AVERAGE = "average"
-NOTE = ("The best submission of each team, as published by the organisers to four digits; nothing was run here. "
-        "Counts of votes may be rounded.")
 
 
 def write(outcome: Outcome, out: Path) -> tuple[Results, Exhibit]:
@@ -145,40 +139,6 @@ def receipts_only(outcome: Outcome) -> tuple[Results, Exhibit]:
         lead=f"{plural(len(rows), 'submission')} accepted, {refused_count(outcome.refused, outcome.at_receipt)}. "
              "Scores and ranks are published after the phase is frozen.",
         grids=tuple(grid for grid in grids if grid.rows), remarks=(tables.required(rules),))
-
-
-def published(rules: Rulebook) -> tuple[Results, Exhibit]:
-    """Return the published results of a challenge.
-
-    Only the results of DSTC10 Track 5 have boards, with the published average of each team on each dataset. Under the
-    test rule, each average is weighted by the dataset's number of qualities.
-    """
-    command = f"harness challenge publish {rules.folder.name}"
-    printed = [board for board in boards() if board.source == rules.published]
-    numbers, size = [row for board in printed for row in board.numbers], sizes()
-    results = Results(
-        run=environment.facts(0, "none", {"published": rules.published}, command),
-        datasets=tuple(DatasetEntry(
-            name=name, title=card.title, split=card.split, level=card.level, origin="printed", fingerprint="",
-            items=size[name].turns, ratings=size[name].turns * size[name].qualities,
-            votes=size[name].annotations, licence=card.licence, citation=card.citation,
-            qualities=(QualityEntry(AVERAGE, AVERAGE, None, None, size[name].turns),), notes=NOTE)
-            for name in dict.fromkeys(row.dataset for row in numbers) for card in [registry.card(name)]),
-        metrics=tuple(MetricEntry(
-            name=name, title=name, family="submission" if name.startswith("Team") else "baseline", columns=(name,),
-            levels=("turn", "dialogue"), paper="Zhang et al. 2021", signature={"metric": "printed", "asked": name})
-            for name in dict.fromkeys(row.metric for row in numbers)),
-        correlations=tuple(Correlation(
-            row.dataset, AVERAGE, row.metric, row.metric, "spearman", size[row.dataset].turns, float(row.value),
-            math.nan, math.nan, math.nan) for row in numbers),
-        ranking=tuple(RankingRow(
-            board.rule, "real", rule, "spearman", team, team, row.value, row.rank, datasets, datasets)
-            for board in printed for datasets in [len({row.dataset for row in board.numbers})] for rule in RULES
-            for team, row in sorted(board.ranks()[rule].items(), key=lambda pair: (-pair[1].value, pair[0]))))
-    return results, Exhibit(
-        name=rules.published, kind="challenge", title=rules.title, command=command,
-        lead="Published numbers about the challenge, and conclusions from them. No submission was run here.",
-        grids=tuple(exhibit.printed(rules.published)), remarks=exhibit.REMARKS if printed else ())
 
 
 def report(outcome: Outcome, cache: Path) -> Results:

@@ -24,6 +24,7 @@ from harness.commands._arguments import add
 from harness.commands._output import table, write_site
 from harness.contract import dataset as contract
 from harness.errors import BadConfig
+from harness.published import results as published
 from harness.results.exhibits import Grid
 from harness.run.correlate import detectable_difference
 from leaderboard import site
@@ -241,7 +242,7 @@ def _rank(folder: Path, phase: str, args: argparse.Namespace) -> int:
     out, ranked, unscored = args.out or folder, None, list[str]()
     if rules.published_only:
         out = args.out or Path(folder.name)
-        report, exhibit = reports.published(rules)
+        report, exhibit = published.results(rules.published, rules.title, f"harness challenge publish {folder.name}")
         reports.write_published(report, exhibit, out / "ranking")
     elif (ranked := outcome.read(folder, args.home, phase)).rules.blind and not ranked.rules.final:
         report, exhibit = reports.receipts_only(ranked)
