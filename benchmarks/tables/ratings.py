@@ -149,9 +149,9 @@ def _add_scores(collected: _Items, item: str, where: str, columns: Recognised, r
         if cell is None or label(cell) in MISSING:
             continue
         score = math.nan if DATE.fullmatch(label(cell)) else number(cell)
-        problem = ("is not a finite number" if not math.isfinite(score) else
-                   "differs from the item's score in an earlier row"
-                   if collected.scores[metric].setdefault(item, score) != score else "")
+        problem = "" if math.isfinite(score) else "is not a finite number"
+        if not problem and collected.scores[metric].setdefault(item, score) != score:
+            problem = "differs from the item's score in an earlier row"
         if problem:
             raise BadRecord(where, None, column, f"{cell!r:.60} {problem}; correct it or empty the cell")
 

@@ -74,7 +74,7 @@ def _as_raters(names: Sequence[str]) -> str:
 
 
 def different_scales(quality: str, ratings: Sequence[Rating], names: Mapping[str, str]) -> Iterator[str]:
-    """Yield a remark if all votes of one rater are above all votes of another; `names` has the raters' pseudonyms."""
+    """Yield a remark if all votes of one rater are above all votes of another; `names` maps names to pseudonyms."""
     votes: defaultdict[str, list[float]] = defaultdict(list)
     for rating in ratings:
         for rater, vote in zip(rating.raters, rating.votes, strict=bool(rating.raters)):

@@ -179,7 +179,7 @@ def _folder(path: Path) -> Path:
 
 
 def _validate(folder: Path, phase: str, args: argparse.Namespace) -> int:
-    """Print targets, remarks and the state of every submission; return the number of refused files."""
+    """Print targets, remarks and the state of every submission; return the number of refused and unusable files."""
     rules = rulebook.read(folder)
     if not rules.accepts_submissions:
         print(f"{folder.name}: published results have no submissions to validate")

@@ -229,7 +229,7 @@ class Failure:
 class Timing:
     """The time that scoring a dataset with a metric took; `day` is the date in ISO format.
 
-    `items` is 0 if the time is not that of scoring, since answers of a judge were stored before.
+    `items` is 0 if a judge's answers were already stored, so that the time says nothing about scoring.
 
     `alone` is the time that the metric would take by itself: without loading models, but reusing texts that another
     metric has cached, and including the inputs of a composite.

@@ -257,4 +257,4 @@ def _correlations(relations: Relations, data: str) -> Grid:
     for pair in relations.pairs:
         i, j = map(labels.index, pair[:2])
         values[i, j] = values[j, i] = pair.spearman
-    return matrix(f"{relations.dataset.card.name}-correlations", "Correlation of qualities", labels, values, data)
+    return matrix(f"{relations.dataset.card.name}-correlations", "Correlations of mean ratings", labels, values, data)
