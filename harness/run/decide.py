@@ -24,7 +24,7 @@ from harness.statistics.replacement import MIN_ITEMS, HeldOut, on_scale, replace
 
 MIN_CONTEXTS = 30
 """Minimum number of contexts for an accurate t test."""
-BATCH = 1 << 20
+BATCH = 1 << 18
 """Maximum number of columns times votes that are tested at once."""
 
 
@@ -37,11 +37,11 @@ def decisions(target: TargetData, epsilon: float, seed: int, cache: Cache, tied:
     if not target.names:
         return
     votes, exchangeable = _votes(target)
-    fold = folds(target.units, generator(seed, source or target.dataset, target.quality))
+    divisions = folds(target.units, generator(seed, source or target.dataset, target.quality))
     key = [*target.key, epsilon, exchangeable, votes.shape,
-           digest(votes, target.judged.means, target.system, target.units, fold)]
+           digest(votes, target.judged.means, target.system, target.units, divisions)]
     rows = cache.rows("decisions", key, list(map(digest, target.scores)),
-                      functools.partial(_decision_rows, target, votes, fold, epsilon, exchangeable=exchangeable))
+                      functools.partial(_decision_rows, target, votes, divisions, epsilon, exchangeable=exchangeable))
     for row, (metric, column) in enumerate(target.names):
         rho, rater_rho, constant_rho, rate, passes, replaces, items, raters, worth_value, low, high = rows[row].tolist()
         yield Decision(*target.key, metric, column, rho, rater_rho, constant_rho, rate, bool(passes), bool(replaces),
@@ -58,7 +58,7 @@ def _votes(target: TargetData) -> tuple[Array, bool]:
     return target.judged.votes.T, True
 
 
-def _decision_rows(target: TargetData, votes: Array, fold: Codes, epsilon: float, columns: Sequence[int], *,
+def _decision_rows(target: TargetData, votes: Array, divisions: Codes, epsilon: float, columns: Sequence[int], *,
                    exchangeable: bool) -> Array:
     """Return 11 numbers per column: the eight fields of `Replacement`, and the worth with its interval."""
     scores, human = target.scores[[*columns]], target.judged.means
@@ -70,10 +70,10 @@ def _decision_rows(target: TargetData, votes: Array, fold: Codes, epsilon: float
         size = max(1, BATCH // max(1, len(held_out.item)))
         for batch in np.split(group, range(size, len(group), size)) if rows.sum() > 2 else ():
             if len(held_out.item):
-                values = on_scale(held_out, scores[batch][:, rows], fold[rows])
+                values = on_scale(held_out, scores[batch][:, rows], divisions[:, rows])
                 result = astuple(replacement(held_out, values, epsilon))
                 numbers[batch, :8] = np.stack(np.broadcast_arrays(*result), axis=1)
-            rating_worth = worth(human[rows], scores[batch][:, rows], target.system[rows], units, fold[rows])
+            rating_worth = worth(human[rows], scores[batch][:, rows], target.system[rows], units)
             numbers[batch, 8:] = np.stack([rating_worth.value, rating_worth.low, rating_worth.high], axis=1)
     return numbers
 

@@ -93,10 +93,10 @@ def by_known_rows(known: Mask) -> list[tuple[Mask, Codes]]:
     return [(known[columns[0]], np.array(columns, dtype=np.int64)) for columns in groups.values()]
 
 
-def folds(units: Codes, rng: np.random.Generator, count: int = 5) -> Codes:
-    """Assign whole units at random to folds of equal size, and return the fold of each row."""
-    assigned: Codes = rng.permutation(int(units.max(initial=-1)) + 1)[units] % count
-    return assigned
+def folds(units: Codes, rng: np.random.Generator, count: int = 5, divisions: int = 10) -> Codes:
+    """Divide whole units at random into folds of equal size; return the fold of each row: (divisions, rows)."""
+    size = int(units.max(initial=-1)) + 1
+    return np.array([rng.permutation(size)[units] % count for _ in range(divisions)])
 
 
 def sums(rows: Array, group: Codes) -> Array:

@@ -27,8 +27,8 @@ the variance of the estimate is that of y - l f over the rated items of the syst
     worth = Σ (y - ȳ)² / Σ (y - ȳ - l (f - f̄))²,   means by system
 
 which is 1 / (1 - r²) for the best l, r being Pearson's correlation within systems. Here l is 0 or more and tuned on the
-other folds of contexts, so a useless metric is worth slightly less than 1. The 95 % interval is that of r by Fisher's
-z, with the standard error from the influence of whole contexts; a negative r counts as 0.
+other contexts, so a useless metric is worth slightly less than 1. The 95 % interval is that of r by Fisher's z, with
+the standard error from the influence of whole contexts; a negative r counts as 0.
 """
 
 from __future__ import annotations
@@ -152,19 +152,18 @@ class Worth:
     high: Vector
 
 
-def worth(human: Vector, scores: Array, system: Codes, units: Codes, fold: Codes) -> Worth:
-    """Return the worth of scores (columns, items) with mean ratings; `units` and `fold` are those of each item."""
+def worth(human: Vector, scores: Array, system: Codes, units: Codes) -> Worth:
+    """Return the worth of scores (columns, items) with mean ratings; `units` are the contexts of the items."""
     ratings, scores = standardised(centred(human[None], system))[0], standardised(centred(scores, system))
-    residuals = np.repeat(ratings[None], len(scores), axis=0)
+    units = np.unique(units, return_inverse=True)[1]
+    contexts = int(units.max()) + 1
     with np.errstate(divide="ignore", invalid="ignore"):
-        for test_fold in np.unique(fold):
-            rows, others = fold == test_fold, fold != test_fold
-            weight = scores[:, others] @ ratings[others] / (scores[:, others] ** 2).sum(axis=1)
-            residuals[:, rows] -= np.maximum(weight, 0)[:, None] * scores[:, rows]
-        value = (ratings**2).sum() / (residuals**2).sum(axis=1)
+        products, squares = (by_unit.sum(axis=1, keepdims=True) - by_unit  # of the other contexts
+                             for by_unit in (sums(scores * ratings, units), sums(scores**2, units)))
+        weight = np.where(squares > 1e-9 * len(human), np.maximum(products / squares, 0), 0)
+        value = (ratings**2).sum() / ((ratings - weight[:, units] * scores) ** 2).sum(axis=1)
         r, influence = pearson_influence(scores, ratings)
         by_context = sums(influence, units)
-        contexts = len(np.unique(units))
         error = np.sqrt((by_context**2).sum(axis=1) * contexts / (contexts - 1)) / (1 - r**2)
         reach = scipy.special.stdtrit(contexts - 1, 0.975) * error
         low, high = (1 / (1 - np.maximum(np.tanh(np.arctanh(r) + side * reach), 0) ** 2) for side in (-1, 1))

@@ -10,15 +10,17 @@ votes of two values, this gives the same order as the share of others who disagr
     passes   True if p_j < .05 for at least half of the raters; their share is the winning rate
 
 Departures. Scores are mapped to the rating scale by the nondecreasing function with the highest rho on the other folds
-of contexts. If raters hardly differ, a constant passes too, so the best constant of the other folds is tested in the
-same way, and a metric replaces a rater only if its rho is also significantly above the constant's, by t. Standard
-errors are by whole contexts; if each item has its own context, the test is the published one. Below 30 items the paper
-uses Wilcoxon's test, which with epsilon does not test the mean and rejects too often; here t is always used. If raters
-are unknown, votes are exchangeable: W is averaged over the votes of an item, and there is one p.
+of contexts, and W is averaged over ten random divisions into five folds. If raters hardly differ, a constant passes
+too, so the best constant of the other folds is tested in the same way, and a metric replaces a rater only if its rho is
+also significantly above the constant's, by t. Standard errors are by whole contexts; if each item has its own context,
+the test is the published one. Below 30 items the paper uses Wilcoxon's test, which with epsilon does not test the mean
+and rejects too often; here t is always used. If raters are unknown, votes are exchangeable: W is averaged over the
+votes of an item, and there is one p.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -80,11 +82,11 @@ class HeldOut:
         return cls(item, value, (totals[item] - value) / (counts[item] - 1), weight, cell, cells // size, cells % size,
                    0 if exchangeable else int(rater.max(initial=-1)) + 1)
 
-    def wins(self, values: Array) -> tuple[Array, Array]:
-        """Return W of values (rows, votes) against the raters, and W of the raters against the values."""
+    def wins(self, values: Array) -> Array:
+        """Return W of values (rows, votes), and that of the raters against them: (2, rows, votes)."""
         value_distance, rater_distance = np.abs(values - self.others), np.abs(self.value - self.others)
-        return (np.where(value_distance <= rater_distance + TOLERANCE, 1.0, 0.0),
-                np.where(rater_distance <= value_distance + TOLERANCE, 1.0, 0.0))
+        return np.array([value_distance <= rater_distance + TOLERANCE, rater_distance <= value_distance + TOLERANCE],
+                        dtype=np.float64)
 
     def means(self, wins: Array) -> tuple[Array, Array]:
         """Return the mean of each rater (rows, raters), and the influence of each cell on it (rows, cells)."""
@@ -93,25 +95,29 @@ class HeldOut:
         return means, parts - np.bincount(self.cell, weights=self.weight) * means[:, self.rater]
 
 
-def on_scale(votes: HeldOut, scores: Array, fold: Codes) -> Array:
-    """Map scores (columns, items) to ratings, as learned on the other folds; the last row is the best constant."""
+def on_scale(votes: HeldOut, scores: Array, folds: Codes) -> Array:
+    """Map scores (columns, items) to ratings, as learned on the other folds of each division (divisions, items).
+
+    Return (divisions, columns + 1, items); the last row is the best constant.
+    """
     scale = np.unique(votes.value)
     if len(scale) > MAX_SCALE_VALUES:
         scale = np.unique(np.quantile(votes.value, np.linspace(0, 1, MAX_SCALE_VALUES), method="nearest"))
     gains = votes.wins(np.repeat(scale[:, None], len(votes.item), axis=1))[0] * votes.weight
-    gains = np.array([np.bincount(votes.item, weights=row, minlength=len(fold)) for row in gains])
-    values = np.empty((len(scores) + 1, len(fold)))
-    for test_fold in np.unique(fold):
-        rows = fold == test_fold
-        learned = np.where(rows, 0.0, gains)
-        values[:-1, rows] = scale[steps(learned, scores)[:, rows]]
-        values[-1, rows] = scale[learned.sum(axis=1).argmax()]
+    gains = np.array([np.bincount(votes.item, weights=row, minlength=folds.shape[1]) for row in gains])
+    values = np.empty((len(folds), len(scores) + 1, folds.shape[1]))
+    tested = [(mapped, fold == number)
+              for mapped, fold in zip(values, folds, strict=True) for number in np.unique(fold)]
+    learned = (np.where(rows, 0.0, gains) for _, rows in tested)
+    for (mapped, rows), index in zip(tested, steps(learned, scores), strict=True):
+        mapped[:-1, rows] = scale[index[:, rows]]
+        mapped[-1, rows] = scale[gains[:, ~rows].sum(axis=1).argmax()]
     return values
 
 
 def replacement(votes: HeldOut, values: Array, epsilon: float = 0.1) -> Replacement:
-    """Test values (columns + 1, items) on the rating scale; the last row is a constant."""
-    wins, rater_wins = votes.wins(values[:, votes.item])
+    """Test values (divisions, columns + 1, items) on the rating scale; the last row is a constant."""
+    wins, rater_wins = np.mean([votes.wins(mapped[:, votes.item]) for mapped in values], axis=0)
     (rho, _), (rater_rho, _) = votes.means(wins), votes.means(rater_wins)
     means, parts = votes.means(rater_wins[:-1] - wins[:-1])
     p = _p_below(means - epsilon, parts, votes.rater)
@@ -124,27 +130,29 @@ def replacement(votes: HeldOut, values: Array, epsilon: float = 0.1) -> Replacem
                        passes & (p[:, 0] < ALPHA), len(np.unique(votes.item)), votes.raters)
 
 
-def steps(gains: Array, scores: Array) -> Codes:
-    """Return the index of each item's value under the nondecreasing function of scores that maximises the sum of gains.
+def steps(gains: Iterable[Array], scores: Array) -> Iterator[Codes]:
+    """Yield the index of each item's value under the nondecreasing function of scores that maximises the sum of gains.
 
-    `scores` is (columns, items); `gains` (values, items) is the gain of giving an item a value.
+    `scores` is (columns, items); each of the `gains` (values, items) is the gain of giving an item a value.
     """
     order = np.argsort(scores, axis=1, kind="stable")
+    place = np.argsort(order, axis=1)
     ordered = np.take_along_axis(scores, order, axis=1)
     edge = np.ones((len(scores), scores.shape[1] + 1), np.bool_)
     edge[:, 1:-1] = ordered[:, 1:] > ordered[:, :-1]
-    totals = np.zeros((len(gains), *edge.shape))
-    np.cumsum(gains[:, order], axis=2, out=totals[:, :, 1:])  # totals over the items before each edge
-    best, advantages = totals[0], []
-    for total in totals[1:]:
-        advantages.append(np.where(edge, best - total, -np.inf))
-        best = total + np.maximum.accumulate(advantages[-1], axis=1)
-    position, start = np.arange(edge.shape[1]), np.full((len(scores), 1), edge.shape[1])
-    index = np.zeros(scores.shape, np.int64)
-    for gain in reversed(advantages):
-        start = np.where(position <= start, gain, -np.inf).argmax(axis=1)[:, None]
-        index += position[:-1] >= start
-    return np.take_along_axis(index, np.argsort(order, axis=1), axis=1)
+    position = np.arange(edge.shape[1])
+    for gain in gains:
+        totals = np.zeros((len(gain), *edge.shape))
+        np.cumsum(gain[:, order], axis=2, out=totals[:, :, 1:])  # totals over the items before each edge
+        best, advantages = totals[0], []
+        for total in totals[1:]:
+            advantages.append(np.where(edge, best - total, -np.inf))
+            best = total + np.maximum.accumulate(advantages[-1], axis=1)
+        start, index = np.full((len(scores), 1), edge.shape[1]), np.zeros(scores.shape, np.int64)
+        for advantage in reversed(advantages):
+            start = np.where(position <= start, advantage, -np.inf).argmax(axis=1)[:, None]
+            index += position[:-1] >= start
+        yield np.take_along_axis(index, place, axis=1)
 
 
 def _p_below(means: Array, parts: Array, group: Codes) -> Array:
