@@ -48,10 +48,10 @@ class Log:
     lines: tuple[Mapping[str, Any], ...] = ()
     last: str = ""
 
-    def events(self, event: str, phase: str, team: str = "") -> list[Mapping[str, Any]]:
-        """Return the lines of an event in a phase, by default of all teams."""
-        return [line for line in self.lines if line["event"] == event and line["phase"] == phase
-                and team in ("", line.get("team"))]
+    def received(self, phase: str, team: str = "") -> list[Mapping[str, Any]]:
+        """Return the lines of the files received in a phase, by default of all teams."""
+        return [line for line in self.lines
+                if (line["event"], line["phase"]) == ("received", phase) and team in ("", line["team"])]
 
     def frozen(self, phase: str) -> Mapping[str, Any]:
         """Return the line of the freeze of a phase; an empty one if it is not frozen, or no longer."""
@@ -60,7 +60,7 @@ class Log:
 
     def receipts(self, phase: str) -> dict[str, Receipt] | None:
         """Return the receipts of the files that may be ranked in the phase, by TEAM/N; None if the phase has none."""
-        lines = self.events("received", phase)
+        lines = self.received(phase)
         receipts = {f"{line['team']}/{line['number']}": Receipt(_time(line), line["sha256"], line.get("settings"))
                     for line in lines}
         if frozen := self.frozen(phase):
@@ -163,7 +163,7 @@ def receive(folder: Path, home: Path, file: Path, team: str, *, now: datetime.da
         log, phases = read(folder), rulebook.phases(folder)
         rules = (_phase_of(phases, log, file, column, home, now.date()) if len(phases) > 1 and not phase else
                  rulebook.read(folder, phase))
-        number = 1 + max((line["number"] for line in log.events("received", rules.phase, team)), default=0)
+        number = 1 + max((line["number"] for line in log.received(rules.phase, team)), default=0)
         teams = {line["team"] for line in log.lines if line["event"] == "received"}
         teams |= {path.name for phase_rules in phases for path in phase_rules.inbox.glob("[!.]*")}
         wrong_name = submissions.name_problems(sorted({team, *teams})).get(team, "")
@@ -177,7 +177,7 @@ def receive(folder: Path, home: Path, file: Path, team: str, *, now: datetime.da
             try:
                 digest, reasons, remarks = _checked(staged, file, about, rules, home, now)
                 remarks += tuple(f"the file is identical to {line['team']}/{line['number']}"
-                                 for line in log.events("received", rules.phase) if line["sha256"] == digest)
+                                 for line in log.received(rules.phase) if line["sha256"] == digest)
                 if not reasons and not dry:
                     (rules.inbox / team).mkdir(parents=True, exist_ok=True)
                     staged.rename(rules.inbox / team / str(number))
@@ -221,7 +221,7 @@ def _not_accepting(rules: Rulebook, log: Log, team: str, now: datetime.datetime)
     if log.frozen(rules.phase):
         yield "the phase is frozen"
     yield from submissions.date_problems(now.date(), rules)
-    received = log.events("received", rules.phase, team)
+    received = log.received(rules.phase, team)
     today = sum(_time(line).date() == now.date() for line in received)
     if rules.submissions and len(received) >= rules.submissions:
         yield f"{team} has reached the limit of {plural(rules.submissions, 'submission')}"

@@ -14,7 +14,6 @@ from importlib import resources
 from pathlib import Path
 
 from benchmarks import registry
-from benchmarks.dataset import Dataset
 from benchmarks.formats import scorefile
 from benchmarks.storage.files import write_atomically
 from harness.challenge import ground, receipts, rulebook
@@ -68,19 +67,25 @@ def template(folder: Path, home: Path, phases: Sequence[Rulebook]) -> tuple[str,
     """Write score templates and the page for participants of these phases, and .gitignore; return the files' names."""
     if not phases[0].accepts_submissions:
         raise BadConfig(f"{folder}: a challenge with only published results does not accept submissions")
-    files = _participant_files([
-        (rules, [dataset for dataset in ground.load_datasets(rules, home) if ground.ranked_qualities(rules, dataset)])
-        for rules in phases])
-    current = {_template_name(rules) for rules in rulebook.phases(folder)}
-    for stale in {*folder.glob("template-*.csv"), folder / TEMPLATE} - {folder / name for name in current}:
+    names = {rules.phase: f"template-{rules.phase}.csv" if rules.phase else TEMPLATE
+             for rules in rulebook.phases(folder)}
+    open_data = [(rules, [dataset for dataset in ground.load_datasets(rules, home)
+                          if ground.ranked_qualities(rules, dataset)]) for rules in phases]
+    page = _shipped("participants.md", phases=open_data, templates=names, rule_of=rule_of,
+                    ranked_qualities=ground.ranked_qualities,
+                    statistic=lambda rules: statistic_title(full_name(rules.statistic, rules.level)),
+                    files={(rules.phase, part.card.name): os.path.relpath(dataset.file, folder)
+                           for rules in phases for dataset in rules.custom
+                           for part in ground.split(dataset.read(), rules.by)},
+                    test="; or by ".join(dict.fromkeys(map(describe_test, phases))))
+    files = {"README.md": page, **{
+        names[rules.phase]: scorefile.template([item.id for dataset in datasets for item in dataset.items],
+                                               ".csv").decode() for rules, datasets in open_data},
+             IGNORE: _gitignore(folder)}
+    for stale in {*folder.glob("template-*.csv"), folder / TEMPLATE} - {folder / name for name in names.values()}:
         stale.unlink(missing_ok=True)
-    files[IGNORE] = _gitignore(folder)
     _write_files(folder, files)
     return tuple(files)
-
-
-def _template_name(rules: Rulebook) -> str:
-    return f"template-{rules.phase}.csv" if rules.phase else TEMPLATE
 
 
 def _gitignore(folder: Path) -> str:
@@ -126,20 +131,6 @@ def _sample_data() -> Iterator[tuple[str, str]]:
         votes += [(ids[rating.item], rating.quality, f"{vote:g}") for rating in dataset.ratings
                   if rating.quality in ("Natural", "Overall") for vote in rating.votes]
     yield "private/ratings.csv", csv_of(votes).decode()
-
-
-def _participant_files(phases: Sequence[tuple[Rulebook, list[Dataset]]]) -> dict[str, str]:
-    names = {rules.phase: _template_name(rules) for rules, _ in phases}
-    page = _shipped("participants.md", phases=phases, templates=names, rule_of=rule_of,
-                    ranked_qualities=ground.ranked_qualities,
-                    statistic=lambda rules: statistic_title(full_name(rules.statistic, rules.level)),
-                    files={(rules.phase, part.card.name): os.path.relpath(dataset.file, rules.folder)
-                           for rules, _ in phases for dataset in rules.custom
-                           for part in ground.split(dataset.read(), rules.by)},
-                    test="; or by ".join(dict.fromkeys(describe_test(rules) for rules, _ in phases)))
-    return {"README.md": page, **{
-        names[rules.phase]: scorefile.template([item.id for dataset in datasets for item in dataset.items],
-                                               ".csv").decode() for rules, datasets in phases}}
 
 
 def _score_files(folder: Path, home: Path) -> Iterator[tuple[str, str]]:
