@@ -20,6 +20,7 @@ votes of an item, and there is one p.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
@@ -117,7 +118,7 @@ def on_scale(votes: HeldOut, scores: Array, folds: Codes) -> Array:
 
 def replacement(votes: HeldOut, values: Array, epsilon: float = 0.1) -> Replacement:
     """Test values (divisions, columns + 1, items) on the rating scale; the last row is a constant."""
-    wins, rater_wins = np.mean([votes.wins(mapped[:, votes.item]) for mapped in values], axis=0)
+    wins, rater_wins = functools.reduce(np.add, (votes.wins(mapped[:, votes.item]) for mapped in values)) / len(values)
     (rho, _), (rater_rho, _) = votes.means(wins), votes.means(rater_wins)
     means, parts = votes.means(rater_wins[:-1] - wins[:-1])
     p = _p_below(means - epsilon, parts, votes.rater)
