@@ -31,12 +31,9 @@ class TextTable:
     def __init__(self, texts: Iterable[str], encode: Callable[[Sequence[str]], Vectors]) -> None:
         self._encode = encode
         self._rows = {"": 0}
+        self.texts = [""]
         self.vectors = encode([""])
         self.add(texts)
-
-    @property
-    def texts(self) -> list[str]:
-        return list(self._rows)
 
     @property
     def width(self) -> int:
@@ -47,6 +44,7 @@ class TextTable:
         missing = list(dict.fromkeys(text for text in texts if text not in self._rows and text.strip()))
         if missing:
             self._rows |= {text: row for row, text in enumerate(missing, len(self._rows))}
+            self.texts += missing
             self.vectors = np.concatenate([self.vectors, self._encode(missing)])
 
     def rows(self, texts: Iterable[str]) -> Rows:
