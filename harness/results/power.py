@@ -156,6 +156,7 @@ def _typical_pair(spread: Array, groups: Sequence[Group]) -> tuple[int, int]:
     pairs = [(first, second) for second in range(len(groups)) for first in range(second)
              if groups[first] != groups[second]] or [(0, 1)]
     controls = [groups[first][1] + groups[second][1] for first, second in pairs]
-    ordered = sorted((pair for pair, count in zip(pairs, controls, strict=True) if count == min(controls)),
+    fewest = min(controls)
+    ordered = sorted((pair for pair, count in zip(pairs, controls, strict=True) if count == fewest),
                      key=lambda pair: spread[pair])
     return ordered[len(ordered) // 2]
