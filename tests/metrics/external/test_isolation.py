@@ -99,14 +99,14 @@ def score(metric: Metric) -> list[float]:
     ("raises", "KeyError: two lines"),
     ("leaves-the-pipe-to-another", "ended with exit status 4 before it answered"),
     ("closes", "closed its pipes before it answered"),
-    ("hangs", "gave no answer in 0.4 s; its last output: about to misbehave"),
-    ("chatters", "gave no answer in 0.4 s; its last output: "),
-    ("starts-another-session", "gave no answer in 0.4 s; its last output: "),
+    ("hangs", "gave no answer in 1 s; its last output: about to misbehave"),
+    ("chatters", "gave no answer in 1 s; its last output: "),
+    ("starts-another-session", "gave no answer in 1 s; its last output: "),
 ])
 def test_a_failure_fails_one_dataset(how: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(process, "EXIT_SECONDS", 0.2)
     descendants, start = opened()[1], time.monotonic()
-    metric = misbehaving(tmp_path, how, "timeout = 0.4" * ("no answer" in message))
+    metric = misbehaving(tmp_path, how, "timeout = 1" * ("no answer" in message))
     with pytest.raises(WorkerFailed, match=rf"^words: .*{message}") as caught:
         score(metric)
     assert "\n" not in str(caught.value)
