@@ -69,9 +69,9 @@ def template(folder: Path, home: Path, phases: Sequence[Rulebook]) -> tuple[str,
         raise BadConfig(f"{folder}: a challenge with only published results does not accept submissions")
     names = {rules.phase: f"template-{rules.phase}.csv" if rules.phase else TEMPLATE
              for rules in rulebook.phases(folder)}
-    open_data = [(rules, [dataset for dataset in ground.load_datasets(rules, home)
-                          if ground.ranked_qualities(rules, dataset)]) for rules in phases]
-    page = _shipped("participants.md", phases=open_data, templates=names, rule_of=rule_of,
+    ranked_datasets = [(rules, [dataset for dataset in ground.load_datasets(rules, home)
+                                if ground.ranked_qualities(rules, dataset)]) for rules in phases]
+    page = _shipped("participants.md", phases=ranked_datasets, templates=names, rule_of=rule_of,
                     ranked_qualities=ground.ranked_qualities,
                     statistic=lambda rules: statistic_title(full_name(rules.statistic, rules.level)),
                     files={(rules.phase, part.card.name): os.path.relpath(dataset.file, folder)
@@ -80,7 +80,7 @@ def template(folder: Path, home: Path, phases: Sequence[Rulebook]) -> tuple[str,
                     test="; or by ".join(dict.fromkeys(map(describe_test, phases))))
     files = {"README.md": page, **{
         names[rules.phase]: scorefile.template([item.id for dataset in datasets for item in dataset.items],
-                                               ".csv").decode() for rules, datasets in open_data},
+                                               ".csv").decode() for rules, datasets in ranked_datasets},
              IGNORE: _gitignore(folder)}
     for stale in {*folder.glob("template-*.csv"), folder / TEMPLATE} - {folder / name for name in names.values()}:
         stale.unlink(missing_ok=True)

@@ -118,11 +118,12 @@ def test_error_rate_and_power_of_replacement(rng: np.random.Generator, exchangea
 
 
 def test_the_verdict_hardly_depends_on_the_seed(rng: np.random.Generator) -> None:
+    samples = [simulated(rng, 100, 0.8, 0.8) for _ in range(60)]
+
     def changes(divisions: int) -> float:
         return float(np.mean([len({against_raters(*drawn, seed=seed, divisions=divisions, exchangeable=True).replaces[0]
                                    for seed in (0, 1)}) > 1 for drawn in samples]))
 
-    samples = [simulated(rng, 100, 0.8, 0.8) for _ in range(60)]
     assert changes(10) <= 0.1 < changes(1)
 
 
