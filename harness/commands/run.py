@@ -115,7 +115,7 @@ def carry_out(plan: Plan, work: Workspace, requested: Settings, state: str = "")
             write_site(site.site(complete), requested.out / "site")
         if state and results.correlations and not (results.failures or work.progress.lacking):
             unchanged.record(requested.out, state)
-    costs.save(work.home, plan.chosen, work.models, work.progress.new_costs(len(plan.chosen) * plan.targets))
+    costs.save(work.home, plan.chosen, work.models, work.progress.new_costs())
     for path in work.store.set_aside:
         print(f"damaged scores, renamed to end in .damaged and computed again: {path}", file=sys.stderr)
     return results
@@ -128,7 +128,6 @@ def _early_board(plan: Plan, work: Workspace, requested: Settings, chosen: Seque
                                 settings=dataclasses.replace(plan.settings, executor="local"))
     early_work = dataclasses.replace(open_workspace(early, work.home, requested.out, log=True),
                                      models=work.models)  # with their limits on requests and money
-    early_work.progress.others = math.inf
     results = run_plan(early, early_work)
     if not results.correlations:
         return
@@ -194,7 +193,7 @@ def _plan_lines(plan: Plan, work: Workspace) -> Iterator[str]:
         estimates = {}
         for pair in to_score(plan, work, dataset):
             estimates[pair.signature] = (pair.label, "")
-            if pair.label in work.progress.earlier:
+            if pair.label in work.progress.costs:
                 expected = pair.cost * len(pair.items)
                 seconds += expected
                 estimates[pair.signature] = (pair.label, f", about {duration(expected)}")
@@ -207,7 +206,7 @@ def _plan_lines(plan: Plan, work: Workspace) -> Iterator[str]:
             yield f"  {label:<24} to be scored{estimate}, as an input"
     if seconds:
         others = f", plus {plural(len(unmeasured), 'metric')} not measured before" if unmeasured else ""
-        yield f"estimated from earlier runs, with one worker: {duration(seconds + work.progress.others)}{others}"
+        yield f"scoring takes about {duration(seconds)} with one worker, as in earlier runs{others}"
     elif unmeasured:
         yield "time: unknown, since no run has measured these metrics here"
 

@@ -167,10 +167,9 @@ def open_workspace(plan: Plan, home: Path, out: Path, *, log: bool = False) -> W
         if suggestion := weights.mistyped(name):
             raise BadConfig(suggestion)
     store = ScoreStore(settings.store or out / "scores")
-    earlier_costs = costs.read(home, plan.chosen, models, shipped=not settings.dry_run)
-    other_seconds = float(sum(earlier_costs.get(costs.OTHERS, ()))) * len(plan.chosen) * plan.targets
     # created before the cluster, so that its start is timed too
-    progress = RunProgress(out / LOG if log else None, earlier=earlier_costs, others=other_seconds)
+    progress = RunProgress(out / LOG if log else None,
+                           costs=costs.read(home, plan.chosen, models, shipped=not settings.dry_run))
     executor = None
     if settings.executor != "local" and not settings.dry_run:
         if settings.store.startswith("memory://"):

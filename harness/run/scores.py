@@ -50,7 +50,7 @@ class Scoring:
                 self._score(planned, work.executor.score, work.executor.workers)
             return
         for part in cut_pairs(planned, work.store):
-            work.progress.plan(part.name, part.estimated_seconds * part.pair.known)
+            work.progress.plan(part.name)
 
     def scores(self, dataset: Dataset, tables: Mapping[str, list[Any]]) -> Scored:
         """Return the scores of every metric on a dataset; an exception fails only its metric."""
@@ -121,5 +121,5 @@ class Scoring:
 def to_score(plan: Plan, work: Workspace, dataset: Dataset) -> list[Pair]:
     reused, size = plan.reused.scores(dataset), work.progress.size(dataset)
     return pairs(dataset, [chosen for chosen in plan.chosen if chosen.label not in reused], work.models, work.store,
-                 {label: float(cost @ size) for label, cost in work.progress.earlier.items()},
+                 {label: cost * size for label, cost in work.progress.costs.items()},
                  rescore=plan.settings.rescore, known=plan.reused.inputs(dataset))

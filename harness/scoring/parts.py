@@ -132,7 +132,7 @@ def score_pairs(pairs: Sequence[Pair], score_parts: ScoreParts, store: ScoreStor
     for attempt in range(1, MAX_ATTEMPTS + 1):
         parts = cut_pairs(waiting, store, workers, failed)
         for part in parts:
-            progress.plan(part.name, part.estimated_seconds * part.pair.known)
+            progress.plan(part.name)
         with stoppable(lambda: progress.say("stopping after the current parts; all scores are kept, and the same "
                                             "command resumes; press Ctrl-C again to stop at once")) as stopping:
             for result in score_parts(parts, stopping, progress):

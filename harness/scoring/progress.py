@@ -2,8 +2,7 @@
 
     {"at": 3.2, "event": "part", "worker": 0, "dataset": ..., "metric": ..., "items": [0, 64], "seconds": 1.5, ...}
     {"at": 4.0, "event": "stage", "stage": "correlating", "dataset": ..., "seconds": 0.8}
-    {"at": 4.1, "event": "left", "seconds": 17.0}
-    {"at": 4.2, "event": "note", "text": ...}
+    {"at": 4.1, "event": "note", "text": ...}
 
 `at` is the end of an event, in seconds since the run began.
 """
@@ -12,7 +11,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import math
 import shutil
 import sys
 import threading
@@ -23,12 +21,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TextIO
 
-import numpy as np
-
 from benchmarks.dataset import Dataset
 from benchmarks.redaction import redacted
 from harness.scoring import costs
-from harness.scoring.costs import Cost, Size
 from harness.scoring.store import Span
 from metrics.models.counters import COUNTERS
 
@@ -38,10 +33,8 @@ LINE_SECONDS, LIVE_SECONDS = 10.0, 0.5
 """Seconds between plain lines, and between updates of the live line."""
 MAX_LISTED = 5
 """Number of metrics named in the summary."""
-MIN_FRACTION = 0.1
-"""Minimum fraction of a part that must be scored before the part's time is extrapolated."""
-PRIOR_SECONDS = 3.0
-"""Weight, in seconds of scoring, of the assumption that this run is as fast as earlier ones."""
+PRIOR_SECONDS = 20.0
+"""Weight, in seconds, of the assumption that this run is as fast as earlier ones; loading models takes time first."""
 Part = tuple[str, str, Span]
 """The name of a dataset, the label of a metric, and the span of items."""
 
@@ -70,8 +63,8 @@ class Progress:
 class RunProgress:
     """The progress of a run, displayed while a stage lasts; every event is appended to `log` as it happens.
 
-    `measured` has the seconds and sizes of scored parts per metric and dataset; `paces` has their seconds relative to
-    an earlier run, with the seconds in that run. Dialogues `seen` in an earlier dataset hardly add to `sizes`.
+    `costs` come from earlier runs; a metric without one has the cost of its first part. `done` has the seconds that
+    these costs predict for the scored parts. `measured` has the seconds and the size scored per metric.
     """
 
     log: Path | None = None
@@ -85,14 +78,12 @@ class RunProgress:
     stages: dict[str, float] = field(default_factory=lambda: defaultdict(float))
     items: int = 0
     planned: int = 0
-    waiting: dict[Part, float] = field(default_factory=dict)  # seconds in an earlier run; 0 if unknown
-    measured: dict[str, dict[str, tuple[float, Size]]] = field(default_factory=lambda: defaultdict(dict))
-    earlier: Mapping[str, Cost] = field(default_factory=dict)  # costs of each metric in earlier runs
-    paces: list[tuple[float, float]] = field(default_factory=lambda: [(1.0, PRIOR_SECONDS)])
-    sizes: dict[str, Size] = field(default_factory=dict)  # the mean size of an item of each dataset
-    seen: set[int] = field(default_factory=set)
-    others: float = 0.0  # expected seconds of all stages but scoring; infinite to hide the time left
-    running: tuple[Part, float] | None = None  # the part that this process is scoring, and its start
+    waiting: set[Part] = field(default_factory=set)
+    done: float = 0.0
+    measured: dict[str, tuple[float, float]] = field(default_factory=dict)
+    costs: dict[str, float] = field(default_factory=dict)
+    sizes: dict[str, float] = field(default_factory=dict)  # the mean size of an item of each dataset
+    running: Part | None = None  # the part that this process is scoring
     _stage: tuple[str, str, float] = ("", "", 0.0)
     _tokens: int = field(default_factory=lambda: COUNTERS.tokens)
 
@@ -102,49 +93,41 @@ class RunProgress:
             self.log.parent.mkdir(parents=True, exist_ok=True)
         self._log({"event": "run", "command": command, "time": time.strftime("%Y-%m-%dT%H:%M:%S%z")})
 
-    def plan(self, part: Part, seconds: float) -> None:
-        """Add a part, unless it was added before, with its seconds in an earlier run."""
+    def plan(self, part: Part) -> None:
+        """Add a part, unless it was added before."""
         self.planned += part not in self.waiting
-        self.waiting[part] = seconds
+        self.waiting.add(part)
 
     def part_began(self, part: Part) -> None:
         COUNTERS.restart()
-        self.running = part, time.monotonic()
+        self.running = part
 
     def part_ended(self, part: Part, seconds: float, outcome: str, worker: int = 0, *, measured: bool = True) -> None:
         """Record the end of a part; the outcome is scored, refused, crashed or lost."""
         dataset, metric, (first, last) = part
         self.metrics[metric] += seconds
         self.running = None
-        expected = 0.0 if outcome == "lost" else self.waiting.pop(part, 0.0)
+        if outcome != "lost":
+            self.waiting.discard(part)
         if outcome == "scored":
             self.items += last - first
+            self.done += self.costs.setdefault(metric, seconds / self._size(part)) * self._size(part)
         if outcome == "scored" and measured:
-            if expected:
-                self.paces.append((seconds / expected, expected))
-            took, size = self.measured[metric].get(dataset, (0.0, 0.0))
-            self.measured[metric][dataset] = took + seconds, size + self._size(part)
+            took, size = self.measured.get(metric, (0.0, 0.0))
+            self.measured[metric] = took + seconds, size + self._size(part)
         self._log({"event": "part", "worker": worker, "dataset": dataset, "metric": metric, "items": [first, last],
                    "seconds": round(seconds, 6), "outcome": outcome})
 
-    def size(self, dataset: Dataset) -> Size:
+    def size(self, dataset: Dataset) -> float:
         """Return the mean size of an item of a dataset."""
         name = dataset.card.name
         if name not in self.sizes:
-            self.sizes[name] = costs.size(dataset, self.seen)
+            self.sizes[name] = costs.size(dataset)
         return self.sizes[name]
 
-    def new_costs(self, targets: int) -> dict[str, Cost]:
-        """Return the cost of each metric in this run and of the other stages per target, for later estimates.
-
-        A run that scores nothing reads most statistics from the cache, so its other stages are too fast to count.
-        """
-        measured = {metric: costs.estimate(parts.values(), self.earlier.get(metric))
-                    for metric, parts in self.measured.items()}
-        if measured:
-            other = sum(seconds for name, seconds in self.stages.items() if name != SCORING)
-            measured[costs.OTHERS] = np.array([other / max(1, targets), 0, 0])
-        return measured
+    def new_costs(self) -> dict[str, float]:
+        """Return the cost of each metric in this run."""
+        return {metric: seconds / size for metric, (seconds, size) in self.measured.items()}
 
     @contextlib.contextmanager
     def stage(self, name: str, dataset: str = "") -> Iterator[None]:
@@ -168,54 +151,33 @@ class RunProgress:
         self._log({"event": "note", "text": redacted("\n".join(filter(None, (text, reason))))})
 
     def line(self) -> str:
-        """Return the stage, the speed and the time left."""
+        """Return the elapsed time, the stage, the parts scored, the speed and the time left."""
+        from tqdm import tqdm
+
         name, dataset, start = self._stage
-        text = f"{self.planned - len(self.waiting)}/{self.planned} parts"
-        if name != SCORING:
-            return f"{name} {dataset}".strip() + (f"  {text}" if self.waiting else "") + self._left()
-        spent, tokens = self.stages[SCORING] + time.monotonic() - start, COUNTERS.tokens - self._tokens
-        text += f"  {(tokens or self.items) / max(spent, 1e-9):,.0f} {'tokens' if tokens else 'items'}/s{self._left()}"
-        return text + (f"  {dataset}{self.position}" if dataset else "")
+        text = f"{name} {dataset}{self.position if dataset else ''}".rstrip()
+        if self.planned:
+            text += f"  {self.planned - len(self.waiting)}/{self.planned} parts"
+        if name == SCORING:
+            spent, tokens = self.stages[SCORING] + time.monotonic() - start, COUNTERS.tokens - self._tokens
+            text += f"  {(tokens or self.items) / max(spent, 1e-9):,.0f} {'tokens' if tokens else 'items'}/s"
+        done, left = self._expected()
+        elapsed = time.monotonic() - self.started
+        return str(tqdm.format_meter(
+            done, done + left, elapsed, prefix=text, rate=(done + PRIOR_SECONDS) / (elapsed + PRIOR_SECONDS),
+            bar_format="{elapsed}  {desc}" + "  {remaining} left" * bool(left)))
 
-    def _left(self) -> str:
-        """Return the time left in words; "" while the speed of a metric is unknown."""
-        stage, _, start = self._stage
-        spent = sum(seconds for name, seconds in self.stages.items() if name != SCORING)
-        spent += time.monotonic() - start if stage != SCORING else 0.0
-        remaining = self._scoring_left() + max(0.0, self.others * self._slowdown() - spent)
-        if not 0 < remaining < math.inf:
-            return ""
-        self._log({"event": "left", "seconds": round(remaining, 3)})
-        return f"  about {duration(remaining)} left"
+    def _expected(self) -> tuple[float, float]:
+        """Return the expected seconds of what is scored and of what is left, both 0 if a metric's cost is unknown."""
+        waiting = {part: self.costs.get(part[1], 0.0) * self._size(part) for part in self.waiting}
+        if not all(waiting.values()):
+            return 0.0, 0.0
+        begun = COUNTERS.fraction_done * waiting.get(self.running, 0.0) if self.running else 0.0
+        return self.done + begun, sum(waiting.values()) - begun
 
-    def _scoring_left(self) -> float:
-        """Estimate the time of all waiting parts; infinite while the speed of a metric is unknown."""
-        remaining, (running, start) = 0.0, self.running or (None, 0.0)
-        slowdown, spent = self._slowdown(), time.monotonic() - start
-        extrapolated = spent / COUNTERS.fraction_done if COUNTERS.fraction_done >= MIN_FRACTION else 0.0
-        for part, earlier_seconds in list(self.waiting.items()):
-            dataset, metric, _ = part
-            measured = self.measured.get(metric, {})
-            if not measured and running and metric == running[1] and extrapolated and not self.waiting.get(running):
-                measured = {running[0]: (extrapolated, self._size(running))}
-            expected = earlier_seconds * slowdown
-            if measured:
-                measurements = [measured[dataset]] if dataset in measured else measured.values()
-                expected = float(costs.scale(measurements, self.earlier.get(metric)) @ self._size(part))
-            if part == running and expected:
-                remaining += max(0.0, max(extrapolated, expected) - spent)
-            else:
-                remaining += expected or math.inf
-        return remaining / self.workers
-
-    def _slowdown(self) -> float:
-        """Return the weighted median of `paces`; the mean would be distorted by the loading of models."""
-        paces, weights = np.array(sorted(self.paces)).T
-        return float(paces[np.searchsorted(weights.cumsum(), weights.sum() / 2)])
-
-    def _size(self, part: Part) -> Size:
+    def _size(self, part: Part) -> float:
         dataset, _, (first, last) = part
-        return (last - first) * self.sizes.get(dataset, np.ones(3))
+        return (last - first) * self.sizes.get(dataset, 1.0)
 
     def summary(self) -> str:
         """Return the time by stage and by metric."""
@@ -228,7 +190,7 @@ class RunProgress:
 
     def _show(self) -> None:
         display = self.terminal.show if self.terminal.live else self.terminal.line
-        display(f"{duration(time.monotonic() - self.started)}  {self.line()}")
+        display(self.line())
 
     def _log(self, event: Mapping[str, Any]) -> None:
         if self.log is None:

@@ -102,7 +102,7 @@ def scored(out: Path) -> Counter[tuple[str, str, int]]:
 
 def costly(home: Path, *metrics: str, seconds: float = 1.0) -> None:
     """Write costs of earlier runs with this many seconds per character of response, so that parts are small."""
-    costs = {f"{Models(home).machine}|{name}|": (0.0, seconds, 0.0) for name in metrics}
+    costs = {f"{Models(home).machine}|{name}|": seconds for name in metrics}
     (home / FILE).write_text(json.dumps(costs))
 
 

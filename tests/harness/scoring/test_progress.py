@@ -6,7 +6,6 @@ import time
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from harness.scoring import costs, pairs
@@ -31,49 +30,34 @@ def logged(path: Path) -> list[dict[str, Any]]:
 def test_parts_throughput_and_time_left(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = [100.0]
     monkeypatch.setattr(time, "monotonic", lambda: clock[0])
-    first, second, third, fourth = [(dataset, metric, (0, 64)) for metric in "ab" for dataset in ("toy", "next")]
-    progress = RunProgress(terminal=Progress(io.StringIO()), started=100, position=" (2 of 3)")
-    progress.workers = 2
-    for part, seconds in ((first, 0.0), (second, 0.0), (third, 0.0), (fourth, 5.0)):
-        progress.plan(part, seconds)
+    parts = [(dataset, metric, (0, 50)) for metric in "ab" for dataset in ("toy", "next")]
+    first, second, third, fourth = parts
+    progress = RunProgress(terminal=Progress(io.StringIO()), started=100, position=" (2 of 3)",
+                           costs={"b": 0.02}, sizes={"toy": 2.0, "next": 4.0})
+    for part in parts:
+        progress.plan(part)
     with progress.stage("scoring", "toy"):
-        assert progress.line() == "0/4 parts  0 items/s  toy (2 of 3)", "a speed is unknown"
-        clock[0] += 4
+        clock[0] += 6
+        assert progress.line() == "00:06  scoring toy (2 of 3)  0/4 parts  0 items/s", "the cost of a is unknown"
         progress.part_ended(first, 4.0, "scored")
-        line = "1/4 parts  16 items/s  toy (2 of 3)"
-        assert progress.line() == line, "a metric takes as long on as many items of the next dataset"
+        line = "00:06  scoring toy (2 of 3)  1/4 parts  8 items/s  00:21 left"
+        assert progress.line() == line, "4 s took 6, so 8 + 2 + 4 take 21"
         progress.part_ended(third, 4.0, "lost", worker=1)
-        assert progress.line().startswith("1/4 parts"), "a lost part is still to be scored"
+        assert "  1/4 parts  " in progress.line(), "a lost part is still to be scored"
         progress.part_began(third)
         COUNTERS.requested_tokens += 400
-        COUNTERS.count_tokens(100)
-        clock[0] += 10
-        line = "1/4 parts  7 tokens/s  about 0:37 left  toy (2 of 3)"
-        assert progress.line() == line, "a quarter of 400 tokens took 10 s: 30 more, 40 on the next, 4 for the other"
-        progress.part_ended(third, 10.0, "scored")
-        assert "  about 7.0 s left" in progress.line()
+        COUNTERS.count_tokens(200)
+        clock[0] += 4
+        assert progress.line() == "00:10  scoring toy (2 of 3)  1/4 parts  20 tokens/s  00:26 left", "half of b is done"
+        progress.part_ended(third, 2.0, "scored")
     clock[0] += 2
     with progress.stage("correlating", "toy"):
-        assert progress.line().startswith("correlating toy  2/4 parts  ")
+        assert progress.line() == "00:12  correlating toy (2 of 3)  2/4 parts  00:24 left"
         for part in (second, fourth):
             progress.part_ended(part, 0.0, "refused")
-        assert progress.line() == "correlating toy"
-    assert progress.summary() == ("time: 0:16 in all; scoring 0:14, correlating 0.00 s\n"
-                                  "scoring by 2 workers: b 0:14, a 4.0 s")
-
-
-def test_times_of_earlier_runs_are_scaled_by_the_pace_of_this_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    clock = [100.0]
-    monkeypatch.setattr(time, "monotonic", lambda: clock[0])
-    parts = [("toy", metric, (0, 64)) for metric in "abc"]
-    progress = RunProgress(terminal=Progress(io.StringIO()), started=100, others=24.0)
-    for part in parts:
-        progress.plan(part, 5.0)
-    with progress.stage("scoring", "toy"):
-        assert "  about 0:39 left" in progress.line()
-        clock[0] += 2
-        progress.part_ended(parts[0], 2.0, "scored")
-        assert "  about 0:14 left" in progress.line(), "two fifths of 10 s of scoring and of 24 s of other stages"
+        assert progress.line() == "00:12  correlating toy (2 of 3)  4/4 parts"
+    assert progress.summary() == ("time: 0:12 in all; scoring 0:10, correlating 0.00 s\n"
+                                  "scoring: b 6.0 s, a 4.0 s")
 
 
 def test_shipped_times_cover_the_metrics_that_read_models(tmp_path: Path) -> None:
@@ -81,32 +65,30 @@ def test_shipped_times_cover_the_metrics_that_read_models(tmp_path: Path) -> Non
     known = costs.read(tmp_path, chosen, models)
     assert not [part.label for part in pairs.without_composites(chosen)
                 if models_key(part.metric, models) and part.label not in known]
-    for content in (b"", b"\xff\xfe", b"[]]", b"{}", b"[1]", b'{"cpu fp32|length|": "x"}'):
+    for content in (b"", b"\xff\xfe", b"[]]", b"{}", b"[1]", b'{"cpu fp32|length|": [0.0, 1.0, 0.25]}'):
         (tmp_path / costs.FILE).write_bytes(content)
         assert not costs.read(tmp_path, chosen, models, shipped=False)
 
 
-def test_costs_are_estimated_from_several_datasets_or_scaled() -> None:
-    cost = np.array([0.02, 1e-4, 1e-5])
-    sizes = np.array([(9, 400, 9), (5, 500, 5e3), (7, 90, 1e3), (20, 8e3, 2e4), (3, 300, 0)])
-    parts = [(cost @ size, size) for size in sizes]
-    assert costs.estimate(parts, None) == pytest.approx(cost)
-    assert costs.estimate([(2 * seconds, size) for seconds, size in parts[:2]], cost) == pytest.approx(2 * cost)
-    assert costs.estimate([(6.0, np.array([10, 100, 200]))], None) == pytest.approx([0, 0.04, 0.01])
+def test_costs_are_seconds_per_character(monkeypatch: pytest.MonkeyPatch) -> None:
+    progress = RunProgress(sizes={"toy": 2.0, "next": 4.0})
+    for dataset, seconds, measured in (("toy", 4.0, True), ("next", 5.0, True), ("next", 0.0, False)):
+        progress.part_ended((dataset, "a", (0, 50)), seconds, "scored", measured=measured)
+    assert progress.new_costs() == {"a": 9 / 300}
 
 
 @pytest.mark.parametrize("stream", [io.StringIO(), Terminal()])
 def test_lines_are_printed_while_a_part_is_scored(stream: io.StringIO, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "LINE_SECONDS", 0.02)
     progress = RunProgress(terminal=Progress(stream))
-    progress.plan(("toy", "a", (0, 64)), 0.0)
+    progress.plan(("toy", "a", (0, 64)))
     with progress.stage("scoring", "toy"):
         until = time.monotonic() + 20
-        while stream.getvalue().count("0/1 parts  0 items/s") < 2:
+        while stream.getvalue().count("scoring toy  0/1 parts  0 items/s") < 2:
             assert time.monotonic() < until
             time.sleep(0.01)
     assert ("\r\x1b[K" in stream.getvalue()) == stream.isatty()
-    assert ("0/1 parts  0 items/s  toy\n" in stream.getvalue()) != stream.isatty()
+    assert ("0/1 parts  0 items/s\n" in stream.getvalue()) != stream.isatty()
 
 
 def test_a_run_is_logged(tmp_path: Path, invoke: Invoke) -> None:
@@ -147,4 +129,4 @@ def test_a_plan_shows_states_and_costs(tmp_path: Path, tiny_encoder: Path, invok
     assert "time: unknown, since no run has measured these metrics here" in printed
     printed = invoke(*argv, "--rescore", "--dry-run").out
     assert "to be scored, about 0." in printed
-    assert "estimated from earlier runs, with one worker: " in printed
+    assert "with one worker, as in earlier runs" in printed
