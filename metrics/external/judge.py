@@ -138,16 +138,16 @@ class Judge(Prompted):
         try:
             return sampler.sample_scores(questions)
         finally:
-            if sampler.counts["sent"] or sampler.counts["stored"]:
-                sys.stderr.write(sampler.usage() + "\n")
+            sys.stderr.write(sampler.usage())
 
     def _sampler(self, models: Models) -> Sampler:
         self.depends(models)
         folder = f"{self.prompt.name}-{self.prompt.file_digest}"  # the same for every choice of the prompt's questions
+        spent = spending.of_run(models)
         return Sampler(
             self.card.name, self._body(), AnswerArchive(models.home, folder, self.model, endpoint.url_of(self.url)),
-            lambda: endpoint.find(self.url, self.key_from, self.timeout), spending.of_run(models),
-            self.samples, self.tries, self.concurrency, self.seed)
+            lambda: endpoint.find(self.url, self.key_from, self.timeout, self.tries, spent), spent, self.samples,
+            self.tries, self.concurrency, self.seed)
 
     def depends(self, models: Models) -> Mapping[str, str]:
         if not self.model:

@@ -1,17 +1,18 @@
 """Requests, tokens and money of a run's judges, limited before they are spent.
 
-Tokens are estimated at four bytes each until the server reports them. The cost of a request is reserved at an upper
-bound (two bytes per token of the prompt, an answer of `max_tokens`), so that a limit on money is not exceeded.
+Tokens are estimated at four bytes each until the server reports them. Until its answer arrives, a request counts at an
+upper bound of its cost (two bytes per token of the prompt, an answer of `max_tokens`), so that a limit on money is not
+exceeded.
 """
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from metrics.errors import BadOption, NoAnswer
+from metrics.judges.answer import Answer
 from metrics.models.service import Choice, Models
 
 TEMPLATE_TOKENS = 10
@@ -47,7 +48,12 @@ class Estimate:
 
 
 def estimate(body: Mapping[str, Any]) -> Estimate:
-    return Estimate(1, round(_bytes(body) / 4) + TEMPLATE_TOKENS, body.get("max_tokens", 0))
+    return Estimate(1, round(_bytes(body) / 4) + TEMPLATE_TOKENS, _answer_tokens(body))
+
+
+def _answer_tokens(body: Mapping[str, Any]) -> int:
+    """Return the maximum tokens of an answer; 0 for no maximum."""
+    return int(body.get("max_tokens") or body.get("max_completion_tokens") or 0)
 
 
 def _bytes(body: Mapping[str, Any]) -> int:
@@ -59,36 +65,34 @@ def cost(choice: Choice, prompt: float, completion: float) -> float:
 
 
 class Spending:
-    """Requests, tokens and money of a run so far; shared by threads and judges."""
+    """Requests, tokens and money of a run so far; shared by its judges."""
 
     def __init__(self, choice: Choice) -> None:
         self.choice, self.requests, self.tokens, self.cost = choice, 0, 0, 0.0
-        self._reserved, self._settled = 0.0, threading.Condition()
 
-    def reserve(self, body: Mapping[str, Any]) -> float:
-        """Count a request and return the most it can cost; raise LimitReached if it would exceed a limit.
-
-        Near the limit on money, wait until the cost of requests in flight is known.
-        """
+    def begin(self, body: Mapping[str, Any]) -> float:
+        """Count a request at the most it can cost, and return that cost; raise LimitReached if it exceeds a limit."""
         choice = self.choice
-        if choice.max_cost and not body.get("max_tokens"):
+        if choice.max_cost and not _answer_tokens(body):
             raise BadOption("--max-cost requires answers of limited length: set the judge's option max_tokens")
-        max_cost = cost(choice, _bytes(body) / 2 + TEMPLATE_TOKENS, body.get("max_tokens", 0))
-        with self._settled:
-            self._settled.wait_for(lambda: not self._reserved or not self._exceeded(max_cost + self._reserved))
-            if flag := self._exceeded(max_cost):
-                raise LimitReached(f"{flag} would be exceeded after {self.requests} requests"
-                                   f"{f' at a cost of {self.cost:.4g}' * any(choice.price)}; answers so far are "
-                                   "stored; run the same command with a higher limit to continue")
-            self.requests += 1
-            self._reserved += max_cost
-        return max_cost
+        highest = cost(choice, _bytes(body) / 2 + TEMPLATE_TOKENS, _answer_tokens(body))
+        exceeded = (f"--max-requests {choice.max_requests}" if 0 < choice.max_requests <= self.requests else
+                    f"--max-cost {choice.max_cost:g}" if 0 < choice.max_cost < self.cost + highest else "")
+        if exceeded:
+            spent = f" at a cost of {self.cost:.4g}" if any(choice.price) else ""
+            raise LimitReached(f"{exceeded} would be exceeded after {self.requests} requests{spent}; answers so far "
+                               "are stored; run the same command with a higher limit to continue")
+        self.requests += 1
+        self.cost += highest
+        return highest
 
-    def _exceeded(self, amount: float) -> str:
-        """Return the limit that another request would exceed if it and the requests in flight cost `amount`, or ""."""
-        if 0 < self.choice.max_requests <= self.requests:
-            return f"--max-requests {self.choice.max_requests}"
-        return f"--max-cost {self.choice.max_cost:g}" if 0 < self.choice.max_cost < self.cost + amount else ""
+    def settle(self, highest: float, body: Mapping[str, Any], answer: Answer | None) -> None:
+        """Replace the highest cost of a request by the cost of its answer, or by 0 if the server refused it."""
+        self.cost -= highest
+        if answer:
+            estimated = estimate(body)
+            self.tokens += answer.prompt + answer.completion
+            self.cost += cost(self.choice, answer.prompt or estimated.prompt, answer.completion or estimated.completion)
 
     @property
     def totals(self) -> tuple[int, int, float]:
@@ -97,17 +101,8 @@ class Spending:
     def line(self, before: tuple[int, int, float]) -> str:
         """Describe what was spent since the totals were `before`."""
         requests, tokens, cost = (now - then for now, then in zip(self.totals, before, strict=True))
-        text = f"{requests:,} requests and {tokens:,} tokens were sent and received"
+        text = f"{requests:,} request{'s' * (requests != 1)} and {tokens:,} tokens"
         return text + f" for {cost:,.4g}" * any(self.choice.price)
-
-    def settle(self, reserved: float, spent: float, tokens: int = 0) -> None:
-        """Replace a reservation with the actual cost."""
-        with self._settled:
-            self.tokens += tokens
-            remaining = self._reserved - reserved
-            self._reserved = remaining if remaining > 1e-9 * reserved else 0.0  # no rounding error stays reserved
-            self.cost += spent
-            self._settled.notify_all()
 
 
 def of_run(models: Models) -> Spending:

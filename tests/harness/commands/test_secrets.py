@@ -9,6 +9,7 @@ import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
+import openai._base_client
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -16,7 +17,6 @@ from fsspec.implementations.memory import MemoryFileSystem
 
 from benchmarks.redaction import redacted
 from harness.cli import main
-from metrics.judges import sampling
 from tests.faults.runs import metric
 from tests.judge_server import serving
 
@@ -31,7 +31,7 @@ SECRETS = (*KEYS.values(), PASSWORD, "AKIAINTHEURL")
 def _planted(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, key in KEYS.items():
         monkeypatch.setenv(name, key)
-    monkeypatch.setattr(sampling, "FIRST_WAIT", 0.01)
+    monkeypatch.setattr(openai._base_client, "INITIAL_RETRY_DELAY", 0.01)
     MemoryFileSystem.store.clear()
 
 

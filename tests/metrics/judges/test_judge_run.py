@@ -1,5 +1,6 @@
 """`harness run --metric judge:...` and `harness judge try` against a server on loopback, and a judge in process."""
 
+import asyncio
 import json
 from pathlib import Path
 
@@ -13,8 +14,9 @@ from harness.results import files
 from metrics import registry
 from metrics.errors import BadOption, CannotScore, MissingResource
 from metrics.judges import endpoint
+from metrics.judges.spending import Spending
 from metrics.metric import signature
-from metrics.models.service import Models
+from metrics.models.service import Choice, Models
 from tests import tiny
 from tests.conftest import Invoke, make_item
 from tests.judge_server import Server, serving
@@ -25,6 +27,10 @@ KEY = "sk-planted-4711-do-not-write-me"
 def command(server: Server, out: Path, *more: str, options: str = "") -> list[str]:
     return ["run", "--dataset", "dailydialog-gupta", "--data", "sample", "--limit", "20", "--draws", "0", "--examples",
             "0", "--metric", f"judge:llm-eval[model=toy,url={server.url}{options}]", "--out", str(out), *more]
+
+
+def found(url: str, key_from: str = "") -> endpoint.Endpoint:
+    return endpoint.find(url, key_from, 5.0, 1, Spending(Choice()))
 
 
 def everything(folder: Path) -> bytes:
@@ -56,7 +62,7 @@ def test_a_key_that_an_error_repeats_is_removed(tmp_path: Path, home: Path, monk
     for form in ("object", "list", "name", "escaped", "plain"):
         with serving(lambda times, how=f"hidden 404 {form}": how) as server, \
                 pytest.raises(MissingResource, match=r"HTTP 404.*no \[key\]!") as raised:  # type: ignore[misc]
-            endpoint.find(server.url, "", 5.0).ask({"messages": []})
+            asyncio.run(found(server.url).ask({"messages": []}))
         assert KEY not in repr(raised.value), form
     with serving(lambda times: "hidden 404 object") as server:
         assert main(command(server, tmp_path, "--metric", "length")) == 1
@@ -64,7 +70,7 @@ def test_a_key_that_an_error_repeats_is_removed(tmp_path: Path, home: Path, monk
     assert KEY.encode() not in everything(tmp_path) + everything(home) + "".join(capfd.readouterr()).encode()
     monkeypatch.setenv("OPENAI_API_KEY", f"{KEY}\nX-Other: 1")
     with pytest.raises(MissingResource, match="characters that are not allowed") as refused:
-        endpoint.find("http://localhost:1/v1", "", 5.0)
+        found("http://localhost:1/v1")
     assert KEY not in str(refused.value)
 
 
@@ -73,7 +79,7 @@ def test_a_key_is_sent_unencrypted_only_if_key_from_is_given(monkeypatch: pytest
     monkeypatch.setenv("MY_KEY", KEY)
 
     def sent(url: str, key_from: str = "") -> bool:
-        return bool(endpoint.find(url, key_from, 1.0).key)
+        return bool(found(url, key_from).key)
 
     assert sent("https://example.org/v1")
     assert sent("http://localhost:8000/v1")
@@ -112,7 +118,7 @@ def test_a_run_says_what_it_will_send_and_stops_at_a_limit(tmp_path: Path, invok
         assert len(server.bodies) == 12, "a first board counts towards the limit"
         paid = invoke(*command(server, tmp_path), "--price", "1,10").err
         assert len(server.bodies) == 25
-        assert "13 requests and 1,430 tokens were sent and received for 0.0026" in paid
+        assert "13 requests and 1,430 tokens for 0.0026" in paid
     for flags in (["--price", "cheap"], ["--max-cost", "1"], ["--max-requests", "-1"]):
         invoke(*command(server, tmp_path, *flags), status=2)
 
