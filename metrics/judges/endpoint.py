@@ -43,14 +43,6 @@ class Refused(Exception):
     """The server will not answer this request."""
 
 
-class FieldRefused(Exception):
-    """The server refused optional fields; `fields` maps them to the names that it accepts instead, or None."""
-
-    def __init__(self, fields: Mapping[str, str | None]) -> None:
-        super().__init__()
-        self.fields = fields
-
-
 def address(url: str) -> SplitResult:
     """Parse a URL; raise BadOption, without quoting the URL, if it is invalid or may contain a secret."""
     try:
@@ -128,10 +120,10 @@ class Endpoint:
             try:
                 response = await self._client.post("/chat/completions", body=sent, cast_to=httpx2.Response,
                                                    options={"headers": self._unsent})
-            except FieldRefused as refused:
-                self._rename(refused.fields)
             except self._package.APIStatusError as error:
-                raise self._failure(error.response) from None
+                if not (fields := _refused_fields(sent, error.response)):
+                    raise self._failure(error.response) from None
+                self._rename(fields)
             except (self._package.APIConnectionError, OSError, ValueError) as error:
                 raise self._without_answer(_reason(error.__cause__ or error)) from None
             else:
@@ -174,7 +166,7 @@ class _Client(httpx2.AsyncClient):
         self._host, self._seconds, self._spending, self._has_failed = host, seconds, spending, False
 
     async def send(self, request: httpx2.Request, **options: Any) -> httpx2.Response:
-        """Send one attempt; raise FieldRefused if the server refuses optional fields by name."""
+        """Send one attempt; a response that refuses optional fields tells the package not to retry."""
         body = json.loads(request.content)
         highest = self._spending.begin(body)  # this much is spent if no answer arrives, since a server may charge
         try:
@@ -184,9 +176,9 @@ class _Client(httpx2.AsyncClient):
             self._announce_retries(_reason(error))
             raise
         self._spending.settle(highest, body, answer)
-        if response.status_code in {*REFUSAL_STATUSES, 500} and (fields := _refused_fields(body, response.text)):
-            raise FieldRefused(fields)
-        if _is_transient(response.status_code):
+        if _refused_fields(body, response):
+            response.headers["x-should-retry"] = "false"
+        elif _is_transient(response.status_code):
             self._announce_retries(f"HTTP {response.status_code}")
         return response
 
@@ -230,10 +222,12 @@ def _parsed(response: httpx2.Response) -> Answer:
         raise httpx2.DecodingError("the answer is not a chat completion") from None
 
 
-def _refused_fields(body: Mapping[str, Any], message: str) -> dict[str, str | None]:
+def _refused_fields(body: Mapping[str, Any], response: httpx2.Response) -> dict[str, str | None]:
     """Return the optional fields that a refusal names, with their new names, or None to omit them."""
-    fields: dict[str, str | None] = {name: None for name in OPTIONAL_FIELDS if name in body and name in message}
-    if "max_tokens" in body and "max_completion_tokens" in message:  # OpenAI's reasoning models
+    if response.status_code not in {*REFUSAL_STATUSES, 500}:
+        return {}
+    fields: dict[str, str | None] = {name: None for name in OPTIONAL_FIELDS if name in body and name in response.text}
+    if "max_tokens" in body and "max_completion_tokens" in response.text:  # OpenAI's reasoning models
         fields["max_tokens"] = "max_completion_tokens"
     return fields
 
