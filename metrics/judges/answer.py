@@ -11,7 +11,6 @@ which requires probabilities.
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import hashlib
 import json
@@ -24,7 +23,6 @@ from typing import Any, TypeAlias
 
 from benchmarks.formats.records import load, value_of
 from benchmarks.storage.files import Store
-from metrics.errors import MissingResource
 from metrics.judges.prompt import JudgedQuality, Question
 
 Token: TypeAlias = tuple[int, str, tuple[tuple[str, float], ...]]
@@ -68,21 +66,10 @@ class AnswerArchive:
         self._store = Store(self.folder)
 
     def get(self, key: str) -> Answer | None:
-        with self._errors():
-            answer: Answer | None = self._store.get(
-                key, lambda content: value_of(Answer, load("an answer", content), "an answer"))
-            return answer
+        return self._store.get(key, lambda content: value_of(Answer, load("an answer", content), "an answer"))
 
     def put(self, key: str, answer: Answer) -> None:
-        with self._errors():
-            self._store.put(key, json.dumps(dataclasses.asdict(answer), separators=(",", ":")).encode())
-
-    @contextlib.contextmanager
-    def _errors(self) -> Iterator[None]:
-        try:
-            yield
-        except OSError as error:
-            raise MissingResource(f"{self.folder}: cannot read or store answers: {error.strerror}") from error
+        self._store.put(key, json.dumps(dataclasses.asdict(answer), separators=(",", ":")).encode())
 
 
 def answer_key(body: Mapping[str, Any], sample: int, attempt: int) -> str:
