@@ -112,7 +112,8 @@ def _urls(results: Results) -> Iterator[tuple[str, str]]:
     for requested in (*options.get("metrics", ()), *options.get("beside", ())):
         with contextlib.suppress(MetricError):
             chosen = registry.choose(requested)
-            yield chosen.label, getattr(chosen.metric, "url", "")
+            if isinstance(chosen.metric, Judge):
+                yield chosen.label, chosen.metric.url
 
 
 def _scores(points: ItemScores, name: str, row: int) -> str:
@@ -125,7 +126,7 @@ def _scores(points: ItemScores, name: str, row: int) -> str:
 def _exchanges(judge: Judge | LocalJudge, item: Item, home: Path) -> Iterator[tuple[Question, Any]]:
     """Yield the questions about an item with their stored answers; None for a local judge, which stores none."""
     for question in prompt.questions(judge.prompt, item) if judge.takes(item) else ():
-        yield question, tuple(judge.stored_answers(question, Models(home))) if isinstance(judge, Judge) else None
+        yield question, judge.sampler(Models(home)).stored_answers(question) if isinstance(judge, Judge) else None
 
 
 def _audit(args: argparse.Namespace) -> int:
@@ -168,7 +169,7 @@ def _try(args: argparse.Namespace) -> int:
 def _print_answers(metric: Judge, questions: Sequence[Question], models: Models) -> int:
     """Print the scores of each answer; return 1 if an answer could not be read."""
     try:
-        readings = metric.sample_scores(questions, models)
+        readings = metric.sampler(models).sample_scores(questions)
     except Unreadable as error:
         print(error)
         return 1

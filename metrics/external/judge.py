@@ -26,7 +26,6 @@ import hashlib
 import itertools
 import json
 import math
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, cast
@@ -37,9 +36,9 @@ import numpy.typing as npt
 from benchmarks.dataset import Item
 from metrics.errors import BadOption, CannotScore, MissingResource
 from metrics.judges import endpoint, prompt, spending
-from metrics.judges.answer import Answer, AnswerArchive, ReadScore
+from metrics.judges.answer import AnswerArchive, ReadScore
 from metrics.judges.prompt import JudgedQuality, Prompted, Question
-from metrics.judges.sampling import Sampler, SampleScores
+from metrics.judges.sampling import Sampler
 from metrics.judges.spending import Estimate
 from metrics.metric import Columns, Metric, MetricCard, variant
 from metrics.models.causal import LanguageModel
@@ -86,6 +85,10 @@ class Judge(Prompted):
     key_from: str = ""
     concurrency: int = 8
     timeout: float = 60.0
+    structured: ClassVar[bool] = False
+    """Whether to request a JSON object; prompts with `answer = "json"` make it their last option."""
+    first_sample: ClassVar[int] = 0
+    """The first of the samples; a judge with other samples asks the same questions again."""
 
     def __post_init__(self) -> None:
         for name, (low, high) in BOUNDS.items():
@@ -114,7 +117,7 @@ class Judge(Prompted):
         """Return a score per quality, on its scale, and their mean; NaN where no answer contained a score."""
         questions = self.questions(items)
         distinct = _distinct_questions(questions)
-        samples = dict(zip(distinct, self.sample_scores(distinct, models), strict=True))
+        samples = dict(zip(distinct, self.sampler(models).sample_scores(distinct), strict=True))
         table = np.full((len(self.prompt.qualities), len(items)), np.nan)
         for row, item_questions in questions.items():
             for question in item_questions:
@@ -127,27 +130,17 @@ class Judge(Prompted):
         return {row: prompt.questions(self.prompt, item) for row, item in enumerate(items) if self.takes(item)}
 
     def estimate(self, items: Sequence[Item], models: Models) -> Estimate:
-        return self._sampler(models).estimate(_distinct_questions(self.questions(items)))
+        return self.sampler(models).estimate(_distinct_questions(self.questions(items)))
 
-    def stored_answers(self, question: Question, models: Models) -> list[Answer]:
-        return self._sampler(models).stored_answers(question)
-
-    def sample_scores(self, questions: Sequence[Question], models: Models) -> list[list[SampleScores]]:
-        """Return the scores of every sample of every question, and print the usage."""
-        sampler = self._sampler(models)
-        try:
-            return sampler.sample_scores(questions)
-        finally:
-            sys.stderr.write(sampler.usage())
-
-    def _sampler(self, models: Models) -> Sampler:
+    def sampler(self, models: Models) -> Sampler:
+        """Return an object that sends the judge's questions and reads the stored answers."""
         self.depends(models)
         folder = f"{self.prompt.name}-{self.prompt.file_digest}"  # the same for every choice of the prompt's questions
         spent = spending.of_run(models)
         return Sampler(
             self.card.name, self._body(), AnswerArchive(models.home, folder, self.model, endpoint.url_of(self.url)),
-            lambda: endpoint.find(self.url, self.key_from, self.timeout, self.tries, spent), spent, self.samples,
-            self.tries, self.concurrency, self.seed)
+            lambda: endpoint.find(self.url, self.key_from, self.timeout, self.tries, spent), spent,
+            range(self.first_sample, self.first_sample + self.samples), self.tries, self.concurrency, self.seed)
 
     def depends(self, models: Models) -> Mapping[str, str]:
         if not self.model:
@@ -158,8 +151,7 @@ class Judge(Prompted):
 
     def _body(self) -> dict[str, Any]:
         """Return the body of every request without its question."""
-        structured = self.prompt.answer == "json" and getattr(self, "structured", False)
-        body: dict[str, Any] = {"response_format": self._schema()} if structured else {}
+        body: dict[str, Any] = {"response_format": self._schema()} if self.structured else {}
         body |= {**json.loads(self.prompt.request), "model": self.model, "temperature": self.temperature}
         if self.max_tokens:
             body["max_tokens"] = self.max_tokens

@@ -128,16 +128,19 @@ class Prompted:
 
     def about(self, qualities: Sequence[Quality]) -> Any:
         """Return the judge with only the questions about these qualities, if its questions rate dataset qualities."""
-        judge: Any = self
         if not self.prompt.rates:
-            return judge
-        prompt = self.prompt.restricted_to(quality.dimension for quality in qualities)
-        return _class_with_prompt(judge.__class__, prompt)(**options(judge))
+            return self
+        return self.variant(prompt=self.prompt.restricted_to(quality.dimension for quality in qualities))
+
+    def variant(self, **attributes: Any) -> Any:
+        """Return the judge with other class attributes, such as another prompt."""
+        judge: Any = self
+        return _variant(judge.__class__, **attributes)(**options(judge))
 
 
 @functools.cache
-def _class_with_prompt(kind: Any, prompt: Prompt) -> type[Metric]:
-    return variant(kind, prompt=prompt)
+def _variant(kind: Any, **attributes: Any) -> type[Metric]:
+    return variant(kind, **attributes)
 
 
 @dataclass(frozen=True, slots=True)

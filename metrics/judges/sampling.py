@@ -53,32 +53,36 @@ class Sampler:
     archive: AnswerArchive
     connect: Callable[[], Endpoint]
     spending: Spending
-    samples: int = 1
+    samples: range = range(1)
     tries: int = 6
     concurrency: int = 8
     seed: int = 0
 
     def __post_init__(self) -> None:
         self.counts: Counter[str] = Counter()
-        self._start, self._spent_before = time.monotonic(), self.spending.totals
         self._endpoint: Endpoint | None = None
         self._error: MetricError | None = None
         self._unusable: MetricError | None = None
         self._unusable_in_a_row = 0
 
     def sample_scores(self, questions: Sequence[Question]) -> list[list[SampleScores]]:
-        """Return the scores of every sample of every question, in order."""
+        """Return the scores of every sample of every question, in order, and print the usage."""
         from anyio.from_thread import start_blocking_portal
 
-        with start_blocking_portal() as portal:  # in a thread, since a notebook has an event loop of its own
-            return portal.call(self._sample_scores, questions)
+        start, spent_before = time.monotonic(), self.spending.totals
+        try:
+            with start_blocking_portal() as portal:  # in a thread, since a notebook has an event loop of its own
+                return portal.call(self._sample_scores, questions)
+        finally:
+            if self.counts["stored"] or self.spending.totals != spent_before:
+                sys.stderr.write(self._usage(self.spending.line(spent_before), time.monotonic() - start))
 
     async def _sample_scores(self, questions: Sequence[Question]) -> list[list[SampleScores]]:
         from tqdm import tqdm
 
-        by_question: list[list[SampleScores]] = [[{}] * self.samples for _ in questions]
-        jobs = itertools.product(range(len(questions)), range(self.samples))
-        with tqdm(desc=self.judge, total=len(questions) * self.samples, file=sys.stderr, leave=False,
+        results: dict[tuple[int, int], SampleScores] = {}
+        jobs = itertools.product(range(len(questions)), self.samples)
+        with tqdm(desc=self.judge, total=len(questions) * len(self.samples), file=sys.stderr, leave=False,
                   mininterval=REPORT_SECONDS, delay=REPORT_SECONDS,
                   bar_format="{desc}: {n_fmt} of {total_fmt} done, {remaining} left\n") as progress:
 
@@ -87,7 +91,7 @@ class Sampler:
                     if self._error:
                         return
                     try:
-                        by_question[row][sample] = await self._score_sample(questions[row], sample)
+                        results[row, sample] = await self._score_sample(questions[row], sample)
                     except MetricError as error:
                         self._error = self._error or error
                     progress.update()
@@ -95,25 +99,22 @@ class Sampler:
             await asyncio.gather(*(work() for _ in range(self.concurrency)))
         if error := self._error or (None if self.counts["read"] else self._unusable):
             raise error
-        return by_question
+        return [[results[row, sample] for sample in self.samples] for row in range(len(questions))]
 
     def estimate(self, questions: Sequence[Question]) -> Estimate:
         """Estimate the requests without a stored answer, assuming that each gets a readable answer."""
-        bodies = (self._next_request(question, sample) for question in questions for sample in range(self.samples))
+        bodies = (self._next_request(question, sample) for question in questions for sample in self.samples)
         return sum((estimate(body) for body in bodies if body), Estimate())
 
     def stored_answers(self, question: Question) -> list[Answer]:
-        return [answer for sample in range(self.samples) for body, key in self._requests(question, sample)
+        return [answer for sample in self.samples for body, key in self._requests(question, sample)
                 if (answer := self.archive.get(key)) is not None]
 
-    def usage(self) -> str:
-        """Describe the requests and answers; empty if there were none."""
+    def _usage(self, spent: str, seconds: float) -> str:
         counts = self.counts
-        if not counts["stored"] and self.spending.totals == self._spent_before:
-            return ""
-        parts = [self.spending.line(self._spent_before), plural(counts["stored"], "stored answer"),
-                 plural(counts["unreadable"], "unreadable answer"), f"{plural(counts['refused'], 'request')} refused",
-                 f"{plural(counts['unread'], 'question')} given up", f"{time.monotonic() - self._start:.1f} s"]
+        parts = [spent, plural(counts["stored"], "stored answer"), plural(counts["unreadable"], "unreadable answer"),
+                 f"{plural(counts['refused'], 'request')} refused", f"{plural(counts['unread'], 'question')} given up",
+                 f"{seconds:.1f} s"]
         if self.body.get("logprobs"):
             parts.insert(-1, f"{counts['weighted']} of {counts['read']} weighted by probabilities")
         return f"{self.judge} ({self.body['model']}): {', '.join(parts)}\n"

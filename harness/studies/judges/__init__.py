@@ -31,11 +31,9 @@ from metrics.errors import CannotScore, MetricError
 from metrics.external.judge import Judge, LocalJudge
 from metrics.judges import prompt as prompts
 from metrics.judges import spending
-from metrics.judges.prompt import Prompt, Question
-from metrics.judges.sampling import SampleScores
+from metrics.judges.prompt import Prompt
 from metrics.judges.spending import Estimate
-from metrics.metric import Columns, options, variant
-from metrics.models.service import Models
+from metrics.metric import Columns
 
 TITLE = "Audit of judges"
 FLAGS = ("metric", "dataset", "quality", "split")
@@ -128,14 +126,13 @@ def audit_judge(metric: Judge | LocalJudge, dataset: Dataset, request: StudyRequ
     contexts = np.unique([_text(item.context) or item.id for item in items], return_inverse=True)[1]
     conditions = _conditions(metric, items, _pairs(items, contexts, rng), dataset.card.language)
     if isinstance(metric, Judge):
-        others = (condition for name, condition in conditions.items() if name != "scores")  # included in "retest"
-        requests = sum((judge.estimate(asked, models) for judge, asked in others), Estimate())
+        requests = sum((judge.estimate(asked, models) for judge, asked in conditions.values()), Estimate())
         sys.stderr.write(f"{metric.card.name}: {requests.line(models.choice)}\n")
     start, spent_before = time.monotonic(), spending.of_run(models).totals
     columns = {name: judge.score(asked, models) for name, (judge, asked) in conditions.items()}
     seconds = time.monotonic() - start
     answers = {name: _column_about(quality, scored) for name, scored in columns.items()}
-    family = related_names((metric.lm or metric.model) if isinstance(metric, Judge) else metric.lm)
+    family = related_names(metric.model if isinstance(metric, Judge) else metric.lm)
     related = np.array([bool(re.search(family, (item.system or "").casefold())) for item in items])
     words = [len((item.response.text if item.response else _text(item.context)).split()) for item in items]
     evidence = Evidence(
@@ -143,7 +140,7 @@ def audit_judge(metric: Judge | LocalJudge, dataset: Dataset, request: StudyRequ
         vote_counts=np.array(list(map(len, votes)), dtype=float), words=np.array(words, dtype=float), contexts=contexts,
         unread=_unread(metric.prompt, columns["scores"], answers), family=related if related.any() else None,
         **_evidence(metric.prompt, answers))
-    count = getattr(metric, "samples", 1) * sum(
+    count = (metric.samples if isinstance(metric, Judge) else 1) * sum(
         len({question for item in asked for question in prompts.questions(judge.prompt, item)})
         for judge, asked in conditions.values())
     cost = spending.of_run(models).line(spent_before) if isinstance(metric, Judge) else "no retest of a local judge"
@@ -168,32 +165,20 @@ def _conditions(metric: Any, items: Sequence[Item], pairs: Sequence[tuple[Item, 
     conditions = {"scores": (metric, list(items))}
     for name, changed in (("options", _swapped(prompt)), ("paraphrase", _reworded(prompt))):
         if changed != prompt:
-            conditions[name] = _with_prompt(metric, changed), list(items)
+            conditions[name] = metric.variant(prompt=changed), list(items)
     if isinstance(metric, Judge):
-        conditions["retest"] = _retested(metric), list(items)
+        conditions["retest"] = metric.variant(first_sample=metric.samples), list(items)
     if primary_language(language) == "en" and all(item.response for item in items):
         conditions["lengthened"] = metric, [dataclasses.replace(item, response=dataclasses.replace(
             item.response, text=item.response.text.rstrip() + NEUTRAL)) for item in items if item.response]
     if pairs:
         last_quality, is_partial = prompt.qualities[-1], len(prompt.qualities) > 1 and not prompt.rates
         criterion = "all things considered" if is_partial else last_quality.description.strip() or last_quality.name
-        chooser = _with_prompt(metric, dataclasses.replace(PAIRS_PROMPT, qualities=(
+        chooser = metric.variant(prompt=dataclasses.replace(PAIRS_PROMPT, qualities=(
             dataclasses.replace(PAIRS_PROMPT.qualities[0], description=criterion),)))
         conditions |= {name: (chooser, [_with_both_replies(*pair[::step]) for pair in pairs])
                        for name, step in (("first", 1), ("second", -1))}
     return conditions
-
-
-def _with_prompt(metric: Any, prompt: Prompt) -> Any:
-    return variant(type(metric), prompt=prompt)(**options(metric))
-
-
-def _retested(metric: Judge) -> Any:
-    """Return a judge that draws twice as many samples per question and scores by the second half alone."""
-    def sample_scores(judge: Judge, questions: Sequence[Question], models: Models) -> list[list[SampleScores]]:
-        return [samples[metric.samples:] for samples in type(metric).sample_scores(judge, questions, models)]
-
-    return variant(type(metric), sample_scores=sample_scores)(**options(metric) | {"samples": 2 * metric.samples})
 
 
 def _with_texts(prompt: Prompt, change: Callable[[str], str]) -> Prompt:

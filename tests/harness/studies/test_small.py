@@ -56,14 +56,15 @@ def test_a_failed_audit_keeps_an_earlier_one_and_others_replace_it(home: Path, t
 
 
 def test_an_audit_counts_questions_and_no_missing_answers(home: Path, tmp_path: Path, invoke: Invoke) -> None:
-    """The judge refuses a single question at first, and all of them when asked again."""
-    before = iter(["status 400"])
-    with serving(lambda times: "status 400" if times else next(before, "first")) as server:
+    """The judge refuses a single question at first, and all but four when asked again."""
+    before, again = iter(["status 400"]), iter(["first"] * 4)
+    with serving(lambda times: next(again, "status 400") if times else next(before, "first")) as server:
         invoke("judge", "audit", "g-eval", "--model", "toy", "--url", server.url,
                "--dataset", "convai2-grade", "--sample", "40", "--out", tmp_path)
     rows = audit_rows(tmp_path)
     assert float(rows["unread"]["value"]) == pytest.approx(1 / (4 * int(rows["unread"]["items"])))
-    assert (rows["retest"]["items"], rows["retest"]["note"]) == ("0", "too few readable answers")
+    assert int(rows["retest"]["items"]) <= 1
+    assert rows["retest"]["note"] == "too few readable answers"
 
 
 def test_an_audit_of_two_datasets_says_what_each_cost(home: Path, tmp_path: Path, invoke: Invoke) -> None:
