@@ -171,17 +171,6 @@ class Handler(BaseHTTPRequestHandler):
     def _garbage(self, body: dict[str, Any]) -> None:
         self._send(b'{"choices": [{"mess')
 
-    def _empty(self, body: dict[str, Any]) -> None:
-        self._send(b'{"choices": []}')
-
-    def _cut(self, body: dict[str, Any]) -> None:
-        self._send(self._json("{}")[:20], 200, Content_Length="300")
-        self.close_connection = True
-
-    def _longer(self, body: dict[str, Any]) -> None:
-        """Answer with more than the stated length; the rest arrives with the next request."""
-        self._send(self._json("{}"), 200, Content_Length="30")
-
     def _silent(self, body: dict[str, Any]) -> None:
         self.close_connection = True
 

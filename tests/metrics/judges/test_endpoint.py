@@ -51,9 +51,8 @@ def right(columns: Any, some: list[Item]) -> bool:
 
 def test_a_passing_fault_is_retried_and_answers_are_stored(tmp_path: Path) -> None:
     some = items(2)
-    for number, how in enumerate(("status 408", "status 429", "status 429 0.05", "status 500", "status 503 x",
-                                  "garbage", "empty", "cut", "silent", "longer", "endless", "beyond", "prose", "slow 1",
-                                  "drip")):
+    for number, how in enumerate(("status 429 0.05", "status 500", "garbage", "silent", "endless", "beyond", "prose",
+                                  "slow 1", "drip")):
         home, late = tmp_path / str(number), {"timeout": 0.4} if how in ("slow 1", "drip") else {}
         with serving(lambda times, how=how: how if times < 1 else "well") as server:  # type: ignore[misc]
             assert right(judged(server, home, some, **late), some), how
@@ -245,19 +244,6 @@ def test_scores_are_weighted_by_probabilities(home: Path, capsys: pytest.Capture
     usage = capsys.readouterr().err.splitlines()
     assert ["weighted" in line for line in usage] == [True, False]
     assert "8 of 8 weighted" in usage[0]
-
-
-def test_damaged_answers_are_requested_again(home: Path) -> None:
-    some = items(4)
-    with serving() as server:
-        judged(server, home, some)
-        stored = sorted((home / "judge" / "answers").rglob("*.json"))
-        assert len(stored) == 4
-        stored[0].write_bytes(stored[0].read_bytes().replace(b'"text":"{', b'"text":"['))
-        stored[1].write_bytes(stored[1].read_bytes()[:90])
-        for _ in range(2):
-            assert right(judged(server, home, some), some)
-            assert len(server.bodies) == 6
 
 
 def test_the_signature_has_prompt_sampling_and_server(home: Path) -> None:

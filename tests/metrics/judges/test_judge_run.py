@@ -134,24 +134,13 @@ def test_stored_answers_are_not_measured_as_speed(tmp_path: Path, home: Path) ->
     assert costs[0] == costs[1] == costs[2]
 
 
-def test_another_server_is_asked_again(tmp_path: Path) -> None:
-    for name in ("a", "b"):
-        with serving() as server:
-            assert main(command(server, tmp_path / "out")) == 0
-            assert len(server.answered) == 20, name
-
-
 def test_a_judge_without_answers_has_failed(tmp_path: Path) -> None:
-    for how in ("status 401", "status 429", "status 500", "prose"):
+    for how in ("status 401", "prose"):
         with serving(lambda times, how=how: how) as server:
             assert main(command(server, tmp_path / how, "--metric", "length", options=",tries=2")) == 1
         results = files.read(tmp_path / how / "report")
         assert [failure.metric for failure in results.failures] == ["judge:llm-eval[model=toy,tries=2]"], how
         assert not results.skips
-    with serving() as server:
-        dead = server
-    assert main(command(dead, tmp_path / "dead", "--metric", "length", options=",tries=2")) == 1
-    assert files.read(tmp_path / "dead" / "report").failures
 
 
 def test_answers_are_shown_escaped_and_on_this_machine_only(tmp_path: Path) -> None:
