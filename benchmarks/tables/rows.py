@@ -14,7 +14,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, BinaryIO, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from benchmarks.errors import BadRecord
 from benchmarks.formats.rows import csv_rows, decoded, is_encodable, json_lines, located
@@ -68,38 +68,34 @@ def parquet(path: Path) -> Iterator[Any]:
 
 
 def text_table(path: Path) -> tuple[OpenRows, list[str]]:
-    encoding = _encoding(path)
-    with io.TextIOWrapper(_bytes(path), encoding=encoding, errors="replace", newline="") as stream:
-        head = list(itertools.islice(stream, HEAD_ROWS))
+    content = decompressed(path)
+    encoding = _encoding(path.name, content)
+
+    def lines() -> Iterator[str]:
+        return iter(io.TextIOWrapper(io.BytesIO(content), encoding=encoding, errors="replace", newline=""))
+
+    head = list(itertools.islice(lines(), HEAD_ROWS))
     skipped, separators = 0, SEPARATORS
     if head and head[0].casefold().startswith("sep=") and len(head[0].strip()) == 5:  # as Excel writes it
         skipped, separators = 1, head[0].strip()[4]
     separator, quoting = _dialect(head[skipped:], separators)
 
     def rows() -> Iterator[Row]:
-        with (located(path.name),
-              io.TextIOWrapper(_bytes(path), encoding=encoding, errors="replace", newline="") as stream):
-            yield from csv_rows(itertools.islice(stream, skipped, None), skipped + 1, delimiter=separator,
+        with located(path.name):
+            yield from csv_rows(itertools.islice(lines(), skipped, None), skipped + 1, delimiter=separator,
                                 quoting=quoting)
 
     remark = "not UTF-8, read as Windows-1252: check accents and quotation marks"
     return rows, [remark] if encoding == "cp1252" else []
 
 
-def _bytes(path: Path) -> BinaryIO:
-    return io.BytesIO(decompressed(path)) if path.suffix.casefold() == ".gz" else path.open("rb")
-
-
-def _encoding(path: Path) -> str:
-    with _bytes(path) as stream:
-        if stream.read(2) in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
-            return "utf-16"
+def _encoding(file: str, content: bytes) -> str:
+    if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return "utf-16"
+    if b"\0" in content:
+        raise BadRecord(file, None, "", "contains null bytes, so it is not a text table; save it as .csv")
     try:
-        with io.TextIOWrapper(_bytes(path), encoding="utf-8") as text:
-            while block := text.read(1 << 20):
-                if "\0" in block:
-                    raise BadRecord(path.name, None, "", "contains null bytes, so it is not a text table; "
-                                                         "save it as .csv")
+        content.decode()
     except UnicodeDecodeError:
         return "cp1252"
     return "utf-8-sig"
