@@ -185,13 +185,6 @@ def test_only_http_urls_are_fetched_even_after_redirects(site: type[Site], tmp_p
     assert download(site.url + "/old", tmp_path / "x", SHA256).read_bytes() == BODY
 
 
-def test_no_note_is_left_if_the_partial_file_cannot_be_removed(site: type[Site], tmp_path: Path) -> None:
-    (tmp_path / ".file.bin.part").mkdir()
-    with refused(FetchError, "cannot be written"):
-        download(site.url, tmp_path / "file.bin", None)
-    assert only(tmp_path) == [".file.bin.part"]
-
-
 def test_a_full_disk_leaves_no_files(site: type[Site], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(answer: object, part: Path, *_: object) -> None:
         part.write_bytes(BODY[:1000])
