@@ -159,7 +159,7 @@ def misspelled(column: str, roles: Collection[str], *, of_card: bool) -> str:
     """Suggest a role that no column has, if the column's name is almost a usual name for it."""
     names = {name: role for role, usual in ROLE_NAMES.items() if role not in roles for name in usual}
     text = normal_name(column)
-    similar = [] if text.endswith(" id") else difflib.get_close_matches(text, names, n=1, cutoff=0.85)
+    similar = [] if text.endswith(" id") or text in names else difflib.get_close_matches(text, names, n=1, cutoff=0.85)
     return (f" (a misspelt {similar[0]!r}? rename it, or add {statement(names[similar[0]], column, of_card=of_card)})"
             if similar else "")
 

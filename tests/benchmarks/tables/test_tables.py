@@ -341,6 +341,11 @@ def test_two_hundred_columns_are_read(tmp_path: Path) -> None:
     assert any("and 174 more" in line for line in table.report)
 
 
+def test_a_usual_name_of_an_unused_column_is_not_called_misspelt(tmp_path: Path) -> None:
+    table = read(Case(lines("response,fun,quality", "Yo,1,fine one", "Ye,2,a good one")), tmp_path)
+    assert table.columns.left_out == {"quality": "text without a role"}
+
+
 def test_a_workbook_with_wrong_dimensions_is_read_completely(tmp_path: Path) -> None:
     book = workbook(("context", "response", "fun"), *(("Hi", f"Yo {n}", n) for n in range(5)))
     book.save(tmp_path / "right.xlsx")
