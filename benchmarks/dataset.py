@@ -116,7 +116,7 @@ class Quality:
 class Source:
     """The URL of a file; `by_hand` is set if the download requires registration.
 
-    `form` names the function of benchmarks/sources that reads it; "official" and "mirror" are the organisers' format.
+    `form` names its reader in benchmarks/sources/fetch.py; "official" and "mirror" are the organisers' format.
     """
 
     url: str

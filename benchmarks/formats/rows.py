@@ -1,6 +1,6 @@
 """Rows of text files (CSV, TSV, JSON Lines), each with its location for messages.
 
-Files are untrusted: quotes are parsed in the csv module's strict mode, and the length of lines is limited.
+Files are untrusted, so the length of lines and cells is limited.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import csv
 import io
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from benchmarks.errors import BadRecord
@@ -60,22 +60,26 @@ def decoded(content: bytes) -> str:
 
 
 def delimited(text: str, ending: str) -> Iterator[tuple[int, list[str]]]:
-    """Yield the number of the first line and the cells of each non-empty row.
+    """Yield the number of the first line and the cells of each non-empty row, in the csv module's strict mode.
 
     A CSV is separated by the first of , ; and tab in its header, a TSV by tabs.
     """
     separator = re.search("[,;\t]", text.partition("\n")[0].strip()) if ending == ".csv" else None
-    reader = csv.reader(_lines(text), delimiter=separator[0] if separator else "," if ending == ".csv" else "\t",
-                        strict=True)
-    start = 1
+    delimiter = separator[0] if separator else "," if ending == ".csv" else "\t"
+    return ((line, row) for line, row in csv_rows(_lines(text), delimiter=delimiter, strict=True) if row)
+
+
+def csv_rows(lines: Iterable[str], start: int = 1, **dialect: Any) -> Iterator[tuple[int, list[str]]]:
+    """Yield the number of the first line and the cells of each row; the first of `lines` has the number `start`."""
+    reader = csv.reader(lines, **dialect)
+    line = start
     try:
         for row in reader:
-            if row:
-                yield start, row
-            start = reader.line_num + 1
+            yield line, row
+            line = start + reader.line_num
     except csv.Error as error:
         reasons = (reason for prefix, reason in CSV_ERRORS.items() if str(error).startswith(prefix))
-        raise Unreadable(start, next(reasons, f"is not a table: {error!s:.80}")) from error
+        raise Unreadable(line, next(reasons, f"is not a table: {error!s:.80}")) from error
 
 
 def _lines(text: str) -> Iterator[str]:

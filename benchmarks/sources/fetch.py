@@ -38,6 +38,11 @@ MIRROR = "https://huggingface.co/datasets/mario-rc/dstc11.t4"
 MIRROR_COMMIT = "83460a4ac5567b780f5aa37980d9022eec4d4a1e"  # revision of the mirror that contains the archive
 MAX_MIRROR_BYTES = 1 << 29  # maximum bytes of a file of the mirror, ten times the largest of the release
 ARCHIVES = (".zip", ".tar", ".tgz", ".tar.gz", ".tar.bz2")
+READERS: dict[str, Callable[[Path, DatasetCard], Rows]] = {reader.__name__: reader for reader in (
+    recent.begin, recent.deco, recent.dialogue_eval, recent.dices, recent.gpt_abceval, recent.mrbench, recent.mtrag,
+    until_2021.dstc6, until_2021.fed, until_2021.grade, until_2021.gupta, until_2021.humod, until_2021.see,
+    until_2021.usr, until_2021.zhao)}
+"""The function that reads each form of a source."""
 
 
 def fetch(card: DatasetCard, home: Path) -> Dataset:
@@ -84,12 +89,11 @@ def _fetch_from(source: Source, card: DatasetCard, home: Path) -> Dataset:
 
 
 def convert(form: str, path: Path, card: DatasetCard) -> Dataset:
-    """Convert the file or folder of a source with the function of until_2021.py or recent.py that `form` names.
+    """Convert the file or folder of a source.
 
     Items are numbered in upstream order, and texts are stripped, as in the organisers' files.
     """
-    read_rows: Callable[[Path, DatasetCard], Rows] = getattr(recent, form, None) or getattr(until_2021, form)
-    return assemble(card, read_rows(path, card))
+    return assemble(card, READERS[form](path, card))
 
 
 def fetch_from_mirror(name: str, folder: Path) -> Path:

@@ -1,9 +1,9 @@
 """Download a file over http or https, resuming after a broken connection.
 
-Received bytes are stored in `.NAME.part`, next to a note of the file's length and its strong ETag or Last-Modified. The
-next attempt, or the next run, requests the rest if the file has not changed (RFC 9110: Range, If-Range). If the server
-sends the whole file or another length, or if neither validator nor sha256 can reveal a change, the download starts
-afresh. Redirects are followed only within a protocol or to https.
+Received bytes are stored in `.NAME.part`. The next attempt requests the rest (RFC 9110: Range), if a sha256 or the
+server's strong ETag or Last-Modified (If-Range) reveals a change of the file; with a sha256, so does the next run.
+Otherwise the download starts afresh. Redirects are followed only within a protocol or to https. Models are downloaded
+by huggingface-hub instead.
 """
 
 from __future__ import annotations
@@ -11,12 +11,11 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import http
-import json
 import re
 import sys
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -35,43 +34,35 @@ class RetryableError(Exception):
     """A failure that may be temporary."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Note:
-    """Strong validator and length of the file being downloaded, as the server sent them."""
-
-    url: str
-    tag: str = ""
-    length: int = -1
-
-
 def download(source_url: str, target: Path, sha256: str | None = None) -> Path:
     """Download a file to `target` atomically, and check its sha256."""
     if urlsplit(source_url).scheme not in {"http", "https"}:
         raise FetchError(f"{source_url}: only http and https URLs are supported")
-    part_file = target.with_name(f".{target.name}.part")
-    note = part_file.with_suffix(".note")
+    part = _Part(source_url, target.with_name(f".{target.name}.part"), has_checksum=sha256 is not None)
     try:
         for attempt in range(1, ATTEMPTS + 1):
             try:
-                while not _attempt(source_url, part_file, note, has_checksum=sha256 is not None):
-                    pass  # the server sent only part of the rest
+                part.request_rest()
                 break
             except RetryableError as error:
                 if attempt == ATTEMPTS:
-                    raise FetchError(f"{source_url}: {error}; gave up after {ATTEMPTS} attempts; "
-                                     "run the command again to resume") from error
+                    hint = "; run the command again to resume" if sha256 else ""
+                    raise FetchError(f"{source_url}: {error}; gave up after {ATTEMPTS} attempts{hint}") from error
                 time.sleep(PAUSE * 2 ** (attempt - 1))
         if sha256 is not None:
-            with part_file.open("rb") as stream:
+            with part.file.open("rb") as stream:
                 digest = hashlib.file_digest(stream, "sha256").hexdigest()
             if digest != sha256:
-                _remove(part_file, note)
+                part.remove()
                 raise ChecksumDiffers(f"{source_url}: expected sha256 {sha256}, got {digest}; the file was removed")
-        part_file.replace(target)
+        part.file.replace(target)
     except OSError as error:
-        _remove(part_file, note)
+        part.remove()
         raise FetchError(f"{target}: cannot be written: {error.strerror or error}") from error
-    note.unlink(missing_ok=True)
+    except FetchError:
+        if sha256 is None:
+            part.remove()
+        raise
     return target
 
 
@@ -84,43 +75,37 @@ def check_reachable(url: str) -> None:
             raise
 
 
-def _remove(*paths: Path) -> None:
-    for path in paths:
+@dataclass(slots=True)
+class _Part:
+    """The received bytes of a file, with the strong validator that the server sent, if any."""
+
+    url: str
+    file: Path
+    has_checksum: bool
+    validator: str = ""
+
+    def request_rest(self) -> None:
+        """Request the missing bytes and append them; raise RetryableError if some are still missing."""
+        size = self.file.stat().st_size if self.file.exists() and (self.has_checksum or self.validator) else 0
+        headers = {"User-Agent": "dialogue-harness", "Accept-Encoding": "identity"}
+        if size:
+            headers |= {"Range": f"bytes={size}-", **({"If-Range": self.validator} if self.validator else {})}
+        with _opened(self.url, headers) as response:
+            total, start = _extent(response)
+            tags = (response.headers.get(name, "") for name in ("ETag", "Last-Modified"))  # a partial one may lack both
+            validator = next((tag for tag in tags if tag and not tag.startswith("W/")), self.validator if start else "")
+            if response.status_code == http.HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE or (
+                    start and (start != size or self.validator not in ("", validator))):
+                self.remove()
+                raise RetryableError("the file changed while it was downloaded")
+            self.validator = validator
+            _copy(response, self.file, start, total)
+        if (received := self.file.stat().st_size) != total >= 0:
+            raise RetryableError(f"the server sent {received} of {total} bytes")
+
+    def remove(self) -> None:
         with contextlib.suppress(OSError):  # the folder is not writable
-            path.unlink(missing_ok=True)
-
-
-def _attempt(url: str, part_file: Path, note: Path, *, has_checksum: bool) -> bool:
-    """Request the missing bytes and append them; return True if the file is complete."""
-    try:
-        old_note = _Note(**json.loads(note.read_bytes()))
-    except (OSError, ValueError, TypeError):
-        old_note = _Note("")
-    resumable = old_note.url == url and old_note.length > 0 and (old_note.tag or has_checksum) and part_file.exists()
-    size = part_file.stat().st_size if resumable else 0
-    if size and size == old_note.length:
-        return True
-    headers = {"User-Agent": "dialogue-harness", "Accept-Encoding": "identity"}
-    if size:
-        headers["Range"] = f"bytes={size}-"
-        if old_note.tag:
-            headers["If-Range"] = old_note.tag
-    with _opened(url, headers) as response:
-        total, start = _extent(response)
-        tags = (response.headers.get(name, "") for name in ("ETag", "Last-Modified"))
-        partial = response.status_code == http.HTTPStatus.PARTIAL_CONTENT  # may lack Last-Modified
-        tag = next((tag for tag in tags if tag and not tag.startswith("W/")), old_note.tag if partial else "")
-        new_note = _Note(url, tag, total)
-        if response.status_code == http.HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE or (
-                partial and (start != size or new_note != old_note)):
-            _remove(part_file, note)
-            raise RetryableError("the file changed while it was downloaded")
-        note.write_text(json.dumps(asdict(new_note)), encoding="utf-8")
-        _copy(response, part_file, start, total)
-    received = part_file.stat().st_size
-    if received != total >= 0 and not (partial and size < received < total):
-        raise RetryableError(f"the server sent {received} of {total} bytes")
-    return total in {-1, received}
+            self.file.unlink(missing_ok=True)
 
 
 @contextlib.contextmanager

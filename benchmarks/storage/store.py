@@ -2,7 +2,7 @@
 
     HOME/datasets/NAME.card.json         the card of a user's dataset
     HOME/datasets/NAME.json              the current folder, its origin and digests; replaced atomically
-    HOME/datasets/NAME-DIGEST-X/items    a Hugging Face dataset (`datasets.load_from_disk`); likewise ratings
+    HOME/datasets/NAME-RANDOM/items      a Hugging Face dataset (`datasets.load_from_disk`); likewise ratings
     HOME/scores/NAME.METRIC.csv          scores published with the items
 
 The files are written and read without the `datasets` library, whose import takes longer than most commands. The
@@ -17,8 +17,8 @@ import hashlib
 import io
 import json
 import re
+import secrets
 import shutil
-import tempfile
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, replace
@@ -28,7 +28,7 @@ from typing import Any
 from benchmarks.dataset import Dataset, DatasetCard, Item, Origin, Rating, fingerprint
 from benchmarks.errors import BadStore
 from benchmarks.formats import records
-from benchmarks.storage.files import STALE, write_atomically
+from benchmarks.storage.files import STALE, staged, write_atomically
 
 DATA_FILE = "data-00000-of-00001.arrow"
 CARD_SUFFIX = ".card.json"
@@ -46,19 +46,12 @@ class StoredDataset:
 
 
 def save(dataset: Dataset, home: Path) -> None:
-    root = home / "datasets"
-    root.mkdir(parents=True, exist_ok=True)
-    name, ratings = dataset.card.name, ratings_fingerprint(dataset.ratings)
-    digest = hashlib.sha256(f"{dataset.origin} {dataset.fingerprint} {ratings}".encode()).hexdigest()[:16]
-    folder = Path(tempfile.mkdtemp(dir=root, prefix=f"{name}-{digest}-"))
-    try:
-        folder.chmod(0o755)
-        _write(dataset, folder)
-        stored = StoredDataset(folder.name, dataset.origin, dataset.fingerprint, ratings)
-        write_atomically(root / f"{name}.json", (json.dumps(asdict(stored), indent=2) + "\n").encode())
-    except BaseException:
-        shutil.rmtree(folder, ignore_errors=True)
-        raise
+    root, name, ratings = home / "datasets", dataset.card.name, ratings_fingerprint(dataset.ratings)
+    folder = root / f"{name}-{secrets.token_hex(8)}"
+    with staged(folder) as temporary:
+        _write(dataset, temporary)
+    stored = StoredDataset(folder.name, dataset.origin, dataset.fingerprint, ratings)
+    write_atomically(root / f"{name}.json", (json.dumps(asdict(stored), indent=2) + "\n").encode())
     _save_scores(dataset, home)
     for outdated in _folders(root, name):  # recent folders may be in use by an import or a reader
         if outdated != folder:
@@ -95,7 +88,7 @@ def _score_files(home: Path, name: str) -> list[Path]:
 
 
 def _folders(root: Path, name: str) -> list[Path]:
-    return [path for path in root.iterdir() if re.fullmatch(re.escape(name) + r"-[0-9a-f]{16}-[^-]+", path.name)]
+    return [path for path in root.iterdir() if re.fullmatch(re.escape(name) + r"-[0-9a-f]{16}(-[^-]+)?", path.name)]
 
 
 def save_user_dataset(dataset: Dataset, home: Path) -> bool:
@@ -186,7 +179,7 @@ def _write(dataset: Dataset, folder: Path) -> None:
                 rows = [asdict(entry) for entry in entries[start:start + BATCH_ROWS]]
                 stream.write_batch(pa.RecordBatch.from_pylist(rows, schema=schemas[name]))
         state: dict[str, Any] = {
-            "_data_files": [{"filename": DATA_FILE}], "_fingerprint": folder.name, "_split": None,
+            "_data_files": [{"filename": DATA_FILE}], "_fingerprint": dataset.fingerprint, "_split": None,
             "_format_columns": None, "_format_kwargs": {}, "_format_type": None, "_output_all_columns": False}
         (folder / name / "state.json").write_text(json.dumps(state, indent=2))
         (folder / name / "dataset_info.json").write_text("{}")

@@ -32,6 +32,7 @@ NUMBER = re.compile(r"\(?\s*([+-]?\d+(?:[.,]\d+)?(?:e[+-]?\d+)?)\s*(?:/\s*\d+|%)
 DATE = re.compile(rf"\d{{1,2}}[\s./-]+({'|'.join(NAMED['months'])})\.?([\s./-]+\d+)?")
 """A date that a spreadsheet has made from a fraction."""
 SCALES = tuple(map(tuple, NAMED["scales"]))
+MAX_LABELS = 10  # maximum number of distinct labels in a column of votes
 MAX_NON_NUMERIC = 0.1  # maximum share of non-numeric cells in a numeric column
 
 SPEAKERS: dict[str, str] = {name: side for side, names in NAMED["speakers"].items() for name in names}
@@ -117,25 +118,18 @@ def number(cell: Any) -> float:
 
 
 def scale_of(values: Mapping[str, int], scales: Sequence[tuple[str, ...]] = ()) -> Scale | None:
-    """Return the scale of a column's values (with counts), trying the user's `scales` first; None if not votes."""
+    """Return the scale of a column's values (with counts), trying the user's `scales` first; None if not votes.
+
+    A scale of the user may lack labels of the column: Scale.vote reports them, with their line.
+    """
     labels = set(map(label, values)) - MISSING
     for scale in (*scales, *SCALES):
-        tolerated = set(map(str, range(10))) if scale in scales else set()  # Scale.vote reports digits, with their line
-        if labels & set(scale) and labels - tolerated <= set(scale):
+        shared = labels & set(scale)
+        if shared and (shared == labels or (scale in scales and len(shared) > 1 and len(labels) <= MAX_LABELS)):
             return Scale(tuple(scale))
     vote_counts = {value: count for value, count in values.items() if label(value) in labels}
     non_numeric = sum(count for value, count in vote_counts.items() if math.isnan(number(value)))
     return Scale() if vote_counts and non_numeric <= MAX_NON_NUMERIC * sum(vote_counts.values()) else None
-
-
-def likely_order(labels: Iterable[str]) -> tuple[str, ...]:
-    """Return labels from lowest to highest if known scales contain them all; otherwise empty."""
-    positions: dict[str, list[float]] = {label.casefold(): [] for label in labels}
-    for scale in SCALES:
-        for index, label in enumerate(scale):
-            positions.get(label, []).append(index / (len(scale) - 1))
-    ordered = tuple(sorted(positions, key=lambda label: sum(positions[label]) / max(1, len(positions[label]))))
-    return ordered if all(positions.values()) else ()
 
 
 def parse_scale(text: str) -> tuple[str, ...]:

@@ -66,24 +66,27 @@ class _Items:
     locations: dict[str, str] = field(default_factory=dict)
     rows: set[int] = field(default_factory=set)
     by_content: dict[Hashable, str] = field(default_factory=dict)
-    votes: dict[tuple[str, str], list[float]] = field(default_factory=dict)
-    raters: dict[tuple[str, str], list[str]] = field(default_factory=dict)
+    votes: defaultdict[tuple[str, str], list[tuple[float, str]]] = field(default_factory=partial(defaultdict, list))
+    """Votes with the pseudonyms of their raters, by item and quality."""
     pseudonyms: dict[str, str] = field(default_factory=dict)
     counts: Counter[str] = field(default_factory=Counter)
     ratings: list[Rating] = field(default_factory=list)
     scores: defaultdict[str, dict[str, float]] = field(default_factory=partial(defaultdict, dict))
     shared: dict[Any, Any] = field(default_factory=dict)
-    """One object for equal votes or equal tuples of raters, since a table may have millions."""
+    """One object for equal votes of a rater, or equal tuples of raters, since a table may have millions."""
 
-    def rater(self, name: str) -> str:
-        return self.pseudonyms.setdefault(name, f"r{len(self.pseudonyms) + 1}")
+    def rater(self, name: str, votes: Sequence[float]) -> str:
+        """Return the pseudonym of the rater who gave a vote; empty if unknown, or if a cell lists several votes."""
+        pseudonym = self.pseudonyms.setdefault(name, f"r{len(self.pseudonyms) + 1}") if name and votes else ""
+        return pseudonym if len(votes) == 1 else ""
 
     def finish(self, keys: Iterable[tuple[str, str]]) -> None:
         """Convert the votes of these items and qualities to ratings, with their raters if all are known."""
         for item, quality in keys:
-            votes, names = self.votes.pop((item, quality)), tuple(self.raters.pop((item, quality), ()))
-            names = self.shared.setdefault(names, names) if len(names) == len(votes) else ()
-            self.ratings.append(Rating(item, quality, tuple(votes), names))
+            given = self.votes.pop((item, quality), [])
+            names = tuple(name for _, name in given)
+            names = self.shared.setdefault(names, names) if all(names) else ()
+            self.ratings.append(Rating(item, quality, tuple(vote for vote, _ in given), names))
 
 
 def of_sheet(sheet: Sheet, stated: Mapping[str, str], scales: Sequence[tuple[str, ...]] = (),
@@ -123,21 +126,18 @@ def _add(collected: _Items, where: str, columns: Recognised, row: Mapping[str, A
         if columns.is_long and str(cells["quality"]).strip() != votes.quality:
             continue
         try:
-            values = [votes.scale.vote(cell) for cell in elements(row[votes.column])]
+            cells_of_votes = map(votes.scale.vote, elements(row[votes.column]))
+            values = [vote for vote in cells_of_votes if vote is not None]
         except ValueError as error:
             remedy = "" if columns.of_card else f", or leave the column out with --columns ignore={votes.column}"
             if not columns.of_card and not votes.scale.labels:
                 remedy = f', or order labels with --scale "no < yes"{remedy}'
             raise BadRecord(where, None, votes.column, f"{error}; correct it or empty the cell{remedy}") from error
-        rater = votes.rater or _text(cells, "annotator")
-        key = name, votes.quality
-        votes_given = [collected.shared.setdefault(vote, vote) for vote in values if vote is not None]
-        collected.votes.setdefault(key, []).extend(votes_given)
-        has_votes |= bool(votes_given)
-        if rater and votes_given:
-            earlier_raters = collected.raters.setdefault(key, [])
-            collected.counts["with a second vote by the same rater"] += collected.rater(rater) in earlier_raters
-            earlier_raters.append(collected.rater(rater))
+        given = collected.votes[name, votes.quality]
+        rater = collected.rater(votes.rater or _text(cells, "annotator"), values)
+        collected.counts["with a second vote by the same rater"] += any(rater == other for _, other in given if other)
+        given += (collected.shared.setdefault((vote, rater), (vote, rater)) for vote in values)
+        has_votes |= bool(values)
     collected.counts["without a rating"] += not has_votes
     if not _may_share_item(cells, columns):
         collected.finish((name, quality) for quality in columns.qualities)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from benchmarks.dataset import Dataset, Rating
 from benchmarks.errors import plural
 from benchmarks.tables.columns import Recognised
-from benchmarks.tables.roles import DIMENSIONS, MAX_LISTED, listed, words
+from benchmarks.tables.roles import MAX_LISTED, listed
 from benchmarks.tables.sheet import Sheet
 
 MAX_TEXT = 60  # maximum characters of a text in a report line
@@ -44,10 +44,8 @@ def report(sheet: Sheet, columns: Recognised, dataset: Dataset, remarks: Sequenc
     yield from (f"  {remark}" for remark in remarks)
     if single_vote:
         yield f"  {single_vote}: reliability cannot be estimated"
-    for similar_names in [names] if single_vote else _groups_by_first_word(names):
-        if len(similar_names) > 1 and "annotator" not in columns.roles:
-            examples = ", ".join((*similar_names[:3], *(["..."] if len(similar_names) > 3 else [])))
-            yield f"  if {examples} are raters of one quality, name the columns {_as_raters(similar_names)}, ..."
+        if names[1:] and "annotator" not in columns.roles:
+            yield f"  if {listed(names)} are raters of one quality, name the columns QUALITY (RATER)"
     first_item = dataset.items[0]
     turns = " | ".join(f"{turn.speaker}: {_shortened(turn.text)}" for turn in first_item.utterances[-MAX_TURNS:])
     yield f"  first item {'... | ' if len(first_item.utterances) > MAX_TURNS else ''}{turns}"
@@ -56,21 +54,6 @@ def report(sheet: Sheet, columns: Recognised, dataset: Dataset, remarks: Sequenc
 def _shortened(text: str) -> str:
     line = " ".join(text.split())
     return line[:MAX_TEXT] + "..." * (len(line) > MAX_TEXT)
-
-
-def _groups_by_first_word(names: Sequence[str]) -> Iterable[list[str]]:
-    groups: defaultdict[str, list[str]] = defaultdict(list)
-    for name in names:
-        if (name_words := words(name))[1:] and name_words[0] in DIMENSIONS:
-            groups[name_words[0]].append(name)
-    return groups.values()
-
-
-def _as_raters(names: Sequence[str]) -> str:
-    """Return a name for the first column that marks it as a rater's: `helpful (anna)` for helpful_anna."""
-    quality, _, rater = names[0].partition("_")
-    shared = rater and sum(name.startswith(f"{quality}_") for name in names) > 1
-    return f"{quality} ({rater})" if shared else f"rater_{names[0]}"
 
 
 def different_scales(quality: str, ratings: Sequence[Rating], names: Mapping[str, str]) -> Iterator[str]:

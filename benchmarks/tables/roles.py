@@ -159,7 +159,7 @@ def misspelled(column: str, roles: Collection[str], *, of_card: bool) -> str:
     """Suggest a role that no column has, if the column's name is almost a usual name for it."""
     names = {name: role for role, usual in ROLE_NAMES.items() if role not in roles for name in usual}
     text = normal_name(column)
-    similar = [] if text.endswith(" id") else difflib.get_close_matches(text, names, n=1, cutoff=0.85)
+    similar = [] if text.endswith(" id") or text in names else difflib.get_close_matches(text, names, n=1, cutoff=0.85)
     return (f" (a misspelt {similar[0]!r}? rename it, or add {statement(names[similar[0]], column, of_card=of_card)})"
             if similar else "")
 
@@ -230,17 +230,16 @@ def _fits(role: str, name: str, profile: Profile) -> bool:
     return role != "quality" or len(profile.values) <= MAX_DISTINCT
 
 
-def check_objects(file: str, profiles: Mapping[str, Profile], texts: Iterable[str], votes: Iterable[str]) -> None:
+def check_objects(file: str, profiles: Mapping[str, Profile], votes: Iterable[str],
+                  texts: Collection[str]) -> None:
     """Raise BadRecord for columns in which all cells are objects or lists of objects, except for messages."""
-    for name in texts:
-        if (keys := profiles[name].objects) and not keys & MESSAGE_FIELDS:
-            raise BadRecord(file, None, name, f"holds objects ({listed(sorted(keys))}); write the text in a column "
-                            "of its own, or state the column with --columns to read it as it is")
-    for name in votes:
-        if keys := profiles[name].objects:
-            raise BadRecord(file, None, name, f"holds objects ({listed(sorted(keys))}); write a row per vote, with a "
-                                              "column for the rater and one per quality (in Label Studio: JSON-MIN or "
-                                              "CSV), or leave the column out with --columns ignore=COLUMN")
+    remedies = dict.fromkeys(texts, "the text in a column of its own")
+    remedies |= dict.fromkeys(votes, "a row per vote, with a column for the rater and one per quality (in Label "
+                                     "Studio: JSON-MIN or CSV)")
+    for name, remedy in remedies.items():
+        if (keys := profiles[name].objects) and not (name in texts and keys & MESSAGE_FIELDS):
+            raise BadRecord(file, None, name, f"holds objects ({listed(sorted(keys))}); write {remedy}, or leave the "
+                                              "column out with --columns ignore=COLUMN")
 
 
 def check_pairs(file: str, texts: Iterable[str]) -> None:

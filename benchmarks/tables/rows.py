@@ -11,13 +11,13 @@ import csv
 import io
 import itertools
 import json
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, BinaryIO, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from benchmarks.errors import BadRecord
-from benchmarks.formats.rows import decoded, is_encodable, json_lines, located
+from benchmarks.formats.rows import csv_rows, decoded, is_encodable, json_lines, located
 from benchmarks.storage.archive import decompressed
 
 Row: TypeAlias = tuple[int, Sequence[Any]]  # line (or number of the object or row), and cells
@@ -25,7 +25,6 @@ OpenRows: TypeAlias = Callable[[], Iterator[Row]]
 
 SEPARATORS = ",;\t|"
 HEAD_ROWS = 200  # number of rows to search for separator and header
-MAX_CELL = 1 << 24  # maximum characters of a cell
 
 
 def json_objects(path: Path, by_line: bool) -> Iterator[Any]:
@@ -69,46 +68,34 @@ def parquet(path: Path) -> Iterator[Any]:
 
 
 def text_table(path: Path) -> tuple[OpenRows, list[str]]:
-    encoding = _encoding(path)
-    with io.TextIOWrapper(_bytes(path), encoding=encoding, errors="replace", newline="") as stream:
-        head = list(itertools.islice(stream, HEAD_ROWS))
+    content = decompressed(path)
+    encoding = _encoding(path.name, content)
+
+    def lines() -> Iterator[str]:
+        return iter(io.TextIOWrapper(io.BytesIO(content), encoding=encoding, errors="replace", newline=""))
+
+    head = list(itertools.islice(lines(), HEAD_ROWS))
     skipped, separators = 0, SEPARATORS
     if head and head[0].casefold().startswith("sep=") and len(head[0].strip()) == 5:  # as Excel writes it
         skipped, separators = 1, head[0].strip()[4]
     separator, quoting = _dialect(head[skipped:], separators)
 
     def rows() -> Iterator[Row]:
-        old_limit = csv.field_size_limit(MAX_CELL)
-        try:
-            with io.TextIOWrapper(_bytes(path), encoding=encoding, errors="replace", newline="") as stream:
-                reader = csv.reader(itertools.islice(stream, skipped, None), delimiter=separator, quoting=quoting)
-                line = skipped + 1
-                for row in reader:
-                    yield line, row
-                    line = skipped + reader.line_num + 1
-        except csv.Error as error:
-            raise BadRecord(f"{path.name}, line {line}", None, "", str(error)) from error
-        finally:
-            csv.field_size_limit(old_limit)
+        with located(path.name):
+            yield from csv_rows(itertools.islice(lines(), skipped, None), skipped + 1, delimiter=separator,
+                                quoting=quoting)
 
     remark = "not UTF-8, read as Windows-1252: check accents and quotation marks"
     return rows, [remark] if encoding == "cp1252" else []
 
 
-def _bytes(path: Path) -> BinaryIO:
-    return io.BytesIO(decompressed(path)) if path.suffix.casefold() == ".gz" else path.open("rb")
-
-
-def _encoding(path: Path) -> str:
-    with _bytes(path) as stream:
-        if stream.read(2) in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
-            return "utf-16"
+def _encoding(file: str, content: bytes) -> str:
+    if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return "utf-16"
+    if b"\0" in content:
+        raise BadRecord(file, None, "", "contains null bytes, so it is not a text table; save it as .csv")
     try:
-        with io.TextIOWrapper(_bytes(path), encoding="utf-8") as text:
-            while block := text.read(1 << 20):
-                if "\0" in block:
-                    raise BadRecord(path.name, None, "", "contains null bytes, so it is not a text table; "
-                                                         "save it as .csv")
+        content.decode()
     except UnicodeDecodeError:
         return "cp1252"
     return "utf-8-sig"
@@ -131,50 +118,29 @@ def _dialect(head: Sequence[str], separators: str) -> tuple[str, Literal[0, 3]]:
     return dialect
 
 
-def workbook(path: Path) -> Iterator[Row]:
-    """Yield the rows of the first sheet that has more than one row."""
+def workbook(path: Path) -> list[Row]:
+    """Return the rows of the first sheet that has more than one row.
+
+    The value of merged cells is repeated in each of their rows, except in otherwise blank rows.
+    """
     import openpyxl
 
     with path.open("rb") as stream:
         try:
-            book = openpyxl.load_workbook(stream, read_only=True, data_only=True)
+            book = openpyxl.load_workbook(stream, data_only=True)
         except Exception as error:  # from zipfile, XML or openpyxl
             raise BadRecord(path.name, None, "", f"is not a workbook: {error}") from error
-        for sheet in book.worksheets:
-            sheet.reset_dimensions()  # as stored, they may be wrong
-            filled = (row for row in sheet.iter_rows(values_only=True) if any(map(cell_text, row)))
-            if len(list(itertools.islice(filled, 2))) > 1:
-                yield from _unmerged(sheet.iter_rows(values_only=True), _merges(sheet))
-                return
-
-
-def _merges(sheet: Any) -> Mapping[int, Sequence[tuple[int, int]]]:
-    """Return the merged cells by their first row: column (from 0) and last row; openpyxl streams rows without them."""
-    from openpyxl.utils import range_boundaries
-    from openpyxl.xml.functions import iterparse
-
-    merges: dict[int, list[tuple[int, int]]] = defaultdict(list)
-    with sheet._get_source() as xml:
-        for _, element in iterparse(xml):
-            if element.tag.endswith("}mergeCell"):
-                left, top, _, bottom = range_boundaries(element.get("ref"))
-                merges[top].append((left - 1, bottom))
-            element.clear()
-    return merges
-
-
-def _unmerged(stored: Iterable[Sequence[Any]], merges: Mapping[int, Sequence[tuple[int, int]]]) -> Iterator[Row]:
-    """Repeat the value of merged cells in each of their rows, except in otherwise blank rows."""
-    merged_above: dict[int, tuple[Any, int]] = {}
-    for number, row in enumerate(stored, 1):
-        cells = list(row)
-        for column, (value, last_row) in merged_above.items() if any(map(cell_text, row)) else ():
-            if number <= last_row:
-                cells += [None] * (column + 1 - len(cells))
-                cells[column] = value
-        merged_above |= {column: (cells[column], last_row)
-                         for column, last_row in merges.get(number, ()) if column < len(cells)}
-        yield number, cells
+    for sheet in book.worksheets:
+        rows = [list(row) for row in sheet.iter_rows(values_only=True)]
+        filled = [any(map(cell_text, row)) for row in rows]
+        if sum(filled) > 1:
+            for area in sheet.merged_cells.ranges:
+                value = rows[area.min_row - 1][area.min_col - 1]
+                for row in range(area.min_row, area.max_row):
+                    if filled[row]:
+                        rows[row][area.min_col - 1] = value
+            return list(enumerate(rows, 1))
+    return []
 
 
 def cell_text(cell: Any) -> str:

@@ -54,7 +54,8 @@ def read(path: Path) -> Sheet:
     if kind == ".parquet":
         return of_objects(path.name, lambda: parquet(path))
     if kind == ".xlsx":
-        return _with_header(path.name, lambda: workbook(path), [], numbered_by_line=False)
+        rows = workbook(path)
+        return _with_header(path.name, lambda: iter(rows), [], numbered_by_line=False)
     return _with_header(path.name, *text_table(path), numbered_by_line=True)
 
 

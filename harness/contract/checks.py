@@ -31,7 +31,6 @@ BATCHES = (1, 7, 64)
 MIN_CORRELATION = -0.15
 """A mean correlation with the sample's ratings below this is not due to chance."""
 MANY_ITEMS = 10_000
-OTHER_ITEMS = "not tried: the card says that a score depends on the other items of the dataset"
 
 
 def complete_card(trial: Trial) -> str:
@@ -72,16 +71,18 @@ def sample(trial: Trial) -> str:
 
 
 def process_state(trial: Trial) -> str:
-    """Scoring leaves the working directory, the environment and torch's default type as they were."""
+    """Scoring leaves the process as it was, and writes nothing to standard output, which belongs to the harness."""
     dataset = next((dataset for dataset in trial.sample if not score.unmet(trial.metric, dataset)), trial.sample[0])
     before = _process_state()
-    with contextlib.chdir("."):
+    with contextlib.chdir("."), contextlib.redirect_stdout(io.StringIO()) as printed:
         trial.metric.score(score.read_items(trial.metric, dataset), trial.models)
         after = _process_state()
     if changed := sorted(name for name in before if before[name] != after.get(name)):  # imports add variables
         raise Broken(f"changes {', '.join(changed[:3])}, which other metrics in this process share; restore it before "
                      "`score` returns")
-    return "working directory, environment and default type are as before"
+    if text := printed.getvalue().strip():
+        raise Note(f"prints to standard output: {text.splitlines()[0]!r:.80}; write to sys.stderr instead")
+    return "working directory, environment and default type are as before; nothing on standard output"
 
 
 def _process_state() -> dict[str, str]:
@@ -89,16 +90,6 @@ def _process_state() -> dict[str, str]:
     return {"the working directory": str(Path.cwd()),
             "torch's default type": str(torch.get_default_dtype()) if torch else "torch.float32",
             **{f"the environment variable {name}": value for name, value in os.environ.items()}}
-
-
-def output(trial: Trial) -> str:
-    """The metric writes nothing to standard output, which belongs to the harness."""
-    dataset, _ = trial.first_scored
-    with contextlib.redirect_stdout(io.StringIO()) as printed:
-        trial.metric.score(dataset.items, trial.models)
-    if text := printed.getvalue().strip():
-        raise Note(f"prints to standard output: {text.splitlines()[0]!r:.80}; write to sys.stderr instead")
-    return "nothing on standard output"
 
 
 def direction(trial: Trial) -> str:
@@ -178,36 +169,23 @@ def _advice(trial: Trial) -> str:
     return '; if scores depend on other items, set scope="dataset" in the card'
 
 
-def standalone(trial: Trial) -> str:
-    """An item scores the same alone as among others, unless the card has scope="dataset"."""
-    if trial.metric.card.scope == "dataset":
-        raise Note(OTHER_ITEMS)
-    dataset, scores = trial.scored_hard_cases
-    return trial.compare(dataset.items, scores, trial.scored_in_batches(dataset, 1), "alone", _advice(trial))
-
-
 def batched(trial: Trial) -> str:
-    """The sample scores the same 1, 7 or 64 items at a time."""
+    """Items score the same alone or in batches, unless the card has scope="dataset"."""
     if trial.metric.card.scope == "dataset":
-        raise Note(OTHER_ITEMS)
-    dataset, scores = trial.first_scored
-    texts = [trial.compare(dataset.items, scores, trial.scored_in_batches(dataset, size), f"in batches of {size}",
-                           _advice(trial)) for size in BATCHES]
+        raise Note("not tried: the card says that a score depends on the other items of the dataset")
+    parts = [(trial.scored_hard_cases, 1), *((trial.first_scored, size) for size in BATCHES)]
+    texts = [trial.compare(dataset.items, scores, trial.scored_in_batches(dataset, size),
+                           "alone" if size == 1 else f"in batches of {size}", _advice(trial))
+             for (dataset, scores), size in parts]
     return "; ".join(dict.fromkeys(texts))
 
 
 def repeated(trial: Trial) -> str:
-    """The same items score the same again, after other items."""
+    """The same items score the same again, after other items and without the network."""
     dataset, before = trial.first_scored
     trial.scored(hard_dataset())
-    return trial.compare(dataset.items, before, trial.scored(dataset), "the second time")
-
-
-def offline(trial: Trial) -> str:
-    """Without a network the scores are the same, or the metric refuses."""
-    dataset, before = trial.first_scored
     return without_network(
-        lambda: trial.compare(dataset.items, before, trial.scored(dataset), "without the network"))
+        lambda: trial.compare(dataset.items, before, trial.scored(dataset), "the second time"))
 
 
 def without_network(compare: Callable[[], str]) -> str:
@@ -254,16 +232,13 @@ CHECKS: dict[str, Callable[[Trial], str]] = {
     "card": complete_card,
     "process state": process_state,
     "sample": sample,
-    "output": output,
     "direction": direction,
     "speed": speed,
     **{name: functools.partial(case, items, "turn") for name, items in hard_cases().items()},
     "whole dialogues": functools.partial(case, hard_dialogues(), "dialogue"),
     "what is missing": missing,
     "permuted items": permuted,
-    "an item alone": standalone,
     "batches of 1, 7 and 64": batched,
     "repeated runs": repeated,
-    "network off": offline,
 }
 """Every check by name, in order."""

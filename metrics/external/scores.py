@@ -76,19 +76,10 @@ def metric_class(name: str) -> type[Metric]:
             raise MetricError(f"{metric}: the dataset {dataset!r} has no such scores; a run of a table needs --columns "
                               f"metric=COLUMN{hint}") from error
         raise MetricError(f"{metric}: {line}{error.text}{hint}") from error
-    _check(metric, rows)
-    scores = {item: value for item, value in zip(rows.ids, rows.numbers, strict=True) if not math.isnan(value)}
+    if problem := next((problem for problem in rows.problems if problem.fatal), None):
+        where = f"{problem.id}: " if problem.id else ""
+        raise MetricError(f"{metric}: line {problem.line}: {where}{problem.text}; `harness validate` lists all errors")
+    scores = {item: score for item, score in rows.scores.items() if not math.isnan(score)}
     card = MetricCard(name=metric, title=f"Scores of the file {path.name}", columns=(metric,), family="scores",
                       levels=("turn", "dialogue"), notes="Computed elsewhere: the harness has only the numbers.")
     return variant(ScoresOfFile, card=card, digest=hashlib.sha256(content).hexdigest(), scores=scores)
-
-
-def _check(metric: str, rows: scorefile.ScoreRows) -> None:
-    if problem := next((problem for problem in rows.problems if problem.fatal), None):
-        name = f"{problem.id}: " if problem.id else ""
-        raise MetricError(f"{metric}: line {problem.line}: {name}{problem.text}; `harness validate` lists all errors")
-    first_lines: dict[str, int] = {}
-    for item, line in zip(rows.ids, rows.lines, strict=True):
-        if first_lines.setdefault(item, line) != line:
-            raise MetricError(f"{metric}: line {line}: {scorefile.printable(item)} is already on line "
-                              f"{first_lines[item]}; `harness validate` lists all errors")

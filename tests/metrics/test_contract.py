@@ -20,8 +20,8 @@ from metrics.metric import Metric, signature
 from metrics.models.service import Choice, Models
 
 pytestmark = pytest.mark.usefixtures("one_thread")
-LEFT_OUT = ("speed", "network off", "direction")  # tiny models do not agree with people
-"""Checks of `harness check` that measure, or affect the whole process."""
+LEFT_OUT = ("speed", "direction")  # tiny models do not agree with people
+"""Checks of `harness check` that measure."""
 ITEMS = 12
 """Items of each sample, enough for batches of 7."""
 FEW = {name: f"{name}[inputs=deb+cosine]" for name in ("regression", "weighted", "rank-average", "panel")}
@@ -89,4 +89,4 @@ def notes(metric: Metric) -> Iterator[str]:
     if not card.needs:
         yield "what is missing"
     if card.scope == "dataset":
-        yield from ("an item alone", "batches of 1, 7 and 64")
+        yield "batches of 1, 7 and 64"

@@ -36,7 +36,7 @@ from benchmarks.formats.scorefile.rows import (
     rows,
 )
 
-__all__ = ["ALL_QUALITIES", "SEPARATOR", "Expected", "Problem", "ScoreFile", "ScoreRows", "Unreadable",
+__all__ = ["ALL_QUALITIES", "SEPARATOR", "Expected", "Problem", "ScoreFile", "ScoreRows", "Unreadable", "constants",
            "counts", "describe", "expected", "hint_of_real_data", "listed", "printable", "read", "read_content", "rows",
            "template"]
 
@@ -81,42 +81,27 @@ def read(path: Path, wanted: Expected, *, all_datasets: bool = True, column: str
         table = rows(content, suffix, wanted.max_rows, column)
     except Unreadable as error:
         return ScoreFile({}, (Problem("unreadable", error.line, "", error.text),), digest)
-    values, row_problems = _joined(table, wanted)
+    values = {name: score for name, score in table.scores.items() if name in wanted.names}
+    unknown_ids = [(name, line) for name, line in table.lines.items() if name not in wanted.names]
+    row_problems = [*table.problems, *_unknown(unknown_ids, wanted, all_unknown=not values)]
     scores = _by_target(values, wanted)
-    no_scores = [] if any(map(math.isfinite, table.numbers)) else [
+    no_scores = [] if any(map(math.isfinite, table.scores.values())) else [
         Problem("missing", 0, "", "the file has no scores", count=0)]
     remarks = [problem for problem in row_problems if problem.is_remark]
     kinds = [problem.kind for problem in row_problems if not problem.is_remark]
-    if table.ids and kinds == ["missing"] * len(table.ids):
+    if table.rows and kinds == ["missing"] * table.rows:
         row_problems = remarks
-        no_scores = [Problem("missing", 0, "", "every score is still empty", count=len(table.ids))]
+        no_scores = [Problem("missing", 0, "", "every score is still empty", count=table.rows)]
     datasets = wanted.items if all_datasets else dict.fromkeys(name for name, _ in scores)
     missing = sorted(_missing(values, wanted, datasets), key=lambda problem: -problem.count)
-    problems = (*sorted(row_problems, key=lambda problem: problem.line), *no_scores, *missing, *_constants(scores))
-    return ScoreFile(scores, problems, digest, len(table.ids))
+    problems = (*sorted(row_problems, key=lambda problem: problem.line), *no_scores, *missing, *constants(scores))
+    return ScoreFile(scores, problems, digest, table.rows)
 
 
 def hint_of_real_data(unknown: int, rows: int) -> str:
     """Explain unknown ids in a file that is compared with the bundled sample; empty if most are known."""
     return (f"{unknown:,} of its {rows:,} rows name no item of the bundled sample: the file seems to be made for the "
             "real data, which are not installed; import them first (`harness import`)") if 2 * unknown > rows else ""
-
-
-def _joined(table: ScoreRows, wanted: Expected) -> tuple[dict[str, float], list[Problem]]:
-    """Return the scores by expected id, NaN if invalid or duplicate, and the problems of the rows."""
-    problems = list(table.problems)
-    values: dict[str, float] = {}
-    first_lines: dict[str, int] = {}
-    unknown_ids: list[tuple[str, int]] = []
-    for name, score, line in zip(table.ids, table.numbers, table.lines, strict=True):
-        if name not in wanted.names:
-            unknown_ids.append((name, line))
-        elif name in values:
-            values[name] = math.nan
-            problems.append(Problem("duplicate", line, printable(name), f"already on line {first_lines[name]}"))
-        else:
-            values[name], first_lines[name] = score, line
-    return values, [*problems, *_unknown(unknown_ids, wanted, len(unknown_ids) == len(table.ids))]
 
 
 def _by_target(values: Mapping[str, float], wanted: Expected) -> Scores:
@@ -131,7 +116,7 @@ def _by_target(values: Mapping[str, float], wanted: Expected) -> Scores:
     return scores
 
 
-def _unknown(unknown_ids: Sequence[tuple[str, int]], wanted: Expected, all_unknown: bool) -> Iterator[Problem]:
+def _unknown(unknown_ids: Sequence[tuple[str, int]], wanted: Expected, *, all_unknown: bool) -> Iterator[Problem]:
     elsewhere = {name: where for name, _ in unknown_ids for item in (name, name.rpartition(SEPARATOR)[0])
                  if (where := wanted.elsewhere.get(item))}
     if elsewhere and all_unknown:
@@ -180,7 +165,7 @@ def _missing(values: Collection[str], wanted: Expected, datasets: Iterable[str])
                     "" if len(unscored) == len(qualities) else f" for {listed(unscored)}"))
 
 
-def _constants(scores: Scores) -> Iterator[Problem]:
+def constants(scores: Scores) -> Iterator[Problem]:
     for (dataset, quality), values in scores.items():
         numbers = values[np.isfinite(values)]
         if numbers.size > 1 and not np.ptp(numbers):

@@ -10,7 +10,7 @@ import re
 import stat
 import zlib
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -88,11 +88,14 @@ def listed(names: Sequence[str], max_characters: int = 100) -> str:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ScoreRows:
-    """An id, a number (NaN if it is missing or invalid) and a line per readable row, and the problems of all rows."""
+    """Scores and first lines by id, the number of readable rows, and the problems of all rows.
 
-    ids: Sequence[str]
-    numbers: Sequence[float]
-    lines: Sequence[int]
+    A score is NaN if it is missing, invalid or repeated.
+    """
+
+    scores: Mapping[str, float]
+    lines: Mapping[str, int]
+    rows: int
     problems: tuple[Problem, ...]
 
 
@@ -129,9 +132,9 @@ def rows(content: bytes, suffix: str, limit: int, column: str = "") -> ScoreRows
     table = delimited(decoded(content), suffix)
     _, names = next(table, (1, []))
     id_column, score_column = header(names, column)
-    ids: list[str] = []
-    numbers: list[float] = []
-    lines: list[int] = []
+    scores: dict[str, float] = {}
+    lines: dict[str, int] = {}
+    readable = 0
     problems = [Problem("extra column", 1, printable(name), "is ignored", fatal=False)
                 for index, name in enumerate(names) if index not in (id_column, score_column)]
     for count, (line, row) in enumerate(table):
@@ -140,14 +143,16 @@ def rows(content: bytes, suffix: str, limit: int, column: str = "") -> ScoreRows
         if len(row) != len(names):
             problems.append(Problem("unreadable", line, "", f"{len(row)} values for {len(names)} columns"))
             continue
+        readable += 1
         name, value = row[id_column].strip(BLANK), number(row[score_column].strip(BLANK))
         if isinstance(value, tuple):
             kind, text = value
             problems.append(Problem(kind, line, printable(name), text, fatal=kind != "missing"))
-        ids.append(name)
-        numbers.append(math.nan if isinstance(value, tuple) else value)
-        lines.append(line)
-    return ScoreRows(ids, numbers, lines, tuple(problems))
+        if name and name in lines:
+            problems.append(Problem("duplicate", line, printable(name), f"already on line {lines[name]}"))
+        scores[name] = math.nan if isinstance(value, tuple) or name in lines else value
+        lines.setdefault(name, line)
+    return ScoreRows(scores, lines, readable, tuple(problems))
 
 
 def header(names: Sequence[str], column: str) -> tuple[int, int]:

@@ -54,8 +54,9 @@ CASES = {
         {"fluency": [[5, 4], [1, 2]], "fun": [[5, 3], [2, 1]]}, report=("2 raters",)),
     "names after a quality beside numbered raters of another": Case(
         lines("prompt,answer,overall_anna,overall_ben,fun_1,fun_2", "Hi,Yo,1,2,3,4", "Ho,Ya,2,3,4,4"),
-        {"overall_anna": [[1], [2]], "overall_ben": [[2], [3]], "fun": [[3, 4], [4, 4]]},
-        report=("if overall_anna, overall_ben are raters of one quality, name the columns overall (anna)",)),
+        {"overall_anna": [[1], [2]], "overall_ben": [[2], [3]], "fun": [[3, 4], [4, 4]]}),
+    "a stated column of one of several raters": Case(lines("answer,rater_anna,rater_ben", "Yo,5,4", "No,1,2"),
+        {"rating": [[5, 4], [1, 2]]}, columns={"rating": "rater_anna"}),
     "names of raters beside the only quality": Case(
         lines("prompt,answer,overall_anna,overall_ben", "Hi,Yo,5,4", "Tea?,No,1,2"), {"overall": [[5, 4], [1, 2]]}),
     "aspects of a quality": Case(
@@ -286,11 +287,8 @@ REFUSED = {
         ["conversation_a, conversation_b", "a row per response", "--columns response=COLUMN"]),
     "only constants": (Case(lines("response,project", "Yo,1", "Ye,1")), ["'project' holds the same vote in every row",
         "--columns rating=COLUMN"]),
-    "labels without an order": (Case(lines("response,verdict", "Yo,A", "Ye,B", "Ya,A", "Yi,B")), ["verdict",
+    "labels without an order": (Case(lines("response,verdict", *["Yo,A", "Ye,B", "Y,N/A"] * 2)), ["verdict",
         "unknown order", '--scale "A < B"']),
-    "labels of two known scales": (
-        Case(lines("response,verdict", *["Yo,Yes", "Ye,somewhat", "Ya,Mostly yes", "Yi,No", "Y,N/A"] * 2)), ["verdict",
-        '--scale "no < somewhat < mostly yes < yes"']),
     "two columns stated for a response": (Case(lines("a,b,fun", "Yo,Ye,1"), columns={"response": "a+b"}),
         ["one column"]),
     "a word among numbers": (Case(lines("response,fun", *(f"Yo {n},{n % 5}" for n in range(20)), "Ye,five")),
@@ -306,7 +304,7 @@ REFUSED = {
     "an unknown role stated": (Case(lines("response,fun", "Yo,1"), columns={"reponse": "response"}), ["reponse",
         "response"]),
     "a label missing in the stated scale": (Case(lines("response,safe", "Yo,Yes", "Ye,Unsure", "Ya,No"),
-        scales=("no < yes",)), ["safe", "'unsure'", "--scale"]),
+        scales=("no < yes",)), ["line 3", "safe", "'unsure' is not one of no < yes"]),
     "fractions that a spreadsheet has turned into dates": (
         Case(lines("response,fun", "Yo,4/5", "Ye,5-Apr", "Ya,05. Mai")), ["line 3", "'5-apr' is a date",
         "1 more record is"]),
@@ -341,6 +339,11 @@ def test_two_hundred_columns_are_read(tmp_path: Path) -> None:
     assert len(table.dataset.card.qualities) == 198
     assert len(table.report) < 20
     assert any("and 174 more" in line for line in table.report)
+
+
+def test_a_usual_name_of_an_unused_column_is_not_called_misspelt(tmp_path: Path) -> None:
+    table = read(Case(lines("response,fun,quality", "Yo,1,fine one", "Ye,2,a good one")), tmp_path)
+    assert table.columns.left_out == {"quality": "text without a role"}
 
 
 def test_a_workbook_with_wrong_dimensions_is_read_completely(tmp_path: Path) -> None:

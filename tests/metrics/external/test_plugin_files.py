@@ -269,7 +269,7 @@ def test_a_broken_score_file_is_refused(tmp_path: Path) -> None:
     for rows, why in (
         (("toy_0,x",), "line 2: toy_0: its score 'x' is not a number"),
         (("toy_0,1", "toy_1,1e400"), "line 3: toy_1: its score 1e400 is too large"),
-        (("toy_0,1", "toy_0,1"), "line 3: toy_0 is already on line 2"),
+        (("toy_0,1", "toy_0,1"), "line 3: toy_0: already on line 2"),
         (("toy_0,1,1",), "line 2: 3 values for 2 columns"),
     ):
         with pytest.raises(MetricError, match=f"^scores:mine.csv: .*{why}"):
