@@ -298,17 +298,6 @@ def test_metrics_without_models_come_first(tmp_path: Path, invoke: Invoke, monke
     assert "first board" not in invoke(*command).err + page.read_text()
 
 
-def test_slow_metrics_come_last(tmp_path: Path, invoke: Invoke, monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("torch")
-    monkeypatch.setattr("harness.commands.run.SLOW_SECONDS", 0.005)
-    monkeypatch.setattr("metrics.graph.grade.metric.Grade.score", lambda *_: os.kill(os.getpid(), signal.SIGINT))
-    printed = invoke("run", "--dataset", "dailydialog-gupta", "--limit", "5", "--metric", "length,cosine,grade",
-                     "--out", tmp_path, status=130).err
-    assert "board without the slow metrics, 2 of 3 metrics\n" in printed
-    page = (tmp_path / "site" / "index.html").read_text()
-    assert "board without the slow metrics, 2 of 3 metrics; the others are still being scored" in page
-
-
 def test_adding_a_metric_gives_the_bytes_of_a_new_run(tmp_path: Path) -> None:
     argv = ("--metric", "bleu", "--metric", "length", "--dataset", "dailydialog-gupta", "--limit", "30", "--draws", "9")
     kept, fresh = tmp_path / "kept", tmp_path / "fresh"
