@@ -12,7 +12,7 @@ import shlex
 import sys
 import textwrap
 from collections.abc import Iterator, Sequence
-from itertools import chain, combinations, groupby
+from itertools import combinations, groupby
 from typing import get_args
 
 from benchmarks.errors import plural
@@ -89,10 +89,7 @@ def _lines(rows: Sequence[SystemMean], args: argparse.Namespace) -> Iterator[str
         if pair := next(undecided, None):
             names = [row.system for row in pair]
             dataset = next((name for name in args.dataset if own.name_of(name) == first.dataset), first.dataset)
-            shared = ("--dataset", dataset, *(("--out", str(args.out)) if args.out != Settings().out else ()))
-            flags = {"metric": args.metric, "columns": args.columns, "scale": args.scale, "quality": args.quality,
-                     "ratings": [args.ratings] if args.ratings else []}
-            given = [(f"--{flag}", str(value)) for flag, values in flags.items() for value in values or ()]
-            run_command = shlex.join(("harness", "run", *shared, *chain.from_iterable(given)))
-            yield f"to see how many contexts would separate {' and '.join(names)}, run `{run_command}`, then:"
-            yield f"  harness power {shlex.join((*shared, '--between', 'systems', '--pair', *names))}"
+            out = ("--out", str(args.out)) if args.out != Settings().out else ()
+            flags = ("--dataset", dataset, *out, "--between", "systems", "--pair", *names)
+            yield wrapped(f"to see how many contexts would separate {' and '.join(names)}, use `harness run` on this "
+                          "dataset and metric, then:") + f"  harness power {shlex.join(flags)}"
