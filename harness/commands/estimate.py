@@ -10,7 +10,6 @@ import argparse
 import math
 import shlex
 import sys
-import textwrap
 from collections.abc import Iterator, Sequence
 from itertools import combinations, groupby
 from typing import get_args
@@ -26,7 +25,7 @@ from harness.run.settings import Settings, settings
 from harness.run.system_means import ALL, By, SystemMean, system_means
 from leaderboard.blocks.cells import MISSING, interval, number
 from leaderboard.render.templates import BANNER
-from leaderboard.render.text import width, wrapped
+from leaderboard.render.text import wrapped
 from metrics import registry
 
 HEADS = ("system", "items", "rated", "mean", "95 %", "ratings alone", "95 %")
@@ -83,7 +82,7 @@ def _lines(rows: Sequence[SystemMean], args: argparse.Namespace) -> Iterator[str
                "fewer than two systems have an interval: no difference can be tested"
                if sum(math.isfinite(row.low) for row in rows) < 2 else
                f"systems that differ (5 %, adjusted over all pairs):{'' if pairs else ' none'}")
-        yield from (textwrap.fill(pair, width(), initial_indent="  ", subsequent_indent="    ") for pair in pairs)
+        yield from (wrapped(pair, indent="    ", start="  ").rstrip() for pair in pairs)
         undecided = (pair for pair in combinations((row for row in rows if math.isfinite(row.low)), 2)
                      if pair[1].system not in pair[0].better_than)
         if pair := next(undecided, None):
