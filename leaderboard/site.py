@@ -47,7 +47,7 @@ def site(results: Results, before: Results | None = None, bundle: str = "") -> d
     challenge = "challenge" in results.run.options
     pages = [page for page in _build_pages(results) if not challenge or page.path not in GENERAL]
     if before is not None:
-        pages.append(changes.compare(before, results))
+        pages.append(changes.page(before, results))
     downloads = _downloads(files, bundle)
     pages = sorted((replace(page, sections=(*page.sections, downloads)) if page.path == "methods.html" else page
                     for page in pages), key=lambda page: page.order)

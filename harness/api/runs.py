@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,19 +12,14 @@ import numpy as np
 
 from benchmarks.errors import nearest
 from benchmarks.formats import records
-from benchmarks.storage.files import Files
 from benchmarks.tables import ratings, sheet
 from harness import own
 from harness.api.results import Results
 from harness.api.scores import how_to_name, plain, rows_of
-from harness.commands.run import notes
+from harness.commands.run import carry_out
 from harness.errors import BadConfig
-from harness.results import files
-from harness.run import unchanged
 from harness.run.prepare import prepare
-from harness.run.run import run as run_plan
 from harness.run.settings import Settings, expanded, home_folder, settings
-from harness.scoring.lease import exclusive
 
 EXCLUDED = {"metric", "dataset", "out", "home", "all", "json", "dry_run"}
 """Settings that are separate arguments of `run`, or have no meaning here."""
@@ -51,15 +45,7 @@ def run(metrics: Sequence[str] | str | None = None, datasets: Any = None, *,
     """
     requested = requested_settings(metrics, datasets, out, home, flags)
     plan, work = prepare(requested)
-    sys.stderr.writelines(notes(plan, work, requested))
-    results = run_plan(plan, work)
-    if results.correlations or results.failures:
-        with exclusive(Files(requested.out), work.progress.say):
-            unchanged.forget(requested.out)
-            files.write(results, requested.out / "report")
-    else:
-        sys.stderr.write("nothing was scored: every pair was skipped, for the reasons that print(results) shows; "
-                         "no results were written\n")
+    results = carry_out(plan, work, requested, pages=False)
     return Results(results, home_folder(requested.home), requested.out)
 
 

@@ -7,14 +7,14 @@ import contextlib
 import dataclasses
 import itertools
 import math
-import sys
 import tomllib
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import UnionType
-from typing import Any, Literal, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
-from harness.run.settings import Settings
+from benchmarks.formats.records import Rule
+from harness.run.settings import Amount, Count, PositiveCount, Settings
 from harness.statistics import LEVEL_NAMES, STATISTIC_NAMES
 
 FLAGS: dict[str, str] = tomllib.loads(Path(__file__).with_name("flags.toml").read_text(encoding="utf-8"))
@@ -31,13 +31,15 @@ class Once(argparse.Action):
         setattr(namespace, self.dest, value)
 
 
-def number(kind: type[float], expected: str, least: float) -> Callable[[str], float]:
-    """Return a parser of numbers of at least `least` for a flag; `expected` describes such numbers in errors."""
-    def parse(text: str) -> float:
+def parser_of(hint: Any) -> Callable[[str], Any]:
+    """Return a parser of the values of an annotated type, for a flag."""
+    kind, rule = get_args(hint)
+
+    def parse(text: str) -> Any:
         with contextlib.suppress(ValueError):
-            if least <= (value := kind(text)) < math.inf:
+            if rule.is_valid(value := kind(text)):
                 return value
-        raise argparse.ArgumentTypeError(f"should be {expected}, not {text!r}")
+        raise argparse.ArgumentTypeError(f"should be {rule.description}, not {text!r}")
 
     return parse
 
@@ -48,10 +50,10 @@ def folder(text: str) -> Path:
     return path
 
 
-COUNT, POSITIVE_COUNT = number(int, "0 or more", 0), number(int, "1 or more", 1)
+POSITIVE_COUNT = parser_of(PositiveCount)
+SECONDS = Annotated[float, Rule("above 0", lambda seconds: 0 < seconds < math.inf)]
 TYPES: dict[str, Any] = {
-    "N": COUNT, "M": number(float, "0 or more", 0), "SECONDS": number(float, "above 0", sys.float_info.min),
-    "DIR": folder, "FILE": Path}
+    "N": parser_of(Count), "M": parser_of(Amount), "SECONDS": parser_of(SECONDS), "DIR": folder, "FILE": Path}
 """Types of values by placeholder; others are strings."""
 RESULTS = "out: results of a run (default: ./results)"
 """The flag --out of commands that read results."""
@@ -73,8 +75,7 @@ def separated(names: str) -> list[str]:
 OVERRIDES: dict[str, dict[str, Any]] = {
     "statistic": {"choices": (*STATISTIC_NAMES, "kendall-b")}, "level": {"choices": LEVEL_NAMES},
     "split": {"action": Once}, "out": {"type": folder},
-    **{name: {"action": "extend", "type": separated} for name in ("metric", "with", "dataset")},
-    **{name: {"type": POSITIVE_COUNT} for name in ("limit", "sample")}}
+    **{name: {"action": "extend", "type": separated} for name in ("metric", "with", "dataset")}}
 """Parts of declarations of shared flags that do not follow from the types of the settings."""
 
 
@@ -84,7 +85,8 @@ def add(parser: argparse._ActionsContainer, *names: str, **changes: Any) -> None
     A shared flag is given by its name, with the default of its setting; "NAME: help" replaces its help. Any other flag
     is declared as "NAME METAVAR: help".
     """
-    types, defaults = get_type_hints(Settings), {field.name: field.default for field in dataclasses.fields(Settings)}
+    types = get_type_hints(Settings, include_extras=True)
+    defaults = {field.name: field.default for field in dataclasses.fields(Settings)}
     heads = {head.partition(" ")[0]: head for head in FLAGS}
     for declared in names:
         head, _, text = declared.partition(": ")
@@ -112,10 +114,12 @@ def _of_metavar(metavar: str, text: str, changes: Mapping[str, Any]) -> dict[str
 def _of_type(hint: Any) -> dict[str, Any]:
     if hint is bool:
         return {"action": "store_true"}
+    if get_origin(hint) is Annotated:
+        return {"type": parser_of(hint)}
     if get_origin(hint) is tuple:
         return {"action": "append", **_of_type(get_args(hint)[0])}
     if get_origin(hint) is Literal:
         return {"choices": get_args(hint)}
     if isinstance(hint, UnionType) or type(None) in get_args(hint):
         return _of_type(get_args(hint)[0])
-    return {} if hint is str else {"type": COUNT if hint is int else hint}
+    return {} if hint is str else {"type": hint}

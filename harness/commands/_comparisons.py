@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -14,7 +13,7 @@ from benchmarks.errors import plural
 from harness.commands._output import data_of, table
 from harness.results.decision_rows import Decision
 from harness.results.entries import BoardId, fitted
-from harness.results.files import without_nan
+from harness.results.files import json_object
 from harness.results.item_scores import labels
 from harness.results.pooled import STATISTIC, Lead, Pool
 from harness.results.rows import ColumnKey, Comparisons, Correlation, Results
@@ -119,13 +118,13 @@ def lead_sentences(chosen: Selection) -> Iterator[tuple[str, str]]:
                           f"{better} is not shown to agree with people, but {ahead}" if leader_agrees else
                           f"no column agrees with people; {better} {ahead}")
                 yield (f"{split}, {origin}, {dimension or 'all'} ({selection}): {result}",
-                       json.dumps(without_nan({
+                       json_object({
                            "split": split, "origin": origin, "dimension": dimension or "all", "targets": targets,
                            "statistic": STATISTIC, "test": "perm-both", "better": better, "worse": worse,
                            "delta": difference.value, "low": difference.low, "high": difference.high,
                            "p": difference.p, "reached": reached, "reached_on": reached_on,
                            "established": difference.established,
-                       }), ensure_ascii=False))
+                       }))
 
 
 def _low(results: Results, board: BoardId, origin: str, rule: str, targets: Sequence[Target], column: ColumnKey,

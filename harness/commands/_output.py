@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import json
 import re
 import sys
@@ -12,7 +11,7 @@ from pathlib import Path
 
 from benchmarks.storage.files import write_atomically
 from harness.errors import BadConfig
-from harness.results import exhibits, files
+from harness.results import files
 from harness.results.entries import BoardId
 from harness.results.rows import Correlation, Results
 from leaderboard.blocks.tables import Heading, Table
@@ -48,16 +47,6 @@ def print_correlations(report: Results, is_selected: Callable[[Correlation], boo
     for row in filter(is_selected, report.correlations):
         entry = entries[row.dataset]
         sys.stdout.write(files.json_line(row, split=entry.split, origin=entry.origin, level=entry.level))
-
-
-def with_exhibits(report: Results, out: Path) -> Results:
-    """Add the published numbers of the challenge and the studies in the folder; warn about damaged ones."""
-    from harness.published import exhibit
-
-    studies, warnings = exhibits.read_all(out)
-    for line in warnings:
-        print(f"left out: {line}", file=sys.stderr)
-    return dataclasses.replace(report, exhibits=(*studies, exhibit.challenge(report)))
 
 
 def write_site(pages: Mapping[str, bytes], folder: Path) -> None:

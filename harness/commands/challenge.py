@@ -10,7 +10,6 @@ import argparse
 import dataclasses
 import datetime
 import shlex
-import textwrap
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -28,7 +27,7 @@ from harness.published import results as published
 from harness.results.exhibits import Grid
 from harness.run.correlate import detectable_difference
 from leaderboard import site
-from leaderboard.render.text import width, wrapped
+from leaderboard.render.text import wrapped
 
 ROWS, COLUMNS, WIDEST = 40, 7, 200
 """Maximum rows, columns and width of a printed table."""
@@ -231,9 +230,7 @@ def _print_notes(lines: Iterable[str]) -> None:
 
 
 def _print_list(reasons: Iterable[str]) -> None:
-    for reason in reasons:
-        print(textwrap.fill(reason, width(), initial_indent="         - ", subsequent_indent="           ",
-                            break_on_hyphens=False, break_long_words=False))
+    print(*(wrapped(reason, indent=" " * 11, start=f"{' ' * 9}- ") for reason in reasons), sep="", end="")
 
 
 def _rank(folder: Path, phase: str, args: argparse.Namespace) -> int:

@@ -10,9 +10,8 @@ import argparse
 import math
 import shlex
 import sys
-import textwrap
 from collections.abc import Iterator, Sequence
-from itertools import chain, combinations, groupby
+from itertools import combinations, groupby
 from typing import get_args
 
 from benchmarks.errors import plural
@@ -26,7 +25,7 @@ from harness.run.settings import Settings, settings
 from harness.run.system_means import ALL, By, SystemMean, system_means
 from leaderboard.blocks.cells import MISSING, interval, number
 from leaderboard.render.templates import BANNER
-from leaderboard.render.text import width, wrapped
+from leaderboard.render.text import wrapped
 from metrics import registry
 
 HEADS = ("system", "items", "rated", "mean", "95 %", "ratings alone", "95 %")
@@ -83,16 +82,13 @@ def _lines(rows: Sequence[SystemMean], args: argparse.Namespace) -> Iterator[str
                "fewer than two systems have an interval: no difference can be tested"
                if sum(math.isfinite(row.low) for row in rows) < 2 else
                f"systems that differ (5 %, adjusted over all pairs):{'' if pairs else ' none'}")
-        yield from (textwrap.fill(pair, width(), initial_indent="  ", subsequent_indent="    ") for pair in pairs)
+        yield from (wrapped(pair, indent="    ", start="  ").rstrip() for pair in pairs)
         undecided = (pair for pair in combinations((row for row in rows if math.isfinite(row.low)), 2)
                      if pair[1].system not in pair[0].better_than)
         if pair := next(undecided, None):
             names = [row.system for row in pair]
             dataset = next((name for name in args.dataset if own.name_of(name) == first.dataset), first.dataset)
-            shared = ("--dataset", dataset, *(("--out", str(args.out)) if args.out != Settings().out else ()))
-            flags = {"metric": args.metric, "columns": args.columns, "scale": args.scale, "quality": args.quality,
-                     "ratings": [args.ratings] if args.ratings else []}
-            given = [(f"--{flag}", str(value)) for flag, values in flags.items() for value in values or ()]
-            run_command = shlex.join(("harness", "run", *shared, *chain.from_iterable(given)))
-            yield f"to see how many contexts would separate {' and '.join(names)}, run `{run_command}`, then:"
-            yield f"  harness power {shlex.join((*shared, '--between', 'systems', '--pair', *names))}"
+            out = ("--out", str(args.out)) if args.out != Settings().out else ()
+            flags = ("--dataset", dataset, *out, "--between", "systems", "--pair", *names)
+            yield wrapped(f"to see how many contexts would separate {' and '.join(names)}, use `harness run` on this "
+                          "dataset and metric, then:") + f"  harness power {shlex.join(flags)}"

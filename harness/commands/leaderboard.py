@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import json
 from typing import Literal
 
 from benchmarks.errors import plural
@@ -46,7 +45,7 @@ def run(args: argparse.Namespace) -> int:
     results = _score(earlier, chosen, args.data)
     boards = list(placement.placements(earlier, results))
     for board in boards:
-        print(json.dumps(dataclasses.asdict(board)) if chosen.json else _format_board(board))
+        print(files.json_object(dataclasses.asdict(board)).rstrip() if chosen.json else _format_board(board))
     if not chosen.json:
         for missing in by_reason(results.skips):
             print(f"not scored: {missing.where}: {missing.reason}")

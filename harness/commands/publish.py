@@ -7,13 +7,16 @@
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import os
+import sys
 from pathlib import Path
 
 from harness.commands._arguments import RESULTS, add
-from harness.commands._output import with_exhibits, write_site
+from harness.commands._output import write_site
 from harness.commands.submit import pack
-from harness.results import files
+from harness.published import exhibit
+from harness.results import exhibits, files
 from harness.results.rows import Results
 from leaderboard import site
 
@@ -37,7 +40,10 @@ def run(args: argparse.Namespace) -> int:
 def publish(report: Results, out: Path, folder: Path | None = None, against: Path | None = None,
             bundle: Path | None = None) -> Path:
     """Draw the pages of results, with the studies in the folder `out`, and return the path of the first page."""
-    complete, link, folder = with_exhibits(report, out), "", folder or out / "site"
+    studies, warnings = exhibits.read_all(out)
+    sys.stderr.writelines(f"left out: {line}\n" for line in warnings)
+    complete, link = dataclasses.replace(report, exhibits=(*studies, exhibit.challenge(report))), ""
+    folder = folder or out / "site"
     if bundle:
         pack(complete, bundle, name=bundle.stem)
         link = Path(os.path.relpath(bundle, folder)).as_posix()

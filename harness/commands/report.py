@@ -110,7 +110,7 @@ def _print_rows(selection: Selection, args: argparse.Namespace, statistic: str, 
     leads = list(_comparisons.lead_sentences(selection)) if args.compare and (
         selection.statistic, selection.test) == ("spearman", "perm-both") else []
     if args.json and test:
-        print(*(line for _, line in leads), sep="\n", end="\n" * bool(leads))
+        sys.stdout.writelines(line for _, line in leads)
         for rows in comparisons.values():
             sys.stdout.writelines(map(files.json_line, rows))
     elif args.json:

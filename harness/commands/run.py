@@ -9,10 +9,9 @@ from __future__ import annotations
 import argparse
 import contextlib
 import dataclasses
-import math
 import sys
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 from benchmarks.dataset import Dataset
@@ -20,7 +19,8 @@ from benchmarks.errors import BadStore, plural
 from benchmarks.formats.scorefile import listed
 from benchmarks.storage.files import Files
 from harness.commands._arguments import LIMITS, MODELS, WORKERS, add
-from harness.commands._output import print_correlations, with_exhibits, write_site
+from harness.commands._output import print_correlations
+from harness.commands.publish import publish
 from harness.errors import BadReport
 from harness.results import files
 from harness.results.rows import Results
@@ -28,15 +28,14 @@ from harness.run import reuse, unchanged
 from harness.run.correlate import detectable_difference
 from harness.run.entries import untrained
 from harness.run.plan import Plan, load
-from harness.run.prepare import Workspace, open_workspace, prepare
+from harness.run.prepare import Workspace, prepare
 from harness.run.run import run as run_plan
 from harness.run.scores import to_score
 from harness.run.settings import Settings, settings
 from harness.scoring import costs, pairs, score
 from harness.scoring.lease import exclusive
-from harness.scoring.pairs import Pair, models_key
+from harness.scoring.pairs import Pair
 from harness.scoring.progress import LOG, duration
-from leaderboard import site
 from leaderboard.render.text import summary
 from metrics.composition import Composite
 from metrics.errors import MissingResource
@@ -45,9 +44,6 @@ from metrics.judges import spending
 from metrics.judges.spending import Estimate
 from metrics.metric import checkpoints
 from metrics.registry import Chosen
-
-SLOW_SECONDS = 60.0
-"""Expected seconds above which a metric counts as slow."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -72,47 +68,39 @@ def run(args: argparse.Namespace) -> int:
         if work.executor:
             work.executor.close()
     else:
-        print(*notes(plan, work, requested), sep="", end="", file=sys.stderr)
         results = carry_out(plan, work, requested, state)
     if requested.json:
         print_correlations(results)
     else:
         print(f"{summary(results)}\n{_counts(results, work.progress.scored)}")
         if results.correlations or results.failures:
-            print(_site_line(requested) + "\nnothing has changed since these results were written" * is_current)
+            print(f"leaderboard: {(requested.out / 'site' / 'index.html').resolve()}"
+                  + "\nnothing has changed since these results were written" * is_current)
     if is_current:
         return 0
     if (spent := spending.of_run(work.models)).requests:
         work.progress.terminal.line(f"judges: {spent.line((0, 0, 0.0))}")
     work.progress.terminal.line(work.progress.summary())
-    if not results.correlations and not results.failures:
-        print("nothing was scored: every pair was skipped for the reasons above; no results were written",
-              file=sys.stderr)
     return int(bool(results.failures) or not results.correlations)
 
 
-def carry_out(plan: Plan, work: Workspace, requested: Settings, state: str = "") -> Results:
-    """Run a plan and write report and pages; a complete run also records `state`, the digest of its inputs."""
+def carry_out(plan: Plan, work: Workspace, requested: Settings, state: str = "", *, pages: bool = True) -> Results:
+    """Run a plan and write the report and, with `pages`, the pages; a complete run also records `state`."""
     (requested.out / LOG).unlink(missing_ok=True)
-    for line in _requests(plan, work):
-        print(line, file=sys.stderr)
-    if not (requested.out / "site" / "index.html").exists():
-        without_models = [chosen for chosen in plan.chosen if not (
-            isinstance(chosen.metric, Composite) or models_key(chosen.metric, work.models)
-            or checkpoints(chosen.metric))]
-        _early_board(plan, work, requested, without_models, "first board")
-        if requested.executor == "local" and len(without_models) < len(not_slow := _not_slow(plan, work)):
-            _early_board(plan, work, requested, not_slow, "board without the slow metrics")
+    sys.stderr.writelines(f"{line}\n" for line in (*_notes(plan, work, requested), *_requests(plan, work)))
+    if pages and not (requested.out / "site" / "index.html").exists():
+        _draw_first_board(plan, work, requested)
     results = run_plan(plan, work)
     if not results.correlations and not results.failures:  # keep an earlier board
+        print("nothing was scored: every pair was skipped; no results were written", file=sys.stderr)
         return results
     with exclusive(Files(requested.out), work.progress.say):
         unchanged.forget(requested.out)
         with work.progress.stage("report"):
             files.write(results, requested.out / "report")
-        with work.progress.stage("pages"):
-            complete = dataclasses.replace(with_exhibits(results, requested.out), cache=work.cache)
-            write_site(site.site(complete), requested.out / "site")
+        if pages:
+            with work.progress.stage("pages"):
+                publish(dataclasses.replace(results, cache=work.cache), requested.out)
         if state and results.correlations and not (results.failures or work.progress.lacking):
             unchanged.record(requested.out, state)
     costs.save(work.home, plan.chosen, work.models, work.progress.new_costs())
@@ -121,42 +109,35 @@ def carry_out(plan: Plan, work: Workspace, requested: Settings, state: str = "")
     return results
 
 
-def _early_board(plan: Plan, work: Workspace, requested: Settings, chosen: Sequence[Chosen], name: str) -> None:
-    if not chosen or len(chosen) == len(plan.chosen):
+def _draw_first_board(plan: Plan, work: Workspace, requested: Settings) -> None:
+    """Score the metrics without models in this process and draw a board of them, unless they are all or none."""
+    fast = tuple(chosen for chosen in plan.chosen if not (
+        isinstance(chosen.metric, Composite) or chosen.metric.card.models or checkpoints(chosen.metric)))
+    if not 0 < len(fast) < len(plan.chosen):
         return
-    early = dataclasses.replace(plan, chosen=tuple(chosen), quick=True,
-                                settings=dataclasses.replace(plan.settings, executor="local"))
-    early_work = dataclasses.replace(open_workspace(early, work.home, requested.out, log=True),
-                                     models=work.models)  # with their limits on requests and money
-    results = run_plan(early, early_work)
+    results = run_plan(dataclasses.replace(plan, chosen=fast, quick=True), dataclasses.replace(work, executor=None))
     if not results.correlations:
         return
-    note = f"{name}, {len(chosen)} of {len(plan.chosen)} metrics"
+    note = f"first board, {len(fast)} of {len(plan.chosen)} metrics"
     run = dataclasses.replace(results.run, options={**results.run.options, "first": note})
     with exclusive(Files(requested.out), work.progress.say):
-        write_site(site.site(dataclasses.replace(results, run=run)), requested.out / "site")
+        page = publish(dataclasses.replace(results, run=run), requested.out)
     work.progress.say(note)
-    work.progress.terminal.line(_site_line(requested))
-    work.progress.scored += early_work.progress.scored
-    work.progress.measured |= early_work.progress.measured
+    work.progress.terminal.line(f"leaderboard: {page}")
 
 
-def notes(plan: Plan, work: Workspace, requested: Settings) -> Iterator[str]:
+def _notes(plan: Plan, work: Workspace, requested: Settings) -> Iterator[str]:
     """Yield notes to print before a run: metrics added by --with, metrics without weights, replaced results."""
     if requested.with_ and not (requested.metric or requested.all):
-        yield f"--with adds to all metrics, {len(plan.chosen)} in total; select some with --metric to run fewer\n"
+        yield f"--with adds to all metrics, {len(plan.chosen)} in total; select some with --metric to run fewer"
     if requested.encoder and (names := untrained(plan.chosen, work.models)):
         trained_by = f"harness train {names[0] if len(names) == 1 else '--all'} --encoder {requested.encoder}"
         yield (f"skipped without weights for {requested.encoder}: {', '.join(names)}; train them with `{trained_by}` "
-               "on the corpora of `harness fetch --corpora`\n")
+               "on the corpora of `harness fetch --corpora`")
     with contextlib.suppress(BadReport):
         earlier = {entry.name for entry in files.read(requested.out).datasets} - {card.name for card in plan.cards}
         if earlier:
-            yield f"replacing earlier results, which include {listed(sorted(earlier), 60)}; --out DIR keeps both\n"
-
-
-def _site_line(requested: Settings) -> str:
-    return f"leaderboard: {(requested.out / 'site' / 'index.html').resolve()}"
+            yield f"replacing earlier results, which include {listed(sorted(earlier), 60)}; --out DIR keeps both"
 
 
 def _counts(results: Results, scored: int) -> str:
@@ -165,15 +146,6 @@ def _counts(results: Results, scored: int) -> str:
             f"{f'{reused} from a bundle, ' if reused else ''}{len(results.skips)} skipped, "
             f"{len(results.failures)} crashed"
             f"{'; `harness check METRIC` names the items' if results.failures else ''}")
-
-
-def _not_slow(plan: Plan, work: Workspace) -> list[Chosen]:
-    """Return the metrics of a plan that are not expected to be slow and have no slow inputs."""
-    expected = defaultdict[str, float](float)
-    for _, pair in _to_score(plan, work):
-        expected[pair.label] += pair.cost * len(pair.items) if pair.known else math.inf
-    return [chosen for chosen in plan.chosen
-            if all(expected[part.label] <= SLOW_SECONDS for part in pairs.without_composites([chosen]))]
 
 
 def _plan_lines(plan: Plan, work: Workspace) -> Iterator[str]:

@@ -8,15 +8,13 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import json
-import textwrap
 from pathlib import Path
 
 from benchmarks.formats.scorefile import ScoreFile, counts, describe, expected, hint_of_real_data, printable, read
 from harness.commands._arguments import add
 from harness.commands.template import available
-
-WIDTH = 110
+from harness.results import files
+from leaderboard.render.text import wrapped
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -30,10 +28,10 @@ def run(args: argparse.Namespace) -> int:
     """Print the problems; return 0 if there are none, 1 if there are any, 2 if the file cannot be read."""
     file, origin = _read(args.file, args.home, args.dataset, args.column)
     if args.json:
-        print(json.dumps({
+        print(files.json_object({
             "file": args.file.name, "sha256": file.digest, "rows": file.rows, "origin": origin,
             "datasets": file.datasets, "refused": bool(file.fatal), "counts": counts(file.problems),
-            "problems": [dataclasses.asdict(problem) for problem in file.problems]}))
+            "problems": [dataclasses.asdict(problem) for problem in file.problems]}), end="")
     else:
         _print(args.file, file, origin)
     if not file.rows and any(problem.kind == "unreadable" for problem in file.problems):
@@ -63,8 +61,7 @@ def _print(path: Path, file: ScoreFile, origin: str) -> None:
         print(f"{name}: {file.rows:,} scores, for {', '.join(file.datasets)}{sample}; sha256 {file.digest[:12]}")
     lines = describe([problem for problem in file.problems if not (warning and problem in unknown)])
     for line in (*filter(None, [warning]), *lines):
-        print(textwrap.fill(line, WIDTH, initial_indent="  ", subsequent_indent="      ",
-                            break_on_hyphens=False))
+        print(wrapped(line, indent="      ", start="  "), end="")
     state = "refused" if file.fatal else "valid" if all(problem.is_remark for problem in file.problems) else (
         "accepted with warnings")
     print(f"{name}: {state}{summary and f': {summary}'}")

@@ -4,26 +4,47 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import math
 import os
+import re
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import platformdirs
 
 from benchmarks.dataset import Split
 from benchmarks.errors import nearest
 from benchmarks.formats import records
+from benchmarks.formats.records import Rule
 from harness.errors import BadConfig
 from harness.statistics import LEVEL_NAMES, STATISTIC_NAMES
 from metrics import paths
 
+Count = Annotated[int, Rule("0 or more", lambda count: count >= 0)]
+PositiveCount = Annotated[int, Rule("1 or more", lambda count: count >= 1)]
+Amount = Annotated[float, Rule("0 or more", lambda amount: 0 <= amount < math.inf)]
+Share = Annotated[float, Rule("0 or more and below 1", lambda share: 0 <= share < 1)]
+Executor = Annotated[str, Rule("local, ray, or ray:N for N workers, at most 1024", re.compile(
+    r"local|ray(:([1-9]\d{0,2}|10[01]\d|102[0-4]))?").fullmatch)]
+Size = Annotated[str, Rule("a size with a unit, such as 4GiB or 800MiB", lambda size: not size or bytes_of(size))]
+UNITS = {"KIB": 1 << 10, "MIB": 1 << 20, "GIB": 1 << 30, "KB": 10**3, "MB": 10**6, "GB": 10**9}
+
+
+def bytes_of(size: str) -> int:
+    """Parse a size such as 4GiB; return 0 if it is empty or invalid."""
+    matched = re.fullmatch(r"(\d{1,15}(?:\.\d+)?)\s*([A-Za-z]+)", size.strip())
+    return int(float(matched[1]) * UNITS.get(matched[2].upper(), 0)) if matched else 0
+
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """The settings of `harness run`, named like its flags; `with_` is --with."""
+    """The settings of `harness run`, named like its flags; `with_` is --with.
+
+    The rules hold for flags, config files and arguments in Python.
+    """
 
     all: bool = False
     metric: tuple[str, ...] = ()
@@ -36,34 +57,34 @@ class Settings:
     language: tuple[str, ...] = ()
     data: Literal["auto", "real", "sample"] = "auto"
     aggregate: tuple[Literal["mean", "sum", "max", "product"], ...] = ("mean",)
-    limit: int | None = None
-    sample: int | None = None
+    limit: PositiveCount | None = None
+    sample: PositiveCount | None = None
     ratings: Path | None = None
     rescore: bool = False
     reuse: Path | None = None
-    seed: int = 0
-    draws: int = 1000
-    permutations: int = 1000
-    epsilon: float = 0.1
+    seed: Count = 0
+    draws: Count = 1000
+    permutations: PositiveCount = 1000
+    epsilon: Share = 0.1
     statistic: tuple[str, ...] = ()
     level: tuple[str, ...] = ()
-    examples: int = 6
+    examples: Count = 6
     device: str = "auto"
     precision: Literal["auto", "fp32", "bf16", "fp16"] = "auto"
-    batch_tokens: int | None = None
+    batch_tokens: Count | None = None
     encoder: str = ""
     lm: str = ""
     vectors: str = ""
     offline: bool = False
-    executor: str = "local"
+    executor: Executor = "local"
     address: str = ""
-    gpus: float = 0.0
+    gpus: Amount = 0.0
     store: str = ""
-    timeout: float = 0.0
+    timeout: Amount = 0.0
     price: str = ""
-    max_cost: float = 0.0
-    max_requests: int = 0
-    memory: str = ""
+    max_cost: Amount = 0.0
+    max_requests: Count = 0
+    memory: Size = ""
     out: Path = Path("results")
     dry_run: bool = False
     json: bool = False

@@ -1,9 +1,10 @@
 """The score store: nothing is scored twice, and a killed run continues where it stopped.
 
-    scores/FINGERPRINT/METRIC-KEY-DIGEST.parquet             the scores of a metric on a dataset
-    scores/FINGERPRINT/METRIC-KEY.START-STOP-DIGEST.shard    scores of a part of its items, until all parts are stored
+    scores/FINGERPRINT/KEY-DIGEST.parquet             the scores of a metric on a dataset
+    scores/FINGERPRINT/KEY.START-STOP-DIGEST.shard    scores of a part of its items, until all parts are stored
 
-FINGERPRINT identifies the content of the items, KEY the signature of the metric, DIGEST the content of the file.
+FINGERPRINT identifies the content of the items, KEY the signature of the metric, DIGEST the content of the file. The
+metadata of a file has the signature.
 """
 
 from __future__ import annotations
@@ -122,7 +123,7 @@ def split_span(span: Span, size: int) -> Iterator[Span]:
 
 
 def _stem(fingerprint: str, signature: str) -> str:
-    return f"{fingerprint[:20]}/{signature.partition('|')[0]}-{digest(signature.encode())}"
+    return f"{fingerprint[:20]}/{digest(signature.encode())}"
 
 
 def _to_parquet(scores: Scores, signature: str) -> bytes:

@@ -87,9 +87,8 @@ def holds_up(results: Results) -> bytes:
 
 def changes(before: Results, results: Results) -> bytes:
     """Write every correlation that differs from earlier results, however little, with its cause."""
-    return _csv("origin dataset quality metric column statistic old new difference old_low old_high why", (
-        (*change.key, STATISTIC, change.old and change.old.value, change.new and change.new.value, change.difference,
-         change.old and change.old.low, change.old and change.old.high, change.why)
+    return _csv("origin dataset quality metric column statistic old new difference why", (
+        (*change[:5], STATISTIC, change.old, change.new, change.difference, change.why)
         for change in compared(before, results)))
 
 

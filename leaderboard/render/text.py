@@ -111,10 +111,10 @@ def plain(value: str) -> str:
     return " ".join(printable.replace("−", "-").split())
 
 
-def wrapped(value: str, widest: int = WIDTH, indent: str = "  ") -> str:
-    """Fill a paragraph to the width of the terminal."""
-    return textwrap.fill(plain(value), width(widest), subsequent_indent=indent, break_on_hyphens=False,
-                         break_long_words=False) + "\n"
+def wrapped(value: str, widest: int = WIDTH, indent: str = "  ", start: str = "") -> str:
+    """Fill a paragraph to the width of the terminal: `start` and the first line, then `indent` and each other line."""
+    return textwrap.fill(plain(value), width(widest), initial_indent=start, subsequent_indent=indent,
+                         break_on_hyphens=False, break_long_words=False) + "\n"
 
 
 def _board_table(index: Index, statistics: Sequence[Board]) -> Table:

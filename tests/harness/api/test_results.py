@@ -93,6 +93,8 @@ def test_wrong_arguments_are_refused_by_name_or_the_nearest_is_suggested(suite_r
             ("fun", lambda: try_run("length", {"prompt": "Hi", "answer": "Yo", "fun": 1})),
             ("table", lambda: try_run("length", frame)),
             ("sample", lambda: try_run("length", "fed-turn", sample="x")),
+            ("seed", lambda: try_run("length", "fed-turn", seed=-1)),
+            ("memory", lambda: try_run("length", "fed-turn", executor="ray", memory="much")),
             ("quality", lambda: try_run("length", "fed-turn", quality=5)),
             ("dry_run", lambda: try_run("length", "fed-turn", dry_run=True)),
             ("by", lambda: estimate("fed-turn", "length", by="raters", out=tmp_path)),  # type: ignore[arg-type]
@@ -126,8 +128,10 @@ def test_power_takes_arrays_of_contexts_and_raters(suite_run: SuiteRun) -> None:
     assert lists.equals(power(results, "persona-usr", "Overall", contexts=np.array([50, 60]), raters=np.array([2.0])))
 
 
-def test_run_equals_the_command(tmp_path: Path) -> None:
+def test_run_equals_the_command_without_pages(tmp_path: Path, home: Path) -> None:
     results = run(["distinct", "length"], "fed-turn", sample=30, draws=20, out=tmp_path / "a")
+    assert (home / "costs.json").is_file()
+    assert not (tmp_path / "a" / "site").exists()
     assert main(["run", "--metric", "length", "--metric", "distinct", "--dataset", "fed-turn", "--sample", "30",
                  "--draws", "20", "--out", str(tmp_path / "b")]) == 0
     assert results.rows.run.command == load(tmp_path / "b").rows.run.command

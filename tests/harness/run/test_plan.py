@@ -111,7 +111,7 @@ def test_an_invalid_setting_is_named(tmp_path: Path) -> None:
         ("[run]\nmetrics = []", "did you mean 'metric'"), ("[run]\nseed = 'x'", "a whole number"),
         ("[run]\nseed = true", "a whole number"), ("[run]\nsplit = 'train'", "one of dev, test"),
         ('[run]\naggregate = ["foo"]', "aggregate"), ("[run]\nmetric = [1]", "metric"), ("[run]\nout = 1", "out"),
-    ):
+        ("[run]\nepsilon = 1", "below 1")):
         config.write_text(content)
         with pytest.raises(BadConfig, match=re.escape(part)):
             parsed("--config", str(config))

@@ -40,19 +40,19 @@ def test_parts_throughput_and_time_left(monkeypatch: pytest.MonkeyPatch) -> None
         clock[0] += 6
         assert progress.line() == "00:06  scoring toy (2 of 3)  0/4 parts  0 items/s", "the cost of a is unknown"
         progress.part_ended(first, 4.0, "scored")
-        line = "00:06  scoring toy (2 of 3)  1/4 parts  8 items/s  00:21 left"
-        assert progress.line() == line, "4 s took 6, so 8 + 2 + 4 take 21"
+        line = "00:06  scoring toy (2 of 3)  1/4 parts  8 items/s  00:15 left"
+        assert progress.line() == line, "4 + 20 s took 6 + 20, so 8 + 2 + 4 take 15"
         progress.part_ended(third, 4.0, "lost", worker=1)
         assert "  1/4 parts  " in progress.line(), "a lost part is still to be scored"
         progress.part_began(third)
         COUNTERS.requested_tokens += 400
         COUNTERS.count_tokens(200)
         clock[0] += 4
-        assert progress.line() == "00:10  scoring toy (2 of 3)  1/4 parts  20 tokens/s  00:26 left", "half of b is done"
+        assert progress.line() == "00:10  scoring toy (2 of 3)  1/4 parts  20 tokens/s  00:15 left", "half of b is done"
         progress.part_ended(third, 2.0, "scored")
     clock[0] += 2
     with progress.stage("correlating", "toy"):
-        assert progress.line() == "00:12  correlating toy (2 of 3)  2/4 parts  00:24 left"
+        assert progress.line() == "00:12  correlating toy (2 of 3)  2/4 parts  00:14 left"
         for part in (second, fourth):
             progress.part_ended(part, 0.0, "refused")
         assert progress.line() == "00:12  correlating toy (2 of 3)  4/4 parts"

@@ -220,7 +220,7 @@ def test_a_local_judge_answers_for_each_quality_of_a_dataset(home: Path, tmp_pat
     judge = f"judge:{prompt}[lm={file}]"
     assert main(["run", "--dataset", "dailydialog-zhao", "--data", "sample", "--limit", "12", "--draws", "0", "--home",
                  str(home), "--metric", judge, "--out", str(tmp_path / "out")]) == 0
-    (path,) = (tmp_path / "out" / "scores").rglob("judge-*.parquet")
+    (path,) = (tmp_path / "out" / "scores").rglob("*.parquet")
     table = pq.ParquetFile(path).read()
     assert table.column_names == ["item", "score:brief", "score:brief@grammar"]
     rows = files.read(tmp_path / "out" / "report").correlations
