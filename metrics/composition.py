@@ -32,7 +32,7 @@ from metrics import registry
 from metrics.column import Column, Columns, of_quality
 from metrics.errors import BadOption, BrokenPlugin, CannotScore
 from metrics.evidence import Evidence, Vector
-from metrics.metric import MetricCard, Narrowing, Signature, line, signature
+from metrics.metric import MetricCard, Signature, line, signature
 from metrics.models.service import Models
 from metrics.registry import Chosen
 
@@ -51,12 +51,6 @@ class Input:
     chosen: Chosen
     column: str
     logged: bool = False
-
-    @property
-    def by_quality(self) -> bool:
-        """True if the metric has separate columns for some qualities."""
-        metric = self.chosen.metric
-        return isinstance(metric, Narrowing) and metric.about(()) is not metric
 
     def of(self, columns: Columns, aggregation: str = "", dimension: str = "") -> Column:
         """Return the scores for an aggregation of turns and a quality, or the plain scores where it has no column."""
@@ -120,9 +114,6 @@ class Composite:
         """Return the parts of each input's signature, prefixed by its name, and the digest of the evidence."""
         signatures = input_signatures(self, models)
         parts = {f"{name}: {part}": value for name, of_input in signatures.items() for part, value in of_input.items()}
-        if by_quality := [source.name for source in self.made_of()
-                          if source.by_quality or "code" in signatures[source.name]]:
-            parts["by quality"] = "+".join(by_quality)  # earlier scores mixed only the plain columns of these inputs
         if not self.learns:
             return parts
         evidence = learned_evidence(self, models)
