@@ -134,11 +134,6 @@ class Trained:
         """Name of the checkpoint trained with these options."""
         return self.card.checkpoints[0]
 
-    @classmethod
-    def implied(cls, values: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return the options that these options imply."""
-        return {}
-
 
 class File(str):
     """A file path as an option's value; the signature records the file's name and digest."""
