@@ -73,10 +73,11 @@ class Composite:
     """Base class: equal weights over standardised inputs.
 
     `sample_size` is the number of items that a calibration samples per dataset, 0 for all. With `separate_levels`,
-    dialogues and single responses have separate weights.
+    dialogues and single responses have separate weights. `inputs` is an option; without it, override `made_of`.
     """
 
     __slots__ = ()
+    inputs: str
     card: ClassVar[MetricCard]
     sample_size: ClassVar[int] = 0
     separate_levels: ClassVar[bool] = True
@@ -97,7 +98,8 @@ class Composite:
         return "standard" if self.learns else "none"
 
     def made_of(self) -> tuple[Input, ...]:
-        raise NotImplementedError
+        """Return the inputs named by the option `inputs`; a value that starts with `+` is added to the default."""
+        return named(type(self)().inputs + self.inputs if self.inputs.startswith("+") else self.inputs)
 
     def weights(self, evidence: Evidence, dimension: str) -> Vector:
         """Return the weights of the inputs for a quality."""
@@ -182,12 +184,6 @@ def ranked_weights(metric: Composite, evidence: Evidence) -> Iterator[tuple[str,
     for dimension in evidence.dimensions:
         weights = zip(evidence.inputs, metric.weights(evidence, dimension).tolist(), strict=True)
         yield dimension, sorted(weights, key=lambda pair: -pair[1])
-
-
-def default_or_more(metric: Any) -> tuple[Input, ...]:
-    """Return the inputs named by the option `inputs`; a value that starts with `+` is added to the default."""
-    default = type(metric).__dataclass_fields__["inputs"].default
-    return named(default + metric.inputs if metric.inputs.startswith("+") else metric.inputs)
 
 
 def named(text: str, **defaults: Any) -> tuple[Input, ...]:
