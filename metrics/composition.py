@@ -32,7 +32,7 @@ from metrics import registry
 from metrics.column import Column, Columns, of_quality
 from metrics.errors import BadOption, BrokenPlugin, CannotScore
 from metrics.evidence import Evidence, Vector
-from metrics.metric import MetricCard, Narrowing, Signature, line, signature
+from metrics.metric import MetricCard, Signature, line, signature
 from metrics.models.service import Models
 from metrics.registry import Chosen
 
@@ -51,12 +51,6 @@ class Input:
     chosen: Chosen
     column: str
     logged: bool = False
-
-    @property
-    def by_quality(self) -> bool:
-        """True if the metric has separate columns for some qualities."""
-        metric = self.chosen.metric
-        return isinstance(metric, Narrowing) and metric.about(()) is not metric
 
     def of(self, columns: Columns, aggregation: str = "", dimension: str = "") -> Column:
         """Return the scores for an aggregation of turns and a quality, or the plain scores where it has no column."""
@@ -79,10 +73,11 @@ class Composite:
     """Base class: equal weights over standardised inputs.
 
     `sample_size` is the number of items that a calibration samples per dataset, 0 for all. With `separate_levels`,
-    dialogues and single responses have separate weights.
+    dialogues and single responses have separate weights. `inputs` is an option; without it, override `made_of`.
     """
 
     __slots__ = ()
+    inputs: str
     card: ClassVar[MetricCard]
     sample_size: ClassVar[int] = 0
     separate_levels: ClassVar[bool] = True
@@ -103,7 +98,8 @@ class Composite:
         return "standard" if self.learns else "none"
 
     def made_of(self) -> tuple[Input, ...]:
-        raise NotImplementedError
+        """Return the inputs named by the option `inputs`; a value that starts with `+` is added to the default."""
+        return named(type(self)().inputs + self.inputs if self.inputs.startswith("+") else self.inputs)
 
     def weights(self, evidence: Evidence, dimension: str) -> Vector:
         """Return the weights of the inputs for a quality."""
@@ -120,9 +116,6 @@ class Composite:
         """Return the parts of each input's signature, prefixed by its name, and the digest of the evidence."""
         signatures = input_signatures(self, models)
         parts = {f"{name}: {part}": value for name, of_input in signatures.items() for part, value in of_input.items()}
-        if by_quality := [source.name for source in self.made_of()
-                          if source.by_quality or "code" in signatures[source.name]]:
-            parts["by quality"] = "+".join(by_quality)  # earlier scores mixed only the plain columns of these inputs
         if not self.learns:
             return parts
         evidence = learned_evidence(self, models)
@@ -191,12 +184,6 @@ def ranked_weights(metric: Composite, evidence: Evidence) -> Iterator[tuple[str,
     for dimension in evidence.dimensions:
         weights = zip(evidence.inputs, metric.weights(evidence, dimension).tolist(), strict=True)
         yield dimension, sorted(weights, key=lambda pair: -pair[1])
-
-
-def default_or_more(metric: Any) -> tuple[Input, ...]:
-    """Return the inputs named by the option `inputs`; a value that starts with `+` is added to the default."""
-    default = type(metric).__dataclass_fields__["inputs"].default
-    return named(default + metric.inputs if metric.inputs.startswith("+") else metric.inputs)
 
 
 def named(text: str, **defaults: Any) -> tuple[Input, ...]:

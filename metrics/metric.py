@@ -111,6 +111,14 @@ class Narrowing(Protocol):
         """Return the metric for a dataset with these qualities."""
 
 
+@runtime_checkable
+class Combining(Protocol):
+    """A metric made of columns of others; metrics/composition.py has the base class."""
+
+    def made_of(self) -> Sequence[Any]:
+        """Return the columns and the metrics that they belong to."""
+
+
 class Trained:
     """Base class of metrics with trained weights; the options select the checkpoint.
 
@@ -125,11 +133,6 @@ class Trained:
     def weights_name(self) -> str:
         """Name of the checkpoint trained with these options."""
         return self.card.checkpoints[0]
-
-    @classmethod
-    def implied(cls, values: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return the options that these options imply."""
-        return {}
 
 
 class File(str):
@@ -237,6 +240,11 @@ def checkpoints(metric: Metric) -> tuple[str, ...]:
     return (metric.weights_name, *names[1:]) if isinstance(metric, Trained) and names else names
 
 
+def encoder_of(metric: Metric) -> str:
+    """Return the name of the encoder that a metric's weights belong to, by default the run's."""
+    return str(options(metric).get("encoder", ""))
+
+
 def signature(metric: Metric, models: Models) -> Signature:
     """Return everything that the scores depend on besides the items, by name.
 
@@ -254,8 +262,7 @@ def signature(metric: Metric, models: Models) -> Signature:
         if name not in card.unsigned and not (name in card.later and value == defaults[name]):
             parts[name] = value.identity if isinstance(value, File) else str(value)
     parts |= {name: models.resource(name).digest[:12] for name in card.resources}
-    encoder = options(metric).get("encoder", "")
-    parts |= {f"weights {name}": models.checkpoint(name, encoder).identity for name in checkpoints(metric)}
+    parts |= {f"weights {name}": models.checkpoint(name, encoder_of(metric)).identity for name in checkpoints(metric)}
     if isinstance(metric, Dependent):
         parts |= metric.depends(models)
     return parts | _code_digest(type(metric))

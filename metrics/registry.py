@@ -26,7 +26,7 @@ from typing import Any, Literal, get_args, get_origin
 from benchmarks.errors import did_you_mean, nearest
 from metrics import paths
 from metrics.errors import BadOption, BrokenPlugin, MetricError, UnknownMetric
-from metrics.metric import GROUP, Adaptive, Metric, MetricCard, Trained, as_metric, class_in
+from metrics.metric import GROUP, Adaptive, Metric, MetricCard, as_metric, class_in
 
 FAMILIES = ("lexical", "embedding", "likelihood", "control", "composite", "trained", "graph")
 OPTIONS = (int, float, str, Path)
@@ -140,7 +140,6 @@ def choose(requested: str, **defaults: Any) -> Chosen:
     if issubclass(kind, Adaptive):
         kind = kind.for_options(values)
     default_values: dict[str, Any] = {field.name: field.default for field in dataclasses.fields(kind)}  # type: ignore[arg-type]
-    default_values |= kind.implied(values) if issubclass(kind, Trained) else {}
     changed = [f"{key}={value}" for key, value in sorted(values.items())
                if value != default_values[key] and key not in kind.card.unsigned]
     suffix = f"[{paths.bare(','.join(changed))}]" if changed else ""

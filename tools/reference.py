@@ -205,7 +205,8 @@ def results() -> Iterator[str]:
     kinds: list[type[Any]] = [kind for module in (decision_rows, entries, rows, exhibits)
                               for kind in vars(module).values() if isinstance(kind, type)
                               and dataclasses.is_dataclass(kind) and kind.__module__ == module.__name__]
-    for kind in [rows.Results, *(kind for kind in kinds if kind is not rows.Results)]:
+    for kind in [rows.Results, *(kind for kind in kinds if kind is not rows.Results),
+                 checkpoint.Evaluation]:
         fields = ", ".join(f"`{field.name}` {plain(str(field.type))}" for field in dataclasses.fields(kind))
         yield from (f"## {kind.__name__}", "", inspect.getdoc(kind) or "", "", f"{fields}.", "")
 

@@ -17,7 +17,7 @@ from harness.scoring.score import needs
 from metrics import registry
 from metrics.composition import Composite, learned_evidence, ranked_weights
 from metrics.errors import MissingResource
-from metrics.metric import Metric, checkpoints, line, options, signature
+from metrics.metric import Metric, checkpoints, encoder_of, line, options, signature
 from metrics.models import catalogue, checkpoint
 from metrics.models import weights as pretrained
 from metrics.models.service import Models
@@ -104,7 +104,7 @@ def _weights(metric: Metric, models: Models, missing: str) -> list[Line]:
     lines = []
     for name in checkpoints(metric):
         try:
-            weights = models.checkpoint(name, getattr(metric, "encoder", ""))
+            weights = models.checkpoint(name, encoder_of(metric))
         except MissingResource as error:
             trained_by = f"not on this machine; train them with `{checkpoint.command(name)}`"
             lines.append(("weights", trained_by if str(error) in missing else str(error)))

@@ -19,7 +19,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -29,13 +29,13 @@ from benchmarks.corpora.corpora import Corpus
 from harness.errors import BadConfig
 from harness.run.environment import commit, packages
 from harness.run.settings import command_line
-from harness.scoring.progress import LINE_SECONDS, duration, repeated
+from harness.scoring.progress import LINE_SECONDS, LIVE_SECONDS, duration
 from metrics import registry
 from metrics.errors import MetricError, MissingResource
 from metrics.metric import Dependent
 from metrics.models import checkpoint, networks
 from metrics.models.batches import out_of_memory
-from metrics.models.checkpoint import Checkpoint
+from metrics.models.checkpoint import Checkpoint, Evaluation
 from metrics.models.device import single_threaded
 from metrics.models.service import Choice, Models
 from metrics.training import trainables
@@ -114,34 +114,9 @@ class Training:
         existing = None
         with contextlib.suppress(MissingResource):
             saved = checkpoint.read(self.learner.checkpoint_name, self.folder)
-            complete = saved.card.get("complete", True) and not self.state.exists()  # older cards lack the field
-            same = complete and saved.card.get("fingerprint") == self.fingerprint
-            existing = saved if same and saved.card.get("eight_bits", False) == eight_bits else None
+            made = {"complete": True, "fingerprint": self.fingerprint, "eight_bits": eight_bits}
+            existing = saved if made.items() <= saved.card.items() and not self.state.exists() else None
         return from_main_process(accelerator(self.models.machine), existing)
-
-
-@dataclass(slots=True)
-class TrainingProgress:
-    """The duration of a training run's preparation, then the speed of its steps."""
-
-    label: str
-    steps: int
-    start: float = field(default_factory=time.monotonic)
-    first_step: int = 0
-    step: int = 0
-
-    def record_step(self, step: int) -> None:
-        if not self.step:
-            self.first_step, self.start = step, time.monotonic()
-        self.step = step
-
-    def line(self) -> str:
-        took = time.monotonic() - self.start
-        if self.step == self.first_step:
-            return f"{self.label}: preparing, {duration(took)} so far"
-        speed = (self.step - self.first_step) / took
-        return (f"{self.label}: step {self.step} of {self.steps}, {speed:.3g} steps/s, "
-                f"at most {duration((self.steps - self.step) / speed)} left")
 
 
 def plan(name: str, request: Request, home: Path, load: Callable[[str], Corpus], out: Path | None = None,
@@ -219,11 +194,12 @@ def train(plan: Training, log: Callable[[str], None], fresh: bool = False, eight
 def _fitted(plan: Training, data: TrainingData, log: Callable[[str], None], start: float,
             minutes: float | None) -> tuple[Objective, Fitted, float]:
     """Return the objective, the fitted weights, and the seconds of preparation."""
-    from metrics.training.loop import Evaluation, accelerator, fit, seeded
+    from tqdm import tqdm
+
+    from metrics.training.loop import accelerator, fit, seeded
 
     machine, label = plan.models.machine, plan.learner.label
-    progress = TrainingProgress(label, data.recipe.steps)
-    with seeded(plan.seed, machine), repeated(lambda: log(progress.line()), LINE_SECONDS):
+    with seeded(plan.seed, machine):
         objective = plan.learner.trainable.objective(data)
     if plan.learner.trainable.encoder is None and any(kind == "encoder" for kind, _ in plan.models.requested):
         raise MetricError(f"{label} uses an encoder but has no option for it: add the field encoder: str = '' to its "
@@ -232,7 +208,7 @@ def _fitted(plan: Training, data: TrainingData, log: Callable[[str], None], star
     recipe = data.recipe.over(math.ceil(objective.rows / (processes.num_processes if processes else 1)))
     if recipe.start:
         networks.initialise(objective.network, plan.models.checkpoint(recipe.start, plan.encoder_name))
-    preparation_seconds, progress.steps = time.perf_counter() - start, recipe.steps
+    preparation_seconds = time.perf_counter() - start
     if plan.state.exists():
         log(f"{label}: resuming an interrupted training run")
 
@@ -242,8 +218,10 @@ def _fitted(plan: Training, data: TrainingData, log: Callable[[str], None], star
 
     until = math.inf if minutes is None else time.monotonic() + 60 * minutes
     threads = single_threaded() if data.frozen else contextlib.nullcontext()
-    with repeated(lambda: log(progress.line()), LINE_SECONDS), threads:
-        fitted = fit(objective, recipe, machine, plan.seed, plan.state, report, progress.record_step, until)
+    interval = LIVE_SECONDS if sys.stderr.isatty() else LINE_SECONDS
+    with tqdm(total=recipe.steps, desc=label, unit=" steps", leave=False, mininterval=interval) as bar, threads:
+        fitted = fit(objective, recipe, machine, plan.seed, plan.state, report, lambda step: bar.update(step - bar.n),
+                     until)
     return objective, fitted, preparation_seconds
 
 
@@ -289,5 +267,7 @@ def _digest(texts: Iterable[str]) -> str:
 
 
 def say(line: str) -> None:
-    sys.stderr.write(line + "\n")
-    sys.stderr.flush()
+    """Print a line above the progress bar."""
+    from tqdm import tqdm
+
+    tqdm.write(line, file=sys.stderr)

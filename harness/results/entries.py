@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from metrics.metric import line
+from metrics.models.checkpoint import Evaluation
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,15 +145,6 @@ def fitted(metrics: Iterable[MetricEntry], datasets: Iterable[DatasetEntry]) -> 
 
 
 @dataclass(frozen=True, slots=True)
-class EvalPoint:
-    """An evaluation during training: the mean training loss since the previous evaluation, and the validation loss."""
-
-    step: int
-    loss: float
-    held_out: float
-
-
-@dataclass(frozen=True, slots=True)
 class TrainingEntry:
     """Trained weights that metrics of the run use, and their training; `kept` is the step at which they were saved."""
 
@@ -169,4 +161,4 @@ class TrainingEntry:
     seconds: float
     command: str
     commit: str | None
-    curve: tuple[EvalPoint, ...]
+    curve: tuple[Evaluation, ...]

@@ -12,14 +12,14 @@ import numpy as np
 
 from benchmarks.dataset import Dataset
 from benchmarks.storage.store import ratings_fingerprint
-from harness.results.entries import DatasetEntry, EvalPoint, MetricEntry, QualityEntry, TrainingEntry
+from harness.results.entries import DatasetEntry, MetricEntry, QualityEntry, TrainingEntry
 from harness.run.correlate import Judged, conversations
 from harness.scoring import pairs, score
 from metrics.composition import Composite
 from metrics.errors import MissingResource
-from metrics.metric import Metric, checkpoints, options, signature
+from metrics.metric import Metric, checkpoints, encoder_of, options, signature
 from metrics.models import catalogue
-from metrics.models.checkpoint import Checkpoint
+from metrics.models.checkpoint import Checkpoint, Evaluation
 from metrics.models.service import Models
 from metrics.models.weights import parameters
 from metrics.registry import Chosen
@@ -119,12 +119,12 @@ def untrained(chosen: Sequence[Chosen], models: Models) -> tuple[str, ...]:
 def _weights(metric: Metric, models: Models) -> Iterator[Checkpoint]:
     for name in checkpoints(metric):
         with contextlib.suppress(MissingResource):
-            yield models.checkpoint(name, getattr(metric, "encoder", ""))
+            yield models.checkpoint(name, encoder_of(metric))
 
 
 def training_entry(weights: Checkpoint, metrics: tuple[str, ...] = ()) -> TrainingEntry:
     card = weights.card
-    curve = (EvalPoint(int(step), float(loss), float(held_out)) for step, loss, held_out in card.get("curve", ()))
+    curve = (Evaluation(int(step), float(loss), float(held_out)) for step, loss, held_out in card.get("curve", ()))
     return TrainingEntry(
         name=weights.name, metrics=metrics, encoder=weights.encoder, digest=weights.digest,
         corpora=tuple(f"{corpus['name']} ({corpus['licence']})" for corpus in card.get("corpora", ())),

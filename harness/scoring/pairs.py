@@ -11,7 +11,7 @@ from benchmarks.dataset import Dataset, DatasetCard
 from harness.scoring import score
 from metrics.composition import Composite, learned_evidence
 from metrics.errors import MissingResource
-from metrics.metric import Metric, checkpoints, line, options, signature
+from metrics.metric import Metric, checkpoints, encoder_of, line, options, signature
 from metrics.models.service import Models
 from metrics.registry import Chosen
 
@@ -72,7 +72,7 @@ def models_key(metric: Metric, models: Models) -> str:
     """Return the models that a metric uses as one line; empty if it uses none or a model is missing."""
     names = {kind: options(metric)[kind] for kind in metric.card.models}
     if not names and checkpoints(metric):
-        names = {"encoder": getattr(metric, "encoder", "")}
+        names = {"encoder": encoder_of(metric)}
     try:
         return "|".join(f"{kind}={models.identity(kind, name)}" for kind, name in names.items())
     except MissingResource:

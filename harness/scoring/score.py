@@ -25,7 +25,7 @@ from benchmarks.dataset import SYSTEM, Dataset, Item
 from metrics.column import checked, of_aggregate, of_quality, split_quality
 from metrics.composition import Composite
 from metrics.errors import BadScores, CannotScore
-from metrics.metric import NEEDS, Column, Metric, Narrowing, checkpoints
+from metrics.metric import NEEDS, Column, Metric, Narrowing, checkpoints, encoder_of, options
 from metrics.models.counters import COUNTERS
 from metrics.models.service import Models
 
@@ -163,9 +163,9 @@ def _check_models(metric: Metric, models: Models) -> None:
     """Raise BadScores for models missing from the signature, since the scores would be reused with other models."""
     declared = set()
     for scored in inputs(metric):
-        declared |= {(kind, getattr(scored, kind)) for kind in scored.card.models}
+        declared |= {(kind, options(scored)[kind]) for kind in scored.card.models}
         for weights in checkpoints(scored):
-            declared |= {("checkpoint", weights), ("encoder", f"{getattr(scored, 'encoder', '')}+{weights}")}
+            declared |= {("checkpoint", weights), ("encoder", f"{encoder_of(scored)}+{weights}")}
     for kind, name in sorted(models.requested - declared):
         if kind == "checkpoint":
             raise BadScores(f"{metric.card.name} uses the weights {name!r}, which its signature does not contain: "

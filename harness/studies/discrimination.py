@@ -38,14 +38,15 @@ from harness.statistics.panel import Vector
 from harness.studies import Findings, StudyRequest
 from metrics.errors import MetricError
 from metrics.graph.dynaeval.dialogues import PERTURBATIONS, Negatives, Turns, perturb, usable
+from metrics.metric import options
 from metrics.models.service import Models
 from metrics.models.text_table import PooledVectors, TextTable
-from metrics.training.recipe import Recipe, TrainingData
+from metrics.training.recipe import Recipe, Trainable, TrainingData
 
 TITLE = "Dialogues against perturbed versions"
 FLAGS = ("metric",)
 PRINTED = {"random": "Random", "cosim": "CoSim", "s-dicoh": "S-DiCoh", "dynaeval": "DynaEval"}
-SET_OPTIONS = {"cosim": ("pooling",), "s-dicoh": ("negatives",), "dynaeval": ("negatives", "window")}
+SET_OPTIONS = {"random": (), "cosim": ("pooling",), "s-dicoh": ("negatives",), "dynaeval": ("negatives", "window")}
 """Options that the study sets itself: `negatives` to the strategy, `window` as in the paper, `pooling` to the mean."""
 STRATEGIES: dict[Negatives, str] = {"ur": "utterance replacement (ur)", "ss": "speaker level utterance shuffling (ss)"}
 KINDS = tuple(STRATEGIES)
@@ -112,12 +113,12 @@ class Training:
 
     @property
     def learns(self) -> bool:
-        return hasattr(self.metric, "recipes")
+        return isinstance(self.metric, Trainable)
 
     @property
     def encoder(self) -> str | None:
         """The name of the metric's encoder, or None for a system that does not use texts."""
-        return self.metric.encoder if "encoder" in self.metric.card.models else None
+        return options(self.metric).get("encoder")
 
     @property
     def key(self) -> list[Any]:
@@ -174,8 +175,9 @@ class Training:
     def _fitted(self, seed: int, table: TextTable) -> Callable[[Sequence[Turns]], Vector]:
         from metrics.training.loop import fit, seeded
 
-        window = {"window": self.part.window} if hasattr(self.metric, "window") else {}  # the paper's
-        metric = dataclasses.replace(self.metric, negatives=self.kind, **window)
+        values = {"negatives": self.kind, "window": self.part.window}
+        metric = dataclasses.replace(self.metric, **{
+            name: values[name] for name in SET_OPTIONS[self.metric.card.name]})
         with seeded(seed, self.models.machine):
             objective = metric.objective(dataclasses.replace(self.data, seed=seed))
         fit(objective, self.recipe, self.models.machine, seed)
@@ -193,8 +195,9 @@ def study(request: StudyRequest) -> Findings:
     if not systems:
         raise BadConfig(f"this study compares {', '.join(PRINTED)}; select one or more with --metric")
     for chosen in systems:
-        for option in SET_OPTIONS.get(chosen.metric.card.name, ()):
-            if getattr(chosen.metric, option) != getattr(type(chosen.metric)(), option):
+        requested, defaults = options(chosen.metric), options(type(chosen.metric)())
+        for option in SET_OPTIONS[chosen.metric.card.name]:
+            if requested[option] != defaults[option]:
                 raise BadConfig(f"{chosen.label}: this study sets {option} itself; leave it out")
     parts = [part for part in PARTS if corpora.path(part.corpus, request.home).is_file()]
     if not parts:

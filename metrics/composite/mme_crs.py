@@ -31,12 +31,22 @@ import numpy as np
 
 from metrics.composition import Composite, Input, check_not_negative, named
 from metrics.evidence import Evidence, Vector
-from metrics.metric import MetricCard, variant
+from metrics.metric import MetricCard, System, variant
 from metrics.trained.mme_fm import Fluency
 
-GROUPS: dict[str, tuple[str, ...]] = {
-    "fm": ("mme-fm",), "rm": ("mme-rm",), "tcm": ("mme-tcm",), "em": ("mme-em",), "sm": ("sm-ll", "sm-nce", "sm-ppl"),
+INPUTS = {
+    "small": {"fm": "mme-fm", "rm": "mme-rm", "tcm": "mme-tcm", "em": "mme-em", "sm": "sm-ll+sm-nce+sm-ppl"},
+    "paper": {"fm": "mme-fm[recipe=paper{0}]", "rm": "mme-rm[recipe=paper{0}]", "tcm": "mme-tcm[recipe=paper{0}]",
+              "em": "mme-em[recipe=paper{0}]",
+              "sm": "sm[encoder={1}]/sm-ll+sm[encoder={1}]/sm-nce+sm[encoder={1}]/sm-ppl"},
 }
+"""The sub-metrics of each group, by recipe; {0} stands for the option `encoder` if given, {1} for its value."""
+SYSTEMS: dict[str, tuple[System, str]] = {
+    "small": ("another method", "Its inputs are small heads on a frozen encoder."),
+    "paper": ("same method, smaller model",
+              "Specificity uses adapters on the encoder, not a SimCSE trained as a masked language model."),
+}
+"""The relation to the paper's system and the departure of the sub-metrics, by recipe."""
 Without: TypeAlias = Literal["none", "fm", "rm", "tcm", "em", "sm", "rm+tcm"]
 """Ablations of the paper's Table 5."""
 Power: TypeAlias = Literal["1", "2", "3", "auto"]
@@ -47,7 +57,7 @@ MAX_POWER = 20
 
 
 class SubMetrics(Composite):
-    """A composite of the columns of GROUPS."""
+    """A composite of the sub-metrics; the departure of the sub-metrics comes first on its card."""
 
     __slots__ = ()
     sample_size: ClassVar[int] = 300
@@ -58,24 +68,16 @@ class SubMetrics(Composite):
 
     @classmethod
     def for_options(cls, values: Mapping[str, Any]) -> Any:
-        if values.get("recipe") != "paper":
+        if "recipe" not in values:
             return cls
-        departures = ("Specificity uses adapters on the encoder, not a SimCSE trained as a masked language model.",
-                      *cls.card.departures[1:])
-        return variant(cls, card=dataclasses.replace(cls.card, system="same method, smaller model",
-                                                     departures=departures))
+        system, departure = SYSTEMS[values["recipe"]]
+        return variant(cls, card=dataclasses.replace(cls.card, system=system,
+                                                     departures=(departure, *cls.card.departures[1:])))
 
     def made_of(self) -> tuple[Input, ...]:
-        columns = [column for group, columns in GROUPS.items() if group not in self.without.split("+")
-                   for column in columns]
-        return named("+".join(map(self._sub_metric, columns)), encoder=self.encoder)
-
-    def _sub_metric(self, column: str) -> str:
-        if self.recipe == "small":
-            return column
-        if column.startswith("sm-"):
-            return f"sm[encoder={self.encoder or Fluency.recipes['paper'].encoder}]/{column}"
-        return f"{column}[recipe=paper,encoder={self.encoder}]" if self.encoder else f"{column}[recipe=paper]"
+        inputs = "+".join(text for group, text in INPUTS[self.recipe].items() if group not in self.without.split("+"))
+        given, encoder = self.encoder and f",encoder={self.encoder}", self.encoder or Fluency.recipes["paper"].encoder
+        return named(inputs.format(given, encoder), encoder=self.encoder)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from metrics.composition import Composite, Input, InputScores, default_or_more
+from metrics.composition import Composite, InputScores
 from metrics.evidence import Evidence
 from metrics.metric import MetricCard
 
@@ -28,9 +28,6 @@ class RankAverage(Composite):
     @property
     def learns(self) -> bool:
         return False
-
-    def made_of(self) -> tuple[Input, ...]:
-        return default_or_more(self)
 
     def scaled(self, table: InputScores, evidence: Evidence) -> InputScores:
         """Return each input's ranks, divided by the number of items that it scored; ties share their mean rank."""

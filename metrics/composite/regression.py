@@ -17,7 +17,7 @@ from typing import ClassVar
 import numpy as np
 
 from metrics.composite.weighted import INPUTS
-from metrics.composition import Composite, Input, check_not_negative, default_or_more
+from metrics.composition import Composite, check_not_negative
 from metrics.evidence import Evidence, Vector
 from metrics.metric import MetricCard
 
@@ -38,9 +38,6 @@ class Regression(Composite):
 
     def __post_init__(self) -> None:
         check_not_negative("regression", ridge=self.ridge, strength=self.strength)
-
-    def made_of(self) -> tuple[Input, ...]:
-        return default_or_more(self)
 
     def weights(self, evidence: Evidence, dimension: str) -> Vector:
         return ridge_weights(evidence, dimension, self.ridge, self.strength)

@@ -13,7 +13,7 @@ from typing import ClassVar
 import numpy as np
 
 from metrics.composite.mme_crs import Power, crs_weights
-from metrics.composition import Composite, Input, check_not_negative, default_or_more, named, terms
+from metrics.composition import Composite, Input, check_not_negative, named, terms
 from metrics.errors import BadOption
 from metrics.evidence import Evidence, Vector
 from metrics.metric import MetricCard
@@ -49,7 +49,7 @@ class Weighted(Composite):
 
     def made_of(self) -> tuple[Input, ...]:
         if self.learns:
-            return default_or_more(self)
+            return Composite.made_of(self)
         return named("+".join(name for name, _ in _fixed_weights(self.inputs)))
 
     def weights(self, evidence: Evidence, dimension: str) -> Vector:

@@ -46,6 +46,15 @@ MIN_INT8_SIZE = 4_096
 
 
 @dataclass(frozen=True, slots=True)
+class Evaluation:
+    """An evaluation during training: the mean training loss since the previous evaluation, and the validation loss."""
+
+    step: int
+    loss: float
+    held_out: float
+
+
+@dataclass(frozen=True, slots=True)
 class Checkpoint:
     """Trained weights on this machine."""
 

@@ -17,8 +17,7 @@ from metrics.models.service import Models
 from metrics.models.tokens import pairs
 from metrics.text.words import Aggregation
 from metrics.trained.ruber import Blend, blended, referenced
-from metrics.training.examples import response_contrasts
-from metrics.training.recipe import Split, Trainable, TrainingData, recipes_of
+from metrics.training.recipe import Trainable, recipes_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +48,3 @@ class BertRuber(Trainable):
         similarity = referenced(items, lambda texts: encoder.sentences(texts, self.pooling), self.references)
         blend = blended(self.blend, similarity, relatedness)
         return dict(zip(self.card.columns, (blend, similarity, relatedness), strict=True))
-
-    def examples(self, data: TrainingData) -> Split:
-        return data.split(response_contrasts)

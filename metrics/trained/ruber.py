@@ -21,8 +21,7 @@ from metrics.models.service import Models
 from metrics.models.tokens import by_reference, pairs
 from metrics.text.similarity import cosines
 from metrics.text.words import Aggregation
-from metrics.training.examples import response_contrasts
-from metrics.training.recipe import Split, Trainable, TrainingData, recipes_of
+from metrics.training.recipe import Trainable, TrainingData, recipes_of
 
 Blend: TypeAlias = Literal["min", "mean", "geometric", "max"]
 Vectors: TypeAlias = npt.NDArray[np.float32]
@@ -59,9 +58,6 @@ class Ruber(Trainable):
         similarity = referenced(items, lambda texts: extremes(tokens(texts), table), self.references)
         blend = blended(self.blend, similarity, relatedness)
         return dict(zip(self.card.columns, (blend, similarity, relatedness), strict=True))
-
-    def examples(self, data: TrainingData) -> Split:
-        return data.split(response_contrasts)
 
     def network(self, data: TrainingData) -> Mapping[str, Any]:
         hidden = data.recipe.network.get("hidden", 40)

@@ -27,21 +27,12 @@ import torch
 
 from benchmarks.storage.files import write_atomically
 from metrics.errors import MetricError
-from metrics.models.checkpoint import trained_tensors
+from metrics.models.checkpoint import Evaluation, trained_tensors
 from metrics.models.device import Machine
 from metrics.models.networks import ADAPTERS, BODY
 from metrics.training.data import Objective, Recipe
 
 Value = TypeVar("Value")
-
-
-@dataclass(frozen=True, slots=True)
-class Evaluation:
-    """The mean training loss since the previous evaluation, and the held-out loss."""
-
-    step: int
-    loss: float
-    held_out: float
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,7 @@ from metrics.metric import Columns, Dependent, Trained, variant
 from metrics.models.checkpoint import command
 from metrics.models.tokens import pairs
 from metrics.training.data import Dialogues, Objective, Recipe, Split, TrainingData, check_split, recipes_of
+from metrics.training.examples import response_contrasts
 
 if TYPE_CHECKING:
     from benchmarks.dataset import Item
@@ -47,29 +48,26 @@ class Trainable(Trained):
         return self.recipes[self.recipe or next(iter(self.recipes))]
 
     @classmethod
-    def implied(cls, values: Mapping[str, Any]) -> Mapping[str, Any]:
-        return cls.recipes[values["recipe"]].options if "recipe" in values else {}
-
-    @classmethod
     def for_options(cls, values: dict[str, Any]) -> Any:
-        """Return the class with the card of the recipe; add the recipe's encoder and options to `values`."""
+        """Return the class with the card and default options of the recipe; add the recipe's encoder to `values`."""
         if "recipe" not in values:
             return cls
         recipe = cls.recipes[values["recipe"]]
         if not values.get("encoder") and recipe.encoder:
             values["encoder"] = recipe.encoder
-        values |= {name: value for name, value in recipe.options.items() if name not in values}
         if recipe.departures is None:
             return cls
         expected = {**({"encoder": recipe.encoder} if recipe.encoder else {}), **recipe.options}
-        changed = [f"{name.capitalize()} {values.get(name) or 'of the run'} in place of {value}."
-                   for name, value in expected.items() if values.get(name, "") != value]
+        changed = [f"{name.capitalize()} {values[name] or 'of the run'} in place of {value}."
+                   for name, value in expected.items() if values.get(name, value) != value]
         departures, card = (*changed, *recipe.departures), cls.card
         checkpoint_count = len(next(iter(cls.recipes.values())).parts) or 1
         weights = ["-".join(filter(None, (card.name, values["recipe"], part))) for part in recipe.parts or ("",)]
-        return variant(cls, card=dataclasses.replace(
+        card = dataclasses.replace(
             card, system="same method, smaller model" if departures else "as published", departures=departures,
-            trained_on=", ".join(recipe.corpora), checkpoints=(*weights, *card.checkpoints[checkpoint_count:])))
+            trained_on=", ".join(recipe.corpora), checkpoints=(*weights, *card.checkpoints[checkpoint_count:]))
+        types = cls.__annotations__
+        return variant(cls, [(name, types[name], value) for name, value in recipe.options.items()], card=card)
 
     @property
     def weights_name(self) -> str:
@@ -77,7 +75,6 @@ class Trainable(Trained):
         is_default = self.recipe in ("", next(iter(self.recipes)))
         name = self.card.checkpoints[0] if is_default or self.training.parts else f"{self.card.name}-{self.recipe}"
         defaults = {field.name: field.default for field in dataclasses.fields(self)}  # type: ignore[arg-type]
-        defaults |= self.training.options
         changed = (text for option, text in self.weights_options().items()
                    if option in defaults and getattr(self, option) != defaults[option])
         return "-".join(filter(None, (name, *dict.fromkeys(changed))))
@@ -113,7 +110,8 @@ class Trainable(Trained):
         return {self.card.columns[0]: self.scorer(models).probabilities(self.readings(items))}
 
     def examples(self, data: TrainingData) -> Split:
-        raise NotImplementedError
+        """Return training and held-out examples, by default every utterance as a response to those before it."""
+        return data.split(response_contrasts)
 
     def network(self, data: TrainingData) -> Mapping[str, Any]:
         """Return the network arguments that depend on the data or the options."""

@@ -9,18 +9,19 @@ from typing import Any
 
 import numpy as np
 
-from harness.results.entries import EvalPoint, MetricEntry, TrainingEntry
+from harness.results.entries import MetricEntry, TrainingEntry
 from harness.results.exhibits import Exhibit, Grid, matrix
 from harness.results.rows import ItemScores, Results, Timing
 from harness.run import correlate, rank
 from harness.run.compare import adjust_tests, labels
 from harness.statistics.williams import all_pairs_by_formula
+from metrics.models.checkpoint import Evaluation
 
 NEURAL = {"models": ("tiny-encoder",), "parameters": 22_000_000, "trained_on": "made-up (none)"}
 TRAINING = TrainingEntry(
     "length-head", ("length",), "tiny-encoder", "0" * 64, ("dailydialog (CC BY-NC-SA 4.0)",), 1, 500, 250, "cpu", 61.4,
     "harness train length", None,
-    tuple(EvalPoint(step, 1 / step, (step / 500 - 1) ** 2) for step in range(50, 501, 50)))
+    tuple(Evaluation(step, 1 / step, (step / 500 - 1) ** 2) for step in range(50, 501, 50)))
 
 
 def exhibit(name: str = "measures", kind: str = "study", data: str = "real data") -> Exhibit:

@@ -9,18 +9,16 @@ Conicity is the narrowness of the cone of a set of vectors (Chandrahas et al., 2
 
     conicity(V) = mean over v in V of cos(v, mean of V)
 
-It is 1 if all vectors point the same way, and lower the more they spread. V holds the relevant replies P to one
-context, alone or with the random (P+R) or adversarial ones (P+A); the result is the mean over contexts. Conicity is
-computed separately for the encoder's sentence vectors of the replies, which do not depend on the context, and for the
-inputs of the last layer of each trained metric with a method `hidden(items, models)`.
+It is 1 if all vectors point the same way, and lower the more they spread. V holds the encoder's sentence vectors of
+the relevant replies P to one context, alone or with the random (P+R) or adversarial ones (P+A); the result is the mean
+over contexts.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import time
-from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -35,7 +33,6 @@ from harness.studies.dailydialogpp.columns import ReplyScores, ScoredColumn, col
 from harness.studies.dailydialogpp.page import findings
 from harness.studies.dailydialogpp.replies import SETS, Replies, changes, lexicon
 from metrics.errors import MissingResource
-from metrics.metric import line, signature
 from metrics.models.memory import Vectors
 from metrics.registry import Chosen
 
@@ -63,11 +60,11 @@ def compare(metrics: Sequence[Chosen], scores: ReplyScores, cache: Cache) -> Fin
         if scored_columns := columns(chosen, scores):
             rows += scored_columns
             scores.progress.line(f"{chosen.label:<24} {time.monotonic() - start:6.1f} s")
-    conicity_rows = dict(conicities_by_space(metrics, scores, cache))
+    by_set = encoder_conicities(metrics, scores, cache)
     if not rows:
         reasons = (f"{name}: {reason}" for name, reason in (*scores.failures.items(), *scores.skips.items()))
         raise BadConfig("; ".join(("no metric could be scored", *reasons)))
-    return findings(rows, conicity_rows, scores)
+    return findings(rows, by_set, scores)
 
 
 def _source(request: StudyRequest) -> Path:
@@ -98,26 +95,17 @@ def conicities(vectors: Vectors, replies: Replies) -> dict[str, float]:
             for name, kinds in SETS.items()}
 
 
-def conicities_by_space(metrics: Sequence[Chosen], scores: ReplyScores, cache: Cache,
-                        ) -> Iterator[tuple[str, dict[str, float]]]:
-    """Yield the conicities of the encoder's vectors, if a metric uses one, and of each trained metric's last layer."""
+def encoder_conicities(metrics: Sequence[Chosen], scores: ReplyScores, cache: Cache) -> dict[str, float]:
+    """Return the conicities of the encoder's vectors; empty if no metric uses an encoder, or it is missing."""
+    if not any("encoder" in chosen.metric.card.models for chosen in metrics):
+        return {}
     replies, models = scores.replies("test", "none"), scores.models
-    items = replies.dataset.items
-
-    def sentences() -> Vectors:
-        return models.encoder().sentences([item.response.text for item in items if item.response], "mean")
-
-    def cones(name: str, identity: Callable[[], str], vectors: Callable[[], Vectors],
-              ) -> Iterator[tuple[str, dict[str, float]]]:
-        try:
-            key = [replies.dataset.fingerprint, identity()]
-            yield name, cache.get("conicity", key, lambda: conicities(vectors(), replies))
-        except MissingResource as error:
-            scores.skips[f"conicity, {name}"] = str(error)
-
-    if any("encoder" in chosen.metric.card.models for chosen in metrics):
-        yield from cones("replies alone", partial(models.identity, "encoder"), sentences)
-    for chosen in metrics:
-        if (hidden := getattr(chosen.metric, "hidden", None)) and not scores.is_missing(chosen.label):
-            yield from cones(chosen.label, partial(lambda metric: line(signature(metric, models)), chosen.metric),
-                             partial(hidden, items, models))
+    texts = [item.response.text for item in replies.dataset.items if item.response]
+    try:
+        key = [replies.dataset.fingerprint, models.identity("encoder")]
+        values: dict[str, float] = cache.get(
+            "conicity", key, lambda: conicities(models.encoder().sentences(texts, "mean"), replies))
+    except MissingResource as error:
+        scores.skips["conicity"] = str(error)
+        return {}
+    return values

@@ -132,7 +132,7 @@ def uses(chosen: Chosen) -> Iterator[ReferenceUse]:
     if metric.card.name in WEIGHTED_METRICS:
         yield ReferenceUse(metric, "standard", "weighted")
         return
-    value = getattr(metric, "references", "")
+    value = option_values.get("references", "")
     modes = [mode for mode in OPTION_VALUES if value in OPTION_VALUES.values()]
     if "references=" in chosen.suffix:
         modes = [mode for mode in modes if OPTION_VALUES[mode] == value]
@@ -158,7 +158,7 @@ def _score_use(use: ReferenceUse, chosen: Chosen, scores: ReplyScores) -> list[S
         chosen_threshold = threshold(known, labels, card.family == "trained" and probability)
         best = threshold(known, labels, trained=False)
         rows.append(ScoredColumn(
-            chosen.label, column + chosen.suffix, column, use.mode, getattr(use.metric, "negatives", None),
+            chosen.label, column + chosen.suffix, column, use.mode, options(use.metric).get("negatives"),
             chosen_threshold, values,
             {kind: confusion(values, test, kind, chosen_threshold.value) for kind in NEGATIVES},
             {kind: confusion(values, test, kind, best.value).accuracy for kind in NEGATIVES}))

@@ -51,6 +51,9 @@ CHANGES = {"unchanged": "unmodified positives", "reverse": "reverse word order",
            "nouns only": "retain only nouns", "no punctuation": "remove punctuation",
            "no stop words": "remove stopwords", "synonyms": "replace with synonyms"}
 
+SPACE = "replies alone"
+"""The encoder's vectors of replies, which do not depend on the context."""
+
 DOUBTS = ("uncertain", "order taken from", "assigned from")
 """Words in notes on published numbers whose place in their table is not certain."""
 
@@ -79,8 +82,7 @@ def key(row: ScoredColumn) -> str:
     return "-".join([row.column, *(part for part in VARIANTS if row.column in METRICS and f"={part}" in row.label)])
 
 
-def findings(rows: Sequence[ScoredColumn], conicities: Mapping[str, Mapping[str, float]], scores: ReplyScores,
-             ) -> Findings:
+def findings(rows: Sequence[ScoredColumn], conicities: Mapping[str, float], scores: ReplyScores) -> Findings:
     data = f"DailyDialog++, {len(scores.contexts['test'])} contexts of the test part"
     main = sorted((row for row in rows if row.main), key=lambda row: (-row.matrices["random"].accuracy, row.name))
     replies = scores.replies("test", "none")
@@ -92,7 +94,7 @@ def findings(rows: Sequence[ScoredColumn], conicities: Mapping[str, Mapping[str,
         Grid("contests", "The best compared with all others", PAIRS, tuple(_best(main, pairs)), data),
         Grid("changes", "Changed relevant replies that still count as relevant", ("metric", *CHANGES),
              tuple(_changed(main)), data),
-        Grid("conicity", "Conicity of embeddings", ("space", *SETS), tuple(_conicity(conicities)), data))
+        Grid("conicity", "Conicity of embeddings", ("space", *SETS), tuple(conicity_rows(conicities)), data))
     return Findings(
         tuple(grid for grid in grids if grid.rows), tuple(_remarks(scores)),
         {"accuracy": list(_accuracy_objects(rows)), "contest": [
@@ -100,7 +102,7 @@ def findings(rows: Sequence[ScoredColumn], conicities: Mapping[str, Mapping[str,
              for kind, compared in pairs.items() for pair in compared],
          "change": [{"metric": row.name, "change": change, "share": value, **_cited("paper", _share(row, change))}
                     for row in main for change, value in row.shares.items()],
-         "conicity": [{"space": space, **values} for space, values in conicities.items()]},
+         "conicity": [{"space": SPACE, **conicities}] if conicities else []},
         failures=tuple(f"{label}: {reason}" for label, reason in scores.failures.items()))
 
 
@@ -147,10 +149,9 @@ def _changed(main: Iterable[ScoredColumn]) -> Iterator[tuple[str, ...]]:
             yield (f"{row.name} in the paper", *(_quoted(share, _percent) for share in shares))
 
 
-def _conicity(conicities: Mapping[str, Mapping[str, float]]) -> Iterator[tuple[str, ...]]:
-    for space, values in conicities.items():
-        yield (space, *(number(values[name]) for name in SETS))
+def conicity_rows(conicities: Mapping[str, float]) -> Iterator[tuple[str, ...]]:
     if conicities:
+        yield (SPACE, *(number(conicities[name]) for name in SETS))
         rows = PAPER.where(statistic="conicity")
         for space in rows.where(quality="set P").values("metric"):
             yield (f"{space} (paper)", *(_quoted(rows.first(quality=f"set {name.replace('+', ' u ')}", metric=space))

@@ -25,7 +25,7 @@ from benchmarks.formats import records
 from benchmarks.formats.records import SURROGATE, Refused, value_of
 from metrics.column import Column, checked
 from metrics.errors import BadScores, BrokenPlugin
-from metrics.metric import GROUP, File, Metric, MetricCard, as_metric
+from metrics.metric import GROUP, Combining, File, Metric, MetricCard, as_metric
 from metrics.models.service import Choice, Models
 
 PROTOCOL = 2
@@ -88,7 +88,7 @@ def serve_metric(target: str) -> None:
     @functools.cache
     def kind() -> type[Metric]:  # loaded by the first request, so that its errors are sent as the answer
         metric = as_metric(EntryPoint("", target, GROUP).load())
-        if hasattr(metric, "made_of"):
+        if issubclass(metric, Combining):
             raise BrokenPlugin(f"{target} is a composite; set `python` in [tool.harness] for its inputs instead")
         return metric
 

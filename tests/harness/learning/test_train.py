@@ -3,7 +3,6 @@
 import json
 import re
 import sys
-import time
 import types
 from collections.abc import Callable
 from importlib.metadata import EntryPoint
@@ -18,7 +17,6 @@ torch = pytest.importorskip("torch")
 
 from benchmarks.corpora import corpora  # noqa: E402
 from harness.learning import train  # noqa: E402
-from harness.learning.train import TrainingProgress  # noqa: E402
 from metrics import registry  # noqa: E402
 from metrics.errors import MissingResource  # noqa: E402
 from metrics.metric import GROUP  # noqa: E402
@@ -79,6 +77,7 @@ def test_from_corpus_to_score(command: list[str], home: Path, tiny_encoder: Path
                      r"for tiny-encoder\n  pairs: \d+\n", out)
     assert re.search(r"follows: [\d,]+ of [\d,]+ texts encoded", err)
     assert re.findall(r"follows: step (\d+) of 100, loss \d", err) == ["50", "100"]
+    assert re.search(r"follows: +\d+%.* \d+/100 .*steps/s", err), "the progress bar"
     card = checkpoint.read("follows", trained(home)).card
     (corpus,) = card["corpora"]
     assert (corpus["training"] + corpus["held_out"], corpus["held_out"] > 0) == (80, True)
@@ -174,16 +173,3 @@ def test_all_continues_past_a_failure(command: list[str], follows: Any, monkeypa
         assert message in out
         assert not fails or str(heads) in err
     assert "--all trains the small recipes" in invoke("train", "--all", "--recipe", "paper", status=2).err
-
-
-def test_progress_shows_preparation_then_speed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """20 s of preparation, then a training run that resumes after step 9 and takes 2 steps in 4 s."""
-    clock = [100.0]
-    monkeypatch.setattr(time, "monotonic", lambda: clock[0])
-    progress = TrainingProgress("toy", 30, clock[0])
-    clock[0] += 20
-    assert progress.line() == "toy: preparing, 0:20 so far"
-    for step, seconds in ((10, 2), (11, 2), (12, 0)):
-        progress.record_step(step)
-        clock[0] += seconds
-    assert progress.line() == "toy: step 12 of 30, 0.5 steps/s, at most 0:36 left"

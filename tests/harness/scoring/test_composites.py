@@ -24,28 +24,17 @@ from harness.statistics.coefficients import spearman
 from harness.statistics.panel import codes, panel
 from metrics import evidence as evidences
 from metrics import registry
-from metrics.composition import Composite, named
+from metrics.composition import Composite
 from metrics.control.length import Length
 from metrics.errors import CannotScore
 from metrics.evidence import Evidence
-from metrics.metric import Column, Columns, signature
+from metrics.metric import Column, Columns
 from metrics.models.service import Models
 from tests.conftest import Invoke
 from tests.faults.runs import flags
 
 INPUTS = "length+distinct-1+repetition"
 WEIGHTED = f"weighted[inputs={INPUTS}]"
-OWN = """
-from dataclasses import dataclass
-from metrics.metric import MetricCard
-
-@dataclass(frozen=True)
-class Mine:
-    card = MetricCard(name="mine", title="Mine", columns=("mine",), family="plug-in")
-
-    def score(self, items, models):
-        return {"mine": [1.0] * len(items), "mine@relevance": [2.0] * len(items)}
-"""
 THREE = ("fed-turn", "persona-usr", "dailydialog-grade")
 
 
@@ -218,19 +207,6 @@ def test_weights_are_learned_from_columns_of_the_quality(home: Path, real: dict[
     (human,) = correlate.judged(ours, ours.card.qualities)
     assert evidence.qualities[0].spearman[0] == pytest.approx(rho(rising, human.means))
     assert evidence.parts[0].means[0] == pytest.approx(rising.mean())
-
-
-def test_composites_of_inputs_by_quality_are_signed_anew(home: Path) -> None:
-    file = of_quality_file(home, datasets.sample(datasets.card("fed-turn")))
-    plain = home / "plain.csv"
-    plain.write_text("dialogue_id,score\na,1\n")
-    (home / "mine.py").write_text(OWN)
-    for part, is_marked in ((file, True), (f"scores:{plain}", False), (f"{home}/mine.py", True), ("length", False)):
-        signed = signature(registry.choose(f"weighted[inputs=1*{part}]").metric, Models(home))
-        assert signed.get("by quality") == (part if is_marked else None)
-    for prompt, is_marked in (("quality", True), ("relevance", False)):
-        (judge,) = named(f"judge:{prompt}[lm=smollm2-135m]")
-        assert judge.by_quality == is_marked
 
 
 def changed(dataset: Dataset, quality: str, votes: Any) -> Dataset:

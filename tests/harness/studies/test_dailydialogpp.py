@@ -216,7 +216,7 @@ def test_end_to_end(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 @dataclass(frozen=True, slots=True)
 class Knows:
-    """A trained metric that knows the first context's relevant replies, and records its inputs."""
+    """A trained metric that knows the first context's relevant replies."""
 
     card: ClassVar[MetricCard] = MetricCard(name="deb", title="DEB", columns=("deb",), family="trained")
     negatives: str = "both"
@@ -225,9 +225,6 @@ class Knows:
         if self.negatives == "none":
             raise ZeroDivisionError("by nothing")
         return {"deb": np.array([0.5 if "fine thanks" in item.utterances[-1].text else 0.4 for item in items])}
-
-    def hidden(self, items: Sequence[Item], models: Models) -> np.ndarray:
-        return np.stack([self.score(items, models)["deb"], np.ones(len(items))], axis=1)
 
 
 def test_trained_metrics_have_threshold_one_half_and_fail_singly(folder: Path, tmp_path: Path, home: Path) -> None:
@@ -238,12 +235,22 @@ def test_trained_metrics_have_threshold_one_half_and_fail_singly(folder: Path, t
     tables = {table.name: table.rows for table in findings.tables}
     assert tables["accuracy"] == (("deb[negatives=both]", "none", "0.500", "66.7 %", "88.7 %", "0.35", "", "75.0 %",
                                    "92.7 %", "0.58", ""),)
-    assert tables["conicity"][0][:2] == ("deb[negatives=both]", "1.00")
-    assert {row[2] for row in tables["conicity"][1:]} == {"0.59", "0.37"}, "of the paper"
+    assert "conicity" not in tables, "no metric uses an encoder"
     (changed,) = tables["changes"]
     assert changed[:3] + changed[4:] == ("deb[negatives=both]", "50.0 %", "0.0 %", "–", "50.0 %", "50.0 %", "–")
     (failure,) = findings.failures
     assert failure.startswith("deb[negatives=none]: ZeroDivisionError: by nothing in line ")
+
+
+def test_conicity_of_the_encoder_stands_beside_the_papers(folder: Path, tmp_path: Path) -> None:
+    encoder = SimpleNamespace(sentences=lambda texts, pooling: np.ones((len(texts), 2)))
+    models: Any = SimpleNamespace(identity=lambda kind: "ones", encoder=lambda: encoder)
+    contexts = {part: data.read(folder, part) for part in data.PARTS}
+    scores = ReplyScores(contexts, changes(0, None), 0, models, ScoreStore(tmp_path / "scores"), Progress())
+    by_set = dailydialogpp.encoder_conicities([registry.choose("cosine")], scores, Cache(tmp_path / "cache"))
+    rows = list(page.conicity_rows(by_set))
+    assert rows[0] == ("replies alone", "1.00", "1.00", "1.00")
+    assert {row[2] for row in rows[1:]} == {"0.59", "0.37"}, "of the paper"
 
 
 def test_the_fetched_corpus_is_read_and_bad_records_are_refused(folder: Path, home: Path, tmp_path: Path) -> None:
