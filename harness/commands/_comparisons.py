@@ -19,7 +19,7 @@ from harness.results.item_scores import labels
 from harness.results.pooled import STATISTIC, Lead, Pool
 from harness.results.rows import ColumnKey, Comparisons, Correlation, Results
 from harness.results.rows import Target as Target
-from harness.statistics import significance
+from harness.statistics.rank_intervals import rank
 from leaderboard.blocks.cells import MISSING, interval, number, p_value
 from leaderboard.model.boards import above_zero, half_width
 from leaderboard.render.text import shortened, wrapped
@@ -219,19 +219,18 @@ def cluster_tables(chosen: Selection) -> Iterator[str]:
             significant &= (better >= 0) & (worse >= 0)
             wins[better[significant], worse[significant]] = True
         fitted_here = {metric for metric, dataset in fitted_pairs if dataset == target[0]}
-        values = np.array([math.nan if row.metric in fitted_here else row.value for row in rows.values()])
-        clusters = significance.clusters(values, wins, chosen.rule)
-        cluster_of = {row: str(rank) for rank, group in enumerate(clusters, start=1) for row in group}
-        letters = significance.letters(values, wins)
-        cells = [(cluster_of.get(index, ""), label, number(row.value), interval(row.low, row.high, 3) or MISSING,
-                  str(row.n), number(row.corrected), shortened(letters[index]))
-                 for index, (label, row) in enumerate(rows.items())]
+        ranks = rank({label: math.nan if row.metric in fitted_here else row.value for label, row in rows.items()},
+                     better=wins, clusters=chosen.rule)
+        cells = [(str(standing.cluster or ""), label, number(row.value), interval(row.low, row.high, 3) or MISSING,
+                  str(row.n), number(row.corrected), shortened(standing.letters))
+                 for (label, row), standing in zip(rows.items(), ranks.values(), strict=True)]
         adjusted = "one-sided" if chosen.rule == "wmt" else "Benjamini-Hochberg"
         caption = f", clusters by {_test_title(chosen)}, {adjusted}, 5 %. {_rater_agreement(chosen, target)}"
         heads = ("Cluster", "Metric", "value", "95 % interval", "n", "corrected", "Group")
         yield (chosen.table(target, caption, heads, cells)
                + "Columns that share a group letter are not significantly different.\n"
-               + "All columns are in one cluster: none is above the others.\n" * (len(clusters) == 1 < len(rows))
+               + "All columns are in one cluster: none is above the others.\n" * (
+                   len(rows) > 1 == max(standing.cluster for standing in ranks.values()))
                + _warning(chosen, target))
 
 
