@@ -29,7 +29,7 @@ from harness.results.differences import COMPARED, distance, key_of
 from harness.results.entries import BoardId, MetricEntry, fitted
 from harness.results.rows import ColumnKey, Correlation, ItemScores, RankingRow, Results
 from harness.run import compare, correlate, entries, environment, plan
-from harness.run.rank import RULES, Target, apply_rule, boards, by_column, without_fitted
+from harness.run.rank import RULES, Target, boards, by_column, cell_weights, mean, without_fitted
 from harness.run.settings import Settings
 from harness.scoring.score import inputs
 from harness.scoring.scorer import Scorer
@@ -236,7 +236,7 @@ def _ranking(bundle: Results, here: Mapping[str, Dataset], correlations: Iterabl
             column = values.get((statistic, row.metric, row.column), {})
             covered = {target: value for target, value in column.items() if target in cells}
             shared = [cell for cell in cells if (row.metric, cell[0]) not in fitted_datasets]
-            value = apply_rule(RULES[rule], covered, shared) if rule in RULES else math.nan
+            value = mean(covered, cell_weights(shared, rule)) if rule in RULES else math.nan
             standing = ranks.get((row.metric, row.column), row)  # a fitted metric keeps its packed rank
             recomputed = replace(row, value=value, covered=len(covered), targets=len(cells),
                                  rank=None if math.isnan(value) else standing.rank)
