@@ -112,7 +112,7 @@ def _targets(earlier: Results, results: Results, metrics: Collection[str]) -> It
         earlier_entry = earlier_entries[name]
         if entry.fingerprint != earlier_entry.fingerprint:
             raise BadReport(f"{name}: the items differ from those of the report; run `harness run` again")
-        if earlier_entry.ratings_fingerprint not in ("", entry.ratings_fingerprint):
+        if earlier_entry.ratings_fingerprint != entry.ratings_fingerprint:
             raise BadReport(f"{name}: the report was made with other ratings; pass them with --ratings, or run "
                             "`harness run` again")
     for points in results.points:
