@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar
 from harness.results.decision_rows import Firmness
 from harness.results.entries import BoardId, DatasetEntry, QualityEntry, fitted
 from harness.results.item_scores import slug
-from harness.results.rows import Correlation, Results, Skip
+from harness.results.rows import Correlation, Results, Skip, tables_by
 from harness.results.rows import Target as Target
 from harness.results.rows import plural as plural
 from leaderboard.model import titles
@@ -207,12 +207,10 @@ def select_datasets(results: Results, datasets: Collection[str]) -> Results:
     dropped = {entry.name for entry in results.datasets} - set(datasets)
     entries = tuple(entry for entry in results.datasets if entry.name not in dropped)
     boards = {(entry.split, entry.kind) for entry in entries}
-    rows: dict[str, Any] = {
-        name: tuple(row for row in getattr(results, name) if row.dataset not in dropped) for name in (
-            "correlations", "skips", "failures", "comparisons", "reliability", "examples", "points", "timings",
-            "disagreement", "vote_counts", "decisions")}
+    rows: dict[str, Any] = {name: tuple(row for row in getattr(results, name) if row.dataset not in dropped)
+                            for name in tables_by("dataset")}
     rows |= {name: tuple(row for row in getattr(results, name)
-                         if (BoardId.parse(row.board).split, row.origin) in boards) for name in ("ranking", "firmness")}
+                         if (BoardId.parse(row.board).split, row.origin) in boards) for name in tables_by("board")}
     return replace(results, datasets=entries, **rows)
 
 
