@@ -100,7 +100,8 @@ def lead_sentences(chosen: Selection) -> Iterator[tuple[str, str]]:
                  for name in ("", *dimensions)}
         parts |= {(target,): name for targets, name in list(parts.items()) if name for target in targets}
         for targets, dimension in parts.items():
-            rule = "dev" if dimension or split != "test" else "test"
+            board = BoardId(split, dimension=dimension)
+            rule = board.rule
             for lead in _leads(pool, targets, rule, chosen.columns):
                 better, worse, difference = label_of[lead.better], label_of[lead.worse], lead.difference
                 reached, reached_on = pool.reached(targets, lead.better, rule)
@@ -109,9 +110,9 @@ def lead_sentences(chosen: Selection) -> Iterator[tuple[str, str]]:
                 coverage = f" on {reached_on} of {len(targets)} qualities" if reached_on < len(targets) else ""
                 share = (f"; it reaches {100 * reached:.0f} % of the limit from rater noise{coverage}"
                          if math.isfinite(reached) else "")
-                means, board = pool.means(targets, rule), BoardId(split, dimension=dimension)
+                means = pool.means(targets, rule)
                 agrees, leader_agrees = (
-                    above_zero(means[column], _low(chosen.results, board, origin, rule, targets, column))
+                    above_zero(means[column], _low(chosen.results, board, origin, targets, column))
                     for column in (lead.better, next(iter(means))))
                 ahead = f"is ahead of {worse}, with {number(means[lead.better])}"
                 result = (f"{better} and {worse} rank the items identically{share}" if difference.none else
@@ -128,12 +129,11 @@ def lead_sentences(chosen: Selection) -> Iterator[tuple[str, str]]:
                        }), ensure_ascii=False))
 
 
-def _low(results: Results, board: BoardId, origin: str, rule: str, targets: Sequence[Target], column: ColumnKey,
-         ) -> float:
+def _low(results: Results, board: BoardId, origin: str, targets: Sequence[Target], column: ColumnKey) -> float:
     """Return the lower end of the interval of a column on a board or a target; NaN on other selections."""
     on_board = (row.value - half_width(row) for row in results.ranking if row.targets == len(targets) and (
         row.board, row.origin, row.rule, row.statistic, row.metric, row.column) == (
-        str(board), origin, rule, STATISTIC, *column))
+        str(board), origin, board.rule, STATISTIC, *column))
     on_target = (row.low for row in results.correlations if not targets[1:] and (
         row.dataset, row.quality, row.statistic, row.metric, row.column) == (*targets[0], STATISTIC, *column))
     return next(chain(on_board, on_target), math.nan)

@@ -104,7 +104,7 @@ class Pool:
         """
         ranked, weight = list(self.means(targets, rule)), weights([dataset for dataset, _ in targets], rule)
         rows = [list(self.columns).index(column) for column in ranked]
-        swapped = [self._swapped(target).take(rows) for target in targets]
+        swapped = [self.swaps(target).take(rows) for target in targets]
         tests = pooled.all_pairs(swapped, weight) if ranked else PairTests.empty(0)
         p, too_few = pooled.adjusted(tests, self.draws), bool((tests.least >= pooled.ALPHA).any())
         leads, only_pair = [], len(ranked) == 2
@@ -117,7 +117,8 @@ class Pool:
                          if lead.value < 0 else Lead(first, second, lead, only_pair, too_few))
         return leads
 
-    def _swapped(self, target: Target) -> Swapped:
+    def swaps(self, target: Target) -> Swapped:
+        """Return the correlations of all columns on a target, and their changes when contexts are swapped."""
         if target not in self.swapped:
             scores = self.target_scores(target, list(self.columns))
             self.swapped[target] = pooled.swapped(scores, self.seed, self.draws)

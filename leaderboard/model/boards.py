@@ -75,8 +75,8 @@ def all_boards(results: Results) -> tuple[Board, ...]:
     boards = []
     for name, statistic in sorted(rows, key=lambda key: (key[0], statistics.index(key[1]))):
         ranking: dict[str, dict[Column, RankingRow]] = {}
-        split = BoardId.parse(name).split  # the rule with the name of the split ranks the columns
-        for row in sorted(rows[name, statistic], key=lambda row: (row.rule != split, row.rule)):
+        rule = BoardId.parse(name).rule
+        for row in sorted(rows[name, statistic], key=lambda row: (row.rule != rule, row.rule)):
             ranking.setdefault(row.rule, {})[row.metric, row.column] = row
         boards.append(Board(name, statistic, ranking))
     return tuple(boards)
