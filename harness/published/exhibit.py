@@ -16,9 +16,11 @@ from dataclasses import dataclass
 from statistics import fmean
 
 from harness.published import NAMES, PRINTED, TEST_SETS, PrintedNumber, PrintedTable, Tables, boards
+from harness.results.entries import fitted
 from harness.results.exhibits import Exhibit, Grid, number
-from harness.results.rows import Results
-from harness.run.rank import Target, by_column, cell_weights, mean, without_fitted
+from harness.results.pooled import by_column
+from harness.results.rows import ColumnKey, Results, Target
+from harness.run.rank import cell_weights, mean
 from metrics.column import of_aggregate
 
 COMMAND = "harness challenge publish dstc10-track5"
@@ -97,12 +99,11 @@ def gather(report: Results, rule: str, names: Collection[str], others: Collectio
     return sorted(rows, key=lambda row: (not row.complete, -row.mean if row.complete else 0.0, row.column))
 
 
-def columns(report: Results) -> dict[tuple[str, str], dict[Target, float]]:
+def columns(report: Results) -> dict[ColumnKey, dict[Target, float]]:
     """Return the finite Spearman correlations with real ratings, without those of metrics fitted on these ratings."""
     real = {entry.name for entry in report.datasets if entry.kind == "real"}
     rows = (row for row in report.correlations if row.statistic == "spearman" and row.dataset in real)
-    values = by_column(without_fitted(rows, report.metrics, report.datasets))
-    return {(metric, column): row for (_, metric, column), row in values.items()}
+    return by_column(rows, fitted(report.metrics, report.datasets)).get("spearman", {})
 
 
 def teams(turns: Collection[str] = ()) -> list[ColumnMeans]:

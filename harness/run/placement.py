@@ -18,7 +18,7 @@ from harness.results.item_scores import labels
 from harness.results.pooled import Pool
 from harness.results.rows import ColumnKey, RankingRow, Results, Target
 from harness.run.compare import STATISTIC
-from harness.run.rank import ranking, without_fitted
+from harness.run.rank import ranking
 from harness.statistics.pooled import better as significantly_better
 from harness.statistics.rank_intervals import rank
 
@@ -80,8 +80,7 @@ class Placement:
 def placements(earlier: Results, results: Results) -> Iterator[Placement]:
     """Yield the placements of each metric of `results` on the boards on which it has a rank, by each board's rule."""
     joined, scored = _joined(earlier, results), {entry.name for entry in results.datasets}
-    rows = [row for row in without_fitted(joined.correlations, joined.metrics, joined.datasets)
-            if row.statistic == STATISTIC]
+    rows = [row for row in joined.correlations if row.statistic == STATISTIC]
     pool, fitted_pairs = Pool.of(joined), fitted(joined.metrics, joined.datasets)
     boards = sorted({(entry.split, entry.kind) for entry in joined.datasets if entry.name in scored})
     for metric, (split, kind) in itertools.product(sorted(entry.name for entry in results.metrics), boards):

@@ -14,10 +14,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import replace
 from statistics import fmean
 
-from harness.results.entries import BoardId, DatasetEntry, MetricEntry, fitted
+from harness.results.entries import BoardId, DatasetEntry
+from harness.results.pooled import by_column
 from harness.results.rows import Correlation, RankingRow
 from harness.results.rows import Target as Target
 from harness.statistics.pooled import weights
@@ -54,23 +54,6 @@ def borda(rows: Mapping[str, Mapping[Target, float]], cells: Collection[Target])
     return points
 
 
-def without_fitted(rows: Iterable[Correlation], metrics: Iterable[MetricEntry], datasets: Iterable[DatasetEntry],
-           ) -> list[Correlation]:
-    """Replace a correlation by NaN if the metric's weights were fitted on the ratings of the dataset."""
-    fitted_pairs = fitted(metrics, datasets)
-    return [replace(row, value=math.nan) if (row.metric, row.dataset) in fitted_pairs else row for row in rows]
-
-
-def by_column(rows: Iterable[Correlation]) -> dict[tuple[str, str, str], dict[Target, float]]:
-    """Return the finite values of each statistic, metric and column by target."""
-    values: dict[tuple[str, str, str], dict[Target, float]] = {}
-    for row in rows:
-        column = values.setdefault((row.statistic, row.metric, row.column), {})
-        if math.isfinite(row.value):
-            column[row.dataset, row.quality] = row.value
-    return values
-
-
 def boards(split: str, targets: frozenset[Target], datasets: Iterable[DatasetEntry],
            ) -> Iterator[tuple[BoardId, frozenset[Target]]]:
     """Yield the boards of a split: all targets, targets with references, one board per language, one per dimension.
@@ -97,9 +80,8 @@ def ranking(board: BoardId, origin: str, targets: Collection[Target], correlatio
     A board of one dimension is ranked by the rule dev only. `fitted_pairs` has metrics with the datasets on which they
     were fitted; such a metric is ranked on the other targets, among the columns that lack no target.
     """
-    values = by_column(row for row in correlations if (row.dataset, row.quality) in targets)
-    for statistic in dict.fromkeys(statistic for statistic, _, _ in values):
-        columns = {(metric, column): row for (name, metric, column), row in values.items() if name == statistic}
+    values = by_column((row for row in correlations if (row.dataset, row.quality) in targets), fitted_pairs)
+    for statistic, columns in values.items():
         for rule in ("dev",) if board.dimension else RULES:
             weight = cell_weights(targets, rule)
             ranks = rank({column: mean(row, weight) for column, row in columns.items()})
