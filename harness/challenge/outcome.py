@@ -33,7 +33,7 @@ from harness.statistics import pooled, rank_intervals
 from harness.statistics.bootstrap import resampled_by_context
 from harness.statistics.estimates import at_level
 from harness.statistics.panel import Array, Vector, number_of_contexts
-from harness.statistics.rank_intervals import Drawn, Rank, rank
+from harness.statistics.rank_intervals import DIGITS, Drawn, Rank, rank
 from harness.statistics.ranks import INFLUENCE
 from harness.statistics.significance import Better
 from harness.statistics.williams import PairTests, all_pairs_by_formula
@@ -45,8 +45,6 @@ BASELINES = "baselines"
 MIN_SIMILARITY = 0.999
 """Minimum mean Spearman, over datasets, of two submissions that are reported as similar."""
 SHOWN_PAIRS = 20
-DIGITS = 12
-"""Decimals to which values are rounded before ties are determined."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,12 +16,15 @@ import math
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from statistics import fmean
 
+import numpy as np
+
 from harness.results.entries import BoardId, DatasetEntry
 from harness.results.pooled import by_column
 from harness.results.rows import Correlation, RankingRow
 from harness.results.rows import Target as Target
 from harness.statistics.pooled import weights
-from harness.statistics.rank_intervals import rank
+from harness.statistics.rank_intervals import DIGITS, rank
+from harness.statistics.ranks import ranks as mean_ranks
 
 RULES = ("dev", "test")
 """The rules under which a report ranks, by their names in the challenge."""
@@ -42,16 +45,12 @@ def mean(values: Mapping[Target, float], weights: Mapping[Target, float]) -> flo
 def borda(rows: Mapping[str, Mapping[Target, float]], cells: Collection[Target]) -> dict[str, float]:
     """Count the competitors that each competitor beats, summed over the cells; a tie counts half.
 
-    Values equal to 12 decimals are tied. A competitor that lacks a cell gets NaN, and beating it earns no points.
+    A competitor that lacks a cell gets NaN, and beating it earns no points.
     """
-    complete = {name: {cell: round(row[cell], 12) for cell in cells} for name, row in rows.items()
-                if math.isfinite(mean(row, dict.fromkeys(cells, 1.0)))}
-    points = dict.fromkeys(rows, math.nan)
-    for name, row in complete.items():
-        others = [other for rival, other in complete.items() if rival != name]
-        points[name] = math.fsum((row[cell] > other[cell]) + (row[cell] == other[cell]) / 2
-                                 for other in others for cell in cells)
-    return points
+    complete = [name for name, row in rows.items() if math.isfinite(mean(row, dict.fromkeys(cells, 1.0)))]
+    table = np.array([[round(rows[name][cell], DIGITS) for name in complete] for cell in cells])
+    points = (mean_ranks(table) - 1).sum(axis=0).tolist() if complete else []
+    return dict.fromkeys(rows, math.nan) | dict(zip(complete, points, strict=True))
 
 
 def boards(split: str, targets: frozenset[Target], datasets: Iterable[DatasetEntry],

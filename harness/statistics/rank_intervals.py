@@ -29,6 +29,7 @@ from harness.statistics.ranks import lowest_ranks
 Name = TypeVar("Name", bound=Hashable)
 
 CONFIDENCE = 0.95
+DIGITS = 12  # decimals to which values are rounded before ties are determined
 BLOCK = 1 << 17  # draws × items per block, small enough for the CPU's cache
 
 
@@ -73,7 +74,7 @@ class Rank:
 
 def rank(values: Mapping[Name, float], drawn: Array | None = None, better: significance.Better | None = None,
          clusters: str = "every") -> dict[Name, Rank]:
-    """Rank named values, the highest first; values equal to 12 decimals share a rank.
+    """Rank named values, the highest first; values equal to DIGITS decimals share a rank.
 
     `drawn` are the values in each draw (draws, metrics). Letters and clusters follow from `better`, by default from
     the draws. `clusters` is a rule of `significance.clusters`.
@@ -179,4 +180,4 @@ def _correlator(group: Sequence[TargetScores]) -> Correlate:
 
 def _ranks(values: Array) -> Array:
     """Rank each row, 1 being the highest value; ties share the best rank, NaN stays NaN."""
-    return np.where(np.isnan(values), np.nan, lowest_ranks(-np.round(values, 12)))
+    return np.where(np.isnan(values), np.nan, lowest_ranks(-np.round(values, DIGITS)))
