@@ -27,9 +27,10 @@ from harness.bundle import Bundle, heading, scores_of, without_folders, without_
 from harness.errors import BadConfig
 from harness.results.differences import COMPARED, distance, key_of
 from harness.results.entries import BoardId, MetricEntry, fitted
+from harness.results.pooled import by_column
 from harness.results.rows import ColumnKey, Correlation, ItemScores, RankingRow, Results
 from harness.run import compare, correlate, entries, environment, plan
-from harness.run.rank import RULES, Target, apply_rule, boards, by_column, without_fitted
+from harness.run.rank import RULES, Target, boards, cell_weights, mean
 from harness.run.settings import Settings
 from harness.scoring.score import inputs
 from harness.scoring.scorer import Scorer
@@ -221,8 +222,8 @@ def _ranking(bundle: Results, here: Mapping[str, Dataset], correlations: Iterabl
              ) -> tuple[list[RankingRow], list[str]]:
     """Return the rows of the bundle's metrics among all packed rows of their boards, and notes on the main boards."""
     known = (*(row for row in bundle.correlations if row.dataset not in here), *correlations)
-    values = by_column(without_fitted(known, bundle.metrics, bundle.datasets))
-    metrics, fitted_datasets = {entry.name for entry in bundle.metrics}, fitted(bundle.metrics, bundle.datasets)
+    metrics, fitted_pairs = {entry.name for entry in bundle.metrics}, fitted(bundle.metrics, bundle.datasets)
+    values = by_column(known, fitted_pairs)
     rankings: defaultdict[tuple[str, str, str, str], list[RankingRow]] = defaultdict(list)
     for row in bundle.ranking:
         rankings[row.board, row.origin, row.rule, row.statistic].append(row)
@@ -233,10 +234,10 @@ def _ranking(bundle: Results, here: Mapping[str, Dataset], correlations: Iterabl
         ranks = rank({(row.metric, row.column): row.value for row in packed if row.complete or row.rank is None})
         ranked, board = sum(standing.rank is not None for standing in ranks.values()), BoardId.parse(name)
         for row in (row for row in packed if row.metric in metrics):
-            column = values.get((statistic, row.metric, row.column), {})
+            column = values.get(statistic, {}).get((row.metric, row.column), {})
             covered = {target: value for target, value in column.items() if target in cells}
-            shared = [cell for cell in cells if (row.metric, cell[0]) not in fitted_datasets]
-            value = apply_rule(RULES[rule], covered, shared) if rule in RULES else math.nan
+            shared = [cell for cell in cells if (row.metric, cell[0]) not in fitted_pairs]
+            value = mean(covered, cell_weights(shared, rule)) if rule in RULES else math.nan
             standing = ranks.get((row.metric, row.column), row)  # a fitted metric keeps its packed rank
             recomputed = replace(row, value=value, covered=len(covered), targets=len(cells),
                                  rank=None if math.isnan(value) else standing.rank)

@@ -13,7 +13,7 @@ from benchmarks import registry
 from benchmarks.dataset import Dataset
 from benchmarks.errors import nearest, plural
 from harness.commands._comparisons import Selection, by_wmt25
-from harness.commands._output import DATA
+from harness.commands._output import data_of
 from harness.commands.publish import publish
 from harness.commands.report import check_dataset
 from harness.commands.report import targets as targets_of
@@ -134,7 +134,7 @@ class Results:
         leads, compared, known_names = [], set(), dict[str, None]()
         for split, origin in self._boards():
             targets = tuple(target for target in pool.targets(split, origin) if target in selected)
-            rule = "dev" if dimension else _rule(split)
+            rule = "dev" if dimension else BoardId.parse(split).rule
             means = pool.means(targets, rule)
             name_of = dict(zip(means, labels(list(means)), strict=True))
             keys = {name: key for key, name in name_of.items()}
@@ -182,11 +182,11 @@ class Results:
         pieces = []
         rankings = self.rankings().query("statistic == 'spearman'").dropna(subset="rank")
         for split, origin in self._boards():
-            board_rows = rankings.query(f"board == @split and origin == @origin and rule == {_rule(split)!r}")
+            rule = BoardId.parse(split).rule
+            board_rows = rankings.query(f"board == @split and origin == @origin and rule == {rule!r}")
             table = board_rows[["rank", "metric", "column", "value", "low", "high", "letters"]].to_html(
                 index=False, float_format="%.3f", na_rep="")
-            kind = "own" if BoardId.parse(split).split == "own" else origin
-            pieces.append(f"<p><b>{split}</b> ({DATA[kind]})</p>{table}")
+            pieces.append(f"<p><b>{split}</b> ({data_of(split, origin)})</p>{table}")
         return "".join(pieces) or "<p>No board: no column has a value on every quality.</p>"
 
     def _boards(self) -> Iterator[tuple[str, str]]:
@@ -227,11 +227,6 @@ def load(folder: Path | str = "results", home: Path | str | None = None) -> Resu
 def check(name: str, value: object, *kinds: type) -> None:
     if not isinstance(value, kinds):
         raise BadConfig(f"{name}: expected {' or '.join(kind.__name__ for kind in kinds)}, got {value!r:.60}")
-
-
-def _rule(board: str) -> str:
-    parsed = BoardId.parse(board)
-    return "test" if parsed.split == "test" and not parsed.dimension else "dev"
 
 
 def frame(table: Sequence[Any], kind: type[Any]) -> pandas.DataFrame:

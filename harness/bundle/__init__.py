@@ -37,8 +37,9 @@ from harness.statistics.panel import Vector
 
 FORMAT = 2
 MANIFEST = "manifest.json"
-LISTS = ("datasets", "metrics", "skips", "failures")
-TABLES = ("correlations", "ranking")
+TABLES = {**{f"{name}.json": name for name in ("datasets", "metrics", "skips", "failures")},
+          **{f"{name}.jsonl": name for name in ("correlations", "ranking")}}
+"""The tables of a bundle by their files."""
 NAME_LENGTH = 80
 DATE = (1980, 1, 1, 0, 0, 0)
 FOLDERS = re.compile(r"(?<![\w./:])(?:~|[A-Za-z]:)?[/\\](?:[^\s/\\:'\"]+[/\\])+")
@@ -122,9 +123,10 @@ def zipped(bundle: Bundle) -> bytes:
     """Return the bundle as a zip, the same bytes for the same results."""
     results = bundle.results
     members = {"run.json": reports.json_of(dataclasses.asdict(results.run))}
-    members |= {f"{name}.json": reports.json_of([dataclasses.asdict(entry) for entry in getattr(results, name)])
-                for name in LISTS}
-    members |= {f"{name}.jsonl": "".join(map(reports.json_line, getattr(results, name))).encode() for name in TABLES}
+    for file, name in TABLES.items():
+        rows = getattr(results, name)
+        members[file] = ("".join(map(reports.json_line, rows)).encode() if file.endswith(".jsonl") else
+                         reports.json_of(list(map(dataclasses.asdict, rows))))
     members |= {scores_file(table.dataset): _csv(table) for table in results.points}
     files = {name: {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
              for name, content in sorted(members.items())}

@@ -22,7 +22,7 @@ from benchmarks.formats.records import Refused, lines, load, mapping, records, r
 from benchmarks.formats.rows import Unreadable, delimited
 from benchmarks.formats.scorefile.rows import number
 from benchmarks.storage import archive
-from harness.bundle import FORMAT, LISTS, MANIFEST, NAME_LENGTH, TABLES, Bundle, heading, scores_file, without_ratings
+from harness.bundle import FORMAT, MANIFEST, NAME_LENGTH, TABLES, Bundle, heading, scores_file, without_ratings
 from harness.errors import BadBundle
 from harness.results.differences import key_of
 from harness.results.rows import TABLES as KINDS
@@ -73,14 +73,12 @@ def _members(folder: Path) -> tuple[str, dict[str, bytes]]:
 
 
 def _bundle(title: str, members: Mapping[str, bytes]) -> Bundle:
-    fixed = ("run.json", *(f"{name}.json" for name in LISTS), *(f"{name}.jsonl" for name in TABLES))
+    fixed = ("run.json", *TABLES)
     for name in fixed:
         if name not in members:
             raise Refused(f"has no {name}")
-    tables: dict[str, Any] = {
-        **{name: records(file, load(file, members[file]), KINDS[name]) for name in LISTS if (file := f"{name}.json")},
-        **{name: records(file, list(lines(file, members[file])), KINDS[name])
-           for name in TABLES if (file := f"{name}.jsonl")}}
+    tables: dict[str, Any] = {name: records(file, list(lines(file, members[file])) if file.endswith(".jsonl") else
+                                            load(file, members[file]), KINDS[name]) for file, name in TABLES.items()}
     _check_names(tables)
     score_files = {scores_file(entry.name): entry.name for entry in tables["datasets"]}
     for name in members.keys() - {*fixed} - score_files.keys():
@@ -96,7 +94,7 @@ def _bundle(title: str, members: Mapping[str, bytes]) -> Bundle:
 
 def _check_names(tables: Mapping[str, Any]) -> None:
     """Raise Refused unless keys are unique, and correlations belong to datasets and metrics of the bundle."""
-    for kind in ("datasets", "metrics", *TABLES):
+    for kind in ("datasets", "metrics", "correlations", "ranking"):
         if repeated := [key for key, count in Counter(map(key_of, tables[kind])).items() if count > 1]:
             raise Refused(f"{kind}: {', '.join(repeated[0])!r:.200} occurs twice")
     names = {kind: {entry.name for entry in tables[kind]} for kind in ("datasets", "metrics")}

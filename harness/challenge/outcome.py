@@ -33,9 +33,9 @@ from harness.statistics import pooled, rank_intervals
 from harness.statistics.bootstrap import resampled_by_context
 from harness.statistics.estimates import at_level
 from harness.statistics.panel import Array, Vector, number_of_contexts
-from harness.statistics.rank_intervals import Drawn, Rank, rank
+from harness.statistics.rank_intervals import DIGITS, Drawn, Rank, rank
 from harness.statistics.ranks import INFLUENCE
-from harness.statistics.significance import Better, cluster_numbers
+from harness.statistics.significance import Better
 from harness.statistics.williams import PairTests, all_pairs_by_formula
 from metrics import registry
 from metrics.errors import MetricError
@@ -45,8 +45,6 @@ BASELINES = "baselines"
 MIN_SIMILARITY = 0.999
 """Minimum mean Spearman, over datasets, of two submissions that are reported as similar."""
 SHOWN_PAIRS = 20
-DIGITS = 12
-"""Decimals to which values are rounded before ties are determined."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,16 +150,17 @@ class Outcome:
         teams, values = self.teams, self.values[self.chosen]
         ranks = {rule: rank(dict(zip(teams, (values @ weight).tolist(), strict=True)),
                             drawn.means(weight) if drawn else None,
-                            self._better(rule) if rule in self.tests else None, self.rules.clusters)
+                            self._better(rule) if drawn and rule in self.tests else None, self.rules.clusters)
                  for rule, weight in self.weights.items()}
         ranks["borda"] = rank(borda(dict(zip(teams, self.rows, strict=True)), self.ground.targets))
         return {rule: tuple(standings.values()) for rule, standings in ranks.items()}
 
     @cached_property
     def clusters(self) -> dict[Target, tuple[int, ...]]:
-        values = self.values[self.chosen].T
-        return {target: cluster_numbers(column, self._better(target), self.rules.clusters)
-                for target, column in zip(self.ground.targets, values, strict=True) if target in self.tests}
+        columns = zip(self.ground.targets, self.values[self.chosen].T.tolist(), strict=True)
+        return {target: tuple(standing.cluster for standing in rank(
+            dict(zip(self.teams, values, strict=True)), better=self._better(target), clusters=self.rules.clusters,
+        ).values()) for target, values in columns if target in self.tests}
 
     @cached_property
     def pairs(self) -> dict[Target, PairTests]:

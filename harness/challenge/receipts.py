@@ -37,8 +37,6 @@ STAGING = ".receiving"
 """Folder of a file that is being checked; hidden from rankings."""
 NOT_COMPARED = ("folder", "title", "custom", "ratings", "baselines", "final", "changed", "published", "blind")
 """Settings that do not affect ranks, or that name files, whose contents are compared instead."""
-PUBLIC_UNITS = "units of the public part"
-"""Whole conversations are drawn; older logs lack this input, because contexts used to be drawn one by one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,14 +59,13 @@ class Log:
     def receipts(self, phase: str) -> dict[str, Receipt] | None:
         """Return the receipts of the files that may be ranked in the phase, by TEAM/N; None if the phase has none."""
         lines = self.received(phase)
-        receipts = {f"{line['team']}/{line['number']}": Receipt(_time(line), line["sha256"], line.get("settings"))
+        receipts = {f"{line['team']}/{line['number']}": Receipt(_time(line), line["sha256"], line["settings"])
                     for line in lines}
         if frozen := self.frozen(phase):
-            settings, left_out = frozen.get("settings", {}), frozen.get("left out", {})  # not in older logs
-            return {**{name: Receipt(receipts[name].time if name in receipts else None, digest, settings.get(name))
-                       for name, digest in frozen["submissions"].items()},
+            return {**{name: Receipt(receipts[name].time if name in receipts else None, digest,
+                                     frozen["settings"][name]) for name, digest in frozen["submissions"].items()},
                     **{name: Receipt(None, "", left_out=tuple(f"left out of the freeze: {line}" for line in reasons))
-                       for name, reasons in left_out.items()}}
+                       for name, reasons in frozen["left out"].items()}}
         return receipts if lines else None
 
     def refused(self, phase: str) -> tuple[Refused, ...]:
@@ -83,8 +80,7 @@ class Log:
         """List the inputs of a ranking that have changed since the freeze; for settings, with both values."""
         now, frozen = inputs(rules, data), self.frozen(rules.phase)
         return tuple(f"{name} ({value}, now {now[name]})" if hasattr(rules, name) and name not in NOT_COMPARED else name
-                     for name, value in {PUBLIC_UNITS: "", **frozen.get("inputs", {})}.items()
-                     if frozen and now.get(name) != value)
+                     for name, value in (frozen["inputs"].items() if frozen else ()) if now.get(name) != value)
 
 
 def read(folder: Path) -> Log:
@@ -123,7 +119,6 @@ def inputs(rules: Rulebook, data: Ground) -> dict[str, str]:
              **{f"dataset {ranked.name}": ranked.dataset.fingerprint for ranked in data.datasets}}
     settings = {setting.name: str(getattr(rules, setting.name)) for setting in fields(rules)}
     return {name: value for name, value in settings.items() if name not in NOT_COMPARED} | {
-        PUBLIC_UNITS: "conversations" if rules.public else ""} | {
         name: hashlib.sha256(text.encode()).hexdigest() for name, text in parts.items()}
 
 

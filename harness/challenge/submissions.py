@@ -65,11 +65,14 @@ class About:
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """The time of receipt (None if unknown), sha256 of the file, settings, and reasons to leave it out of a freeze."""
+    """The time of receipt (None if unknown), sha256 of the file, settings, and reasons to leave it out of a freeze.
+
+    A file that is just being received has no settings yet.
+    """
 
     time: datetime.datetime | None
     sha256: str
-    settings: Mapping[str, object] | None = None  # older logs have none
+    settings: Mapping[str, object] | None = None
     left_out: tuple[str, ...] = ()
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from benchmarks.errors import plural
 from harness.challenge import receipts
-from harness.challenge.outcome import BASELINES, DIGITS, Outcome
+from harness.challenge.outcome import BASELINES, Outcome
 from harness.challenge.rulebook import FILE, FOLDER, SEED_FILE, Rulebook
 from harness.challenge.submissions import refused_count
 from harness.published.exhibit import printed
@@ -21,7 +21,7 @@ from harness.results.exhibits import Exhibit, Grid, matrix, number
 from harness.statistics import statistic_title
 from harness.statistics.estimates import full_name
 from harness.statistics.pooled import MIN_CONTEXTS, TOO_FEW
-from harness.statistics.rank_intervals import Rank
+from harness.statistics.rank_intervals import DIGITS, Rank
 
 RULES = {"dev": "by dataset: mean over datasets of the mean over their qualities",
          "test": "by quality: mean over all qualities of all datasets",

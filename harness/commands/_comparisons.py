@@ -18,7 +18,7 @@ from harness.results.item_scores import labels
 from harness.results.pooled import STATISTIC, Lead, Pool
 from harness.results.rows import ColumnKey, Comparisons, Correlation, Results
 from harness.results.rows import Target as Target
-from harness.statistics import significance
+from harness.statistics.rank_intervals import rank
 from leaderboard.blocks.cells import MISSING, interval, number, p_value
 from leaderboard.model.boards import above_zero, half_width
 from leaderboard.render.text import shortened, wrapped
@@ -99,7 +99,8 @@ def lead_sentences(chosen: Selection) -> Iterator[tuple[str, str]]:
                  for name in ("", *dimensions)}
         parts |= {(target,): name for targets, name in list(parts.items()) if name for target in targets}
         for targets, dimension in parts.items():
-            rule = "dev" if dimension or split != "test" else "test"
+            board = BoardId(split, dimension=dimension)
+            rule = board.rule
             for lead in _leads(pool, targets, rule, chosen.columns):
                 better, worse, difference = label_of[lead.better], label_of[lead.worse], lead.difference
                 reached, reached_on = pool.reached(targets, lead.better, rule)
@@ -108,9 +109,9 @@ def lead_sentences(chosen: Selection) -> Iterator[tuple[str, str]]:
                 coverage = f" on {reached_on} of {len(targets)} qualities" if reached_on < len(targets) else ""
                 share = (f"; it reaches {100 * reached:.0f} % of the limit from rater noise{coverage}"
                          if math.isfinite(reached) else "")
-                means, board = pool.means(targets, rule), BoardId(split, dimension=dimension)
+                means = pool.means(targets, rule)
                 agrees, leader_agrees = (
-                    above_zero(means[column], _low(chosen.results, board, origin, rule, targets, column))
+                    above_zero(means[column], _low(chosen.results, board, origin, targets, column))
                     for column in (lead.better, next(iter(means))))
                 ahead = f"is ahead of {worse}, with {number(means[lead.better])}"
                 result = (f"{better} and {worse} rank the items identically{share}" if difference.none else
@@ -127,12 +128,11 @@ def lead_sentences(chosen: Selection) -> Iterator[tuple[str, str]]:
                        }))
 
 
-def _low(results: Results, board: BoardId, origin: str, rule: str, targets: Sequence[Target], column: ColumnKey,
-         ) -> float:
+def _low(results: Results, board: BoardId, origin: str, targets: Sequence[Target], column: ColumnKey) -> float:
     """Return the lower end of the interval of a column on a board or a target; NaN on other selections."""
     on_board = (row.value - half_width(row) for row in results.ranking if row.targets == len(targets) and (
         row.board, row.origin, row.rule, row.statistic, row.metric, row.column) == (
-        str(board), origin, rule, STATISTIC, *column))
+        str(board), origin, board.rule, STATISTIC, *column))
     on_target = (row.low for row in results.correlations if not targets[1:] and (
         row.dataset, row.quality, row.statistic, row.metric, row.column) == (*targets[0], STATISTIC, *column))
     return next(chain(on_board, on_target), math.nan)
@@ -218,19 +218,18 @@ def cluster_tables(chosen: Selection) -> Iterator[str]:
             significant &= (better >= 0) & (worse >= 0)
             wins[better[significant], worse[significant]] = True
         fitted_here = {metric for metric, dataset in fitted_pairs if dataset == target[0]}
-        values = np.array([math.nan if row.metric in fitted_here else row.value for row in rows.values()])
-        clusters = significance.clusters(values, wins, chosen.rule)
-        cluster_of = {row: str(rank) for rank, group in enumerate(clusters, start=1) for row in group}
-        letters = significance.letters(values, wins)
-        cells = [(cluster_of.get(index, ""), label, number(row.value), interval(row.low, row.high, 3) or MISSING,
-                  str(row.n), number(row.corrected), shortened(letters[index]))
-                 for index, (label, row) in enumerate(rows.items())]
+        ranks = rank({label: math.nan if row.metric in fitted_here else row.value for label, row in rows.items()},
+                     better=wins, clusters=chosen.rule)
+        cells = [(str(standing.cluster or ""), label, number(row.value), interval(row.low, row.high, 3) or MISSING,
+                  str(row.n), number(row.corrected), shortened(standing.letters))
+                 for (label, row), standing in zip(rows.items(), ranks.values(), strict=True)]
         adjusted = "one-sided" if chosen.rule == "wmt" else "Benjamini-Hochberg"
         caption = f", clusters by {_test_title(chosen)}, {adjusted}, 5 %. {_rater_agreement(chosen, target)}"
         heads = ("Cluster", "Metric", "value", "95 % interval", "n", "corrected", "Group")
         yield (chosen.table(target, caption, heads, cells)
                + "Columns that share a group letter are not significantly different.\n"
-               + "All columns are in one cluster: none is above the others.\n" * (len(clusters) == 1 < len(rows))
+               + "All columns are in one cluster: none is above the others.\n" * (
+                   len(rows) > 1 == max(standing.cluster for standing in ranks.values()))
                + _warning(chosen, target))
 
 

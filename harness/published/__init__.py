@@ -12,7 +12,7 @@ from decimal import Decimal
 from functools import cache
 from importlib.resources import files
 
-from harness.run.rank import RULES, Rule, Target, apply_rule, borda, counted_mean
+from harness.run.rank import RULES, Target, borda, cell_weights, mean
 from harness.statistics.rank_intervals import Rank, rank
 
 NAMES = ("dstc10", "mmecrs", "dynaeval", "deb", "yeh2021", "finedeval", "dstc11", "dstc12")
@@ -122,9 +122,11 @@ class PrintedTable:
 
 def ranks_of(rows: Mapping[str, Mapping[Target, float]], counts: Mapping[str, int]) -> dict[str, dict[str, Rank]]:
     targets = frozenset(target for row in rows.values() for target in row)
-    rules: dict[str, Rule] = {**RULES, "test": counted_mean(counts)} if counts else RULES
-    ranks = {name: rank({competitor: apply_rule(rules[name], row, targets) for competitor, row in rows.items()})
-             for name in ("test", "dev")}
+    """Rank under every rule; `counts` is the number of qualities behind each cell, if a cell is their average."""
+    weights = {rule: cell_weights(targets, rule) for rule in reversed(RULES)}
+    if counts:
+        weights["test"] = {target: counts[target[0]] for target in targets}
+    ranks = {rule: rank({name: mean(row, weight) for name, row in rows.items()}) for rule, weight in weights.items()}
     return {**ranks, "borda": rank(borda(rows, targets))}
 
 

@@ -16,9 +16,11 @@ from dataclasses import dataclass
 from statistics import fmean
 
 from harness.published import NAMES, PRINTED, TEST_SETS, PrintedNumber, PrintedTable, Tables, boards
+from harness.results.entries import fitted
 from harness.results.exhibits import Exhibit, Grid, number
-from harness.results.rows import Results
-from harness.run.rank import RULES, Rule, Target, apply_rule, by_column, dataset_mean, without_fitted
+from harness.results.pooled import by_column
+from harness.results.rows import ColumnKey, Results, Target
+from harness.run.rank import cell_weights, mean
 from metrics.column import of_aggregate
 
 COMMAND = "harness challenge publish dstc10-track5"
@@ -81,7 +83,7 @@ def limiting_flag(report: Results) -> str:
     return next((flag for option, flag in LIMITING.items() if option in report.run.options), "")
 
 
-def gather(report: Results, rule: Rule, names: Collection[str], others: Collection[str] = ()) -> list[ColumnMeans]:
+def gather(report: Results, rule: str, names: Collection[str], others: Collection[str] = ()) -> list[ColumnMeans]:
     """Return the means of the columns of a report over the named datasets that it has, the best first.
 
     Rows also have the means on `others`; without real data there are no rows.
@@ -91,18 +93,17 @@ def gather(report: Results, rule: Rule, names: Collection[str], others: Collecti
     for target in sorted({target for row in values.values() for target in row}):
         usable.setdefault(target[0], []).append(target)
     targets = [target for name in names for target in usable.get(name, ())]
-    rows = [ColumnMeans(name, apply_rule(rule, row, targets), {
-        dataset: apply_rule(dataset_mean, row, usable[dataset]) for dataset in (*names, *others) if dataset in usable})
+    rows = [ColumnMeans(name, mean(row, cell_weights(targets, rule)), {
+        dataset: mean(row, cell_weights(usable[dataset], rule)) for dataset in (*names, *others) if dataset in usable})
         for (_, name), row in values.items()]
     return sorted(rows, key=lambda row: (not row.complete, -row.mean if row.complete else 0.0, row.column))
 
 
-def columns(report: Results) -> dict[tuple[str, str], dict[Target, float]]:
+def columns(report: Results) -> dict[ColumnKey, dict[Target, float]]:
     """Return the finite Spearman correlations with real ratings, without those of metrics fitted on these ratings."""
     real = {entry.name for entry in report.datasets if entry.kind == "real"}
     rows = (row for row in report.correlations if row.statistic == "spearman" and row.dataset in real)
-    values = by_column(without_fitted(rows, report.metrics, report.datasets))
-    return {(metric, column): row for (_, metric, column), row in values.items()}
+    return by_column(rows, fitted(report.metrics, report.datasets)).get("spearman", {})
 
 
 def teams(turns: Collection[str] = ()) -> list[ColumnMeans]:
@@ -215,7 +216,7 @@ def _board(board: PrintedTable) -> Grid:
 
 def _development(report: Results, turns: Sequence[str], sets: str, dialogues: Sequence[str]) -> Grid:
     """Return the best columns of the run, its controls and the challenge's teams, by mean over turn-level datasets."""
-    best = [row for index, row in enumerate(gather(report, dataset_mean, turns, dialogues))
+    best = [row for index, row in enumerate(gather(report, "dev", turns, dialogues))
             if index < MAX_COLUMNS or row.column in CONTROLS
             or plain_name(row.column) == plain_name("Deep AM-FM")]
     datasets = (*turns, *dialogues)
@@ -226,7 +227,7 @@ def _development(report: Results, turns: Sequence[str], sets: str, dialogues: Se
 
 def _test(report: Results) -> Grid:
     return _beside_teams("test-here", "test datasets", ("average", *TEST_SETS), 4,
-                         gather(report, RULES["test"], TEST_SETS)[:MAX_COLUMNS], teams(),
+                         gather(report, "test", TEST_SETS)[:MAX_COLUMNS], teams(),
                          "the challenge's 5 test datasets; Spearman, averages over all qualities of all datasets, "
                          "those of the teams as published")
 

@@ -18,12 +18,12 @@ from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 import numpy as np
 
 from harness.results.entries import DatasetEntry
-from harness.results.rows import Results, Run
+from harness.results.rows import Results, Run, tables_by
 from harness.statistics.panel import Vector
 from metrics.metric import Signature
 
-COMPARED = ("correlations", "comparisons", "reliability", "decisions", "ranking", "firmness",
-            "disagreement", "vote_counts", "skips", "failures", "examples", "points")
+COMPARED = tuple(name for name in tables_by("dataset", "board") if name != "timings")
+"""The tables of numbers; equal runs differ in their timings."""
 Key: TypeAlias = tuple[str, ...]
 Table: TypeAlias = Mapping[Key, Mapping[str, Any]]
 

@@ -46,6 +46,11 @@ class BoardId:
         """The name without the dimension."""
         return f"{self.split}-{self.part}" if self.part else self.split
 
+    @property
+    def rule(self) -> str:
+        """The rule that ranks the board; the others are shown beside it."""
+        return "test" if self.split == "test" and not self.dimension else "dev"
+
     def __str__(self) -> str:
         return f"{self.group}:{self.dimension}" if self.dimension else self.group
 

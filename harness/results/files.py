@@ -97,8 +97,7 @@ def read(folder: Path | str) -> Results:
 
 def _rows(folder: Path, head: Mapping[str, Any], name: str) -> Iterator[Any]:
     if name in PARQUET:
-        if name in head["tables"]:  # results of earlier versions may lack a table
-            yield from unpacked(_checked(folder / f"{name}.parquet", head["tables"][name]), TABLES[name])
+        yield from unpacked(_checked(folder / f"{name}.parquet", head["tables"][name]), TABLES[name])
     elif name == "points":
         for dataset, digest in head["points"].items():
             yield item_scores.from_parquet(_checked(_points_path(folder / "points", dataset), digest))

@@ -11,7 +11,7 @@ import numpy as np
 from harness.results.cache import digest
 from harness.results.entries import BoardId, DatasetEntry, fitted
 from harness.results.item_scores import on_quality
-from harness.results.rows import ColumnKey, ItemScores, Results, Target
+from harness.results.rows import ColumnKey, Correlation, ItemScores, Results, Target
 from harness.statistics import pooled
 from harness.statistics.pooled import Difference, Swapped, weights
 from harness.statistics.rank_intervals import TargetScores
@@ -54,6 +54,17 @@ class Lead:
         return "equal" if self.difference.none else "established" if self.difference.established else "not established"
 
 
+def by_column(rows: Iterable[Correlation], fitted_pairs: Collection[tuple[str, str]],
+              ) -> dict[str, dict[ColumnKey, dict[Target, float]]]:
+    """Return the finite values by statistic, column and target, without those of metrics fitted on the ratings."""
+    values: dict[str, dict[ColumnKey, dict[Target, float]]] = {}
+    for row in rows:
+        column = values.setdefault(row.statistic, {}).setdefault((row.metric, row.column), {})
+        if math.isfinite(row.value) and (row.metric, row.dataset) not in fitted_pairs:
+            column[row.dataset, row.quality] = row.value
+    return values
+
+
 @dataclass(frozen=True, slots=True)
 class Pool:
     """Correlations of each column, reliabilities and item scores by target."""
@@ -70,11 +81,8 @@ class Pool:
     def of(cls, results: Results, draws: int = 0) -> Pool:
         """Index results, without columns on datasets whose ratings they were fitted on; tests use the run's draws."""
         entries = {entry.name: entry for entry in results.datasets}
-        excluded = fitted(results.metrics, results.datasets)
-        columns: dict[ColumnKey, dict[Target, float]] = {}
-        for row in results.correlations:
-            if row.statistic == STATISTIC and math.isfinite(row.value) and (row.metric, row.dataset) not in excluded:
-                columns.setdefault((row.metric, row.column), {})[row.dataset, row.quality] = row.value
+        values = by_column(results.correlations, fitted(results.metrics, results.datasets)).get(STATISTIC, {})
+        columns = {column: row for column, row in values.items() if row}
         reliability = {(row.dataset, row.quality): row.value for row in results.reliability
                        if row.method == "split-half" and math.isfinite(row.value)}
         return cls(columns, reliability, {points.dataset: points for points in results.points}, entries,
@@ -104,7 +112,7 @@ class Pool:
         """
         ranked, weight = list(self.means(targets, rule)), weights([dataset for dataset, _ in targets], rule)
         rows = [list(self.columns).index(column) for column in ranked]
-        swapped = [self._swapped(target).take(rows) for target in targets]
+        swapped = [self.swaps(target).take(rows) for target in targets]
         tests = pooled.all_pairs(swapped, weight) if ranked else PairTests.empty(0)
         p, too_few = pooled.adjusted(tests, self.draws), bool((tests.least >= pooled.ALPHA).any())
         leads, only_pair = [], len(ranked) == 2
@@ -117,7 +125,8 @@ class Pool:
                          if lead.value < 0 else Lead(first, second, lead, only_pair, too_few))
         return leads
 
-    def _swapped(self, target: Target) -> Swapped:
+    def swaps(self, target: Target) -> Swapped:
+        """Return the correlations of all columns on a target, and their changes when contexts are swapped."""
         if target not in self.swapped:
             scores = self.target_scores(target, list(self.columns))
             self.swapped[target] = pooled.swapped(scores, self.seed, self.draws)

@@ -292,3 +292,8 @@ class Results:
 TABLES: Mapping[str, type[Any]] = {name: get_args(hint)[0] for name, hint in get_type_hints(Results).items()
                                    if get_origin(hint) is Sequence}
 """Every table of the results, with the class of its rows."""
+
+
+def tables_by(*fields: str) -> tuple[str, ...]:
+    """Return the tables with one of these fields in the key of their rows."""
+    return tuple(name for name, kind in TABLES.items() if {*fields} & {*kind.KEY})

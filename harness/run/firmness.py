@@ -129,10 +129,10 @@ class FirstPlaces:
                   int(sum(np.isfinite(table).sum() for table in votes))]
         removals: list[firmness.Removal | None] = [None, None, None]
         if rivals:
-            board = firmness.Board(targets, values, weight, rivals)
+            contest = firmness.Contest(targets, values, weight, rivals)
             removals[0] = firmness.datasets_to_remove(dataset_sums, rivals)
-            removals[1], closest = firmness.contexts_to_remove(board, sums)
-            removals[2] = firmness.votes_to_remove(board, votes, closest)
+            removals[1], closest = firmness.contexts_to_remove(contest, sums)
+            removals[2] = firmness.votes_to_remove(contest, votes, closest)
         return [[unit, removal and len(removal.units), total, names[removal.successor] if removal else "",
                  [datasets[index] for index in removal.units] if removal and unit == "datasets" else []]
                 for unit, removal, total in zip(UNITS, removals, totals, strict=True)]

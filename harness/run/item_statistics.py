@@ -106,7 +106,7 @@ def with_statistic(results: Results, request: Request, test: str, is_selected: C
 
 
 def by_wmt25(results: Results, is_selected: Callable[[str, str], bool], draws: int,
-             ) -> Iterator[tuple[str, str, list[ColumnKey], list[wmt25.Task], list[int]]]:
+             ) -> Iterator[tuple[str, str, list[ColumnKey], list[wmt25.Task], tuple[int, ...]]]:
     """Rank the columns of each split and kind of data by WMT25's rule.
 
     Yield split, kind, columns, tasks and clusters; each task has the CHANCE columns after the others. Scores count as
@@ -128,8 +128,7 @@ def by_wmt25(results: Results, is_selected: Callable[[str, str], bool], draws: i
             rng = generator(results.run.seed, target.dataset, "")
             tasks += wmt25.tasks(target.people, np.vstack([*scores, *_by_chance(target, results.run.seed)]), draws, rng)
         if tasks:
-            complete = np.isfinite([task.values[:len(names)] for task in tasks]).all(axis=0)
-            yield split, kind, names, tasks, wmt25.clusters(tasks, np.flatnonzero(complete).tolist())
+            yield split, kind, names, tasks, wmt25.clusters(tasks, len(names))
 
 
 def chance(target: TargetData, request: Request) -> Iterator[Correlation]:

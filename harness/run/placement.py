@@ -1,14 +1,13 @@
 """The rank of a metric among those of an earlier run, and its significant differences from neighbours.
 
-The boards are those of the earlier report, restricted to the targets on which the metric has a correlation. Neighbours
-are compared using the item scores of both reports, joined by item id.
+The metric is added to the earlier results, joined by item id. Their boards are restricted to the targets on which the
+metric has a correlation.
 """
 
 from __future__ import annotations
 
 import itertools
-import math
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -17,11 +16,9 @@ from harness.errors import BadReport
 from harness.results.entries import BoardId, fitted
 from harness.results.item_scores import labels
 from harness.results.pooled import Pool
-from harness.results.rows import ColumnKey, Correlation, RankingRow, Results
-from harness.run import correlate
-from harness.run.compare import STATISTIC, contributions
-from harness.run.correlate import TargetData
-from harness.run.rank import RULES, Target, ranking, without_fitted
+from harness.results.rows import ColumnKey, RankingRow, Results, Target
+from harness.run.compare import STATISTIC
+from harness.run.rank import ranking
 from harness.statistics.pooled import better as significantly_better
 from harness.statistics.rank_intervals import rank
 
@@ -82,89 +79,77 @@ class Placement:
 
 def placements(earlier: Results, results: Results) -> Iterator[Placement]:
     """Yield the placements of each metric of `results` on the boards on which it has a rank, by each board's rule."""
-    metrics = {entry.name for entry in results.metrics}
-    targets = {target.key: target for target in _targets(earlier, results, metrics)}
-    earlier_rows = [row for row in earlier.correlations if row.metric not in metrics]
-    rows = [row for row in (*without_fitted(earlier_rows, earlier.metrics, earlier.datasets),
-                            *without_fitted(results.correlations, results.metrics, results.datasets))
-            if row.statistic == STATISTIC]
-    fitted_pairs = fitted((*earlier.metrics, *results.metrics), (*earlier.datasets, *results.datasets))
-    names, pool = {entry.name for entry in results.datasets}, Pool.of(earlier)
-    boards = sorted({(entry.split, entry.kind) for entry in earlier.datasets if entry.name in names})
-    for metric, (split, kind) in itertools.product(sorted(metrics), boards):
-        on_board = pool.targets(split, kind)
-        covered = {(row.dataset, row.quality) for row in rows if row.metric == metric and math.isfinite(row.value)}
+    joined, scored = _joined(earlier, results), {entry.name for entry in results.datasets}
+    rows = [row for row in joined.correlations if row.statistic == STATISTIC]
+    pool, fitted_pairs = Pool.of(joined), fitted(joined.metrics, joined.datasets)
+    boards = sorted({(entry.split, entry.kind) for entry in joined.datasets if entry.name in scored})
+    for metric, (split, kind) in itertools.product(sorted(entry.name for entry in results.metrics), boards):
+        on_board, board = pool.targets(split, kind), BoardId(split)
+        covered = {target for column, values in pool.columns.items() if column[0] == metric for target in values}
         if cells := sorted(covered & set(on_board)):
-            rule = split if split in RULES else "dev"
-            ranked = [row for row in ranking(BoardId(split), kind, cells, rows, fitted_pairs)
-                      if row.rule == rule and row.rank is not None]
+            ranked = [row for row in ranking(board, kind, cells, rows, fitted_pairs)
+                      if row.rule == board.rule and row.rank is not None]
             if best := next((row for row in ranked if row.metric == metric), None):
-                yield _placement([targets[cell] for cell in cells], len(on_board), best, ranked, rows, fitted_pairs,
-                                 earlier.run.seed, pool.draws)
+                yield _placement(pool, cells, len(on_board), best, ranked)
 
 
-def _targets(earlier: Results, results: Results, metrics: Collection[str]) -> Iterator[TargetData]:
-    """Yield every target with all columns on the items scored now; raise BadReport if items or ratings have changed."""
-    earlier_entries = {entry.name: entry for entry in earlier.datasets}
-    earlier_points = {points.dataset: points for points in earlier.points}
-    entries = {entry.name: entry for entry in results.datasets}
-    for name, entry in entries.items():
-        earlier_entry = earlier_entries[name]
-        if entry.fingerprint != earlier_entry.fingerprint:
-            raise BadReport(f"{name}: the items differ from those of the report; run `harness run` again")
-        if earlier_entry.ratings_fingerprint not in ("", entry.ratings_fingerprint):
-            raise BadReport(f"{name}: the report was made with other ratings; pass them with --ratings, or run "
+def _joined(earlier: Results, results: Results) -> Results:
+    """Return earlier results with the metrics of new ones; raise BadReport if items or ratings have changed."""
+    entries, metrics = {entry.name: entry for entry in earlier.datasets}, {entry.name for entry in results.metrics}
+    for entry in results.datasets:
+        if entry.fingerprint != entries[entry.name].fingerprint:
+            raise BadReport(f"{entry.name}: the items differ from those of the report; run `harness run` again")
+        if entry.ratings_fingerprint != entries[entry.name].ratings_fingerprint:
+            raise BadReport(f"{entry.name}: the report was made with other ratings; pass them with --ratings, or run "
                             "`harness run` again")
+    joined = {points.dataset: points for points in earlier.points}
     for points in results.points:
-        earlier_scores = earlier_points[points.dataset]
-        index = {item: row for row, item in enumerate(earlier_scores.items)}
+        before = joined[points.dataset]
+        index = {item: row for row, item in enumerate(before.items)}
         if missing := next((item for item in points.items if item not in index), None):
             raise BadReport(f"{points.dataset}: item {missing} is not in the report; run `harness run` again")
         rows = [index[item] for item in points.items]
-        scores = {key: values[rows] for key, values in earlier_scores.scores.items() if key[0] not in metrics}
-        joined = replace(points, scores=scores | dict(points.scores))
-        yield from correlate.targets(joined, correlate.mean_ratings(points, entries[points.dataset]))
+        scores = {key: values[rows] for key, values in before.scores.items() if key[0] not in metrics}
+        joined[points.dataset] = replace(points, scores=scores | dict(points.scores))
+    return replace(
+        earlier, points=tuple(joined.values()),
+        metrics=(*(entry for entry in earlier.metrics if entry.name not in metrics), *results.metrics),
+        correlations=(*(row for row in earlier.correlations if row.metric not in metrics), *results.correlations))
 
 
-def _placement(targets: Sequence[TargetData], whole: int, best: RankingRow, ranked: Sequence[RankingRow],
-               rows: Iterable[Correlation], fitted_pairs: Collection[tuple[str, str]], seed: int, draws: int,
+def _placement(pool: Pool, cells: Sequence[Target], whole: int, best: RankingRow, ranked: Sequence[RankingRow],
                ) -> Placement:
     """Compare the best column with the top of the board, its neighbours, its other columns and the control."""
     position = ranked.index(best)
     positions = [index for index, row in enumerate(ranked)
                  if index < TOP or abs(index - position) <= EACH_SIDE or row.metric in (best.metric, CONTROL)]
-    keys = [(row.metric, row.column) for row in ranked]
+    keys, order = [(row.metric, row.column) for row in ranked], list(pool.columns)
+    column, rows = order.index(keys[position]), [order.index(keys[index]) for index in positions]
     above, below, comparable = [], [], []
-    for target in targets:
-        fitted_here = {metric for metric, dataset in fitted_pairs if dataset == target.dataset}
-        parts = contributions(target, seed, draws, fitted_here)
-        rows_shown = [target.names.index(keys[index]) for index in positions]
-        column = rows_shown[positions.index(position)]
+    for cell in cells:
+        parts = pool.swaps(cell)
         wins = significantly_better([parts], np.ones(1))
-        above.append(wins[column, rows_shown])
-        below.append(wins[rows_shown, column])
-        comparable.append([row != column and bool(np.isfinite(parts.values[[row, column]]).all())
-                           for row in rows_shown])
+        above.append(wins[column, rows])
+        below.append(wins[rows, column])
+        comparable.append([row != column and bool(np.isfinite(parts.values[[row, column]]).all()) for row in rows])
     better, worse, compared = (np.sum(counts, axis=0).tolist() for counts in (above, below, comparable))
     names = labels(keys)
     return Placement(
-        split=best.board, origin=best.origin, rule=best.rule, cells=len(targets), whole=whole, ranked=len(ranked),
+        split=best.board, origin=best.origin, rule=best.rule, cells=len(cells), whole=whole, ranked=len(ranked),
         metric=best.metric, column=names[position], tests=sum(compared),
         neighbours=tuple(
             Neighbour(ranked[index].rank or 0, ranked[index].metric, names[index], ranked[index].value,
                       ranked[index].metric == best.metric, better[place], worse[place], compared[place],
                       gap=place > 0 and positions[place - 1] != index - 1)
             for place, index in enumerate(positions)),
-        reached=tuple(_target_ranks([target.key for target in targets], keys[position], keys, rows)))
+        reached=tuple(_target_ranks(pool, cells, keys[position], keys)))
 
 
-def _target_ranks(targets: Sequence[Target], key: ColumnKey, ranked: Collection[ColumnKey], rows: Iterable[Correlation],
-             ) -> Iterator[TargetRank]:
+def _target_ranks(pool: Pool, cells: Sequence[Target], key: ColumnKey, ranked: Sequence[ColumnKey],
+                  ) -> Iterator[TargetRank]:
     """Yield the correlation and rank of the column on each target, from the best rank to the worst."""
-    values: dict[Target, dict[ColumnKey, float]] = {target: {} for target in targets}
-    for row in rows:
-        if (row.dataset, row.quality) in values and (row.metric, row.column) in ranked:
-            values[row.dataset, row.quality][row.metric, row.column] = row.value
-    reached = [TargetRank(*target, column[key], rank(column)[key].rank or 0, len(column))
-               for target, column in values.items() if key in column]
+    values = {cell: {column: pool.columns[column][cell] for column in ranked if cell in pool.columns[column]}
+              for cell in cells if cell in pool.columns[key]}
+    reached = [TargetRank(*cell, column[key], rank(column)[key].rank or 0, len(column))
+               for cell, column in values.items()]
     yield from sorted(reached, key=lambda row: (row.place, -row.value))

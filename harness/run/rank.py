@@ -13,81 +13,44 @@ among the competitors that lack no target, without affecting their ranks.
 from __future__ import annotations
 
 import math
-from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from statistics import fmean
-from typing import TypeAlias
 
-from harness.results.entries import BoardId, DatasetEntry, MetricEntry, fitted
+import numpy as np
+
+from harness.results.entries import BoardId, DatasetEntry
+from harness.results.pooled import by_column
 from harness.results.rows import Correlation, RankingRow
 from harness.results.rows import Target as Target
-from harness.statistics.rank_intervals import rank
+from harness.statistics.pooled import weights
+from harness.statistics.rank_intervals import DIGITS, rank
+from harness.statistics.ranks import ranks as mean_ranks
 
-Rule: TypeAlias = Callable[[Mapping[Target, float]], float]
-
-
-def mean(values: Collection[float], weights: Iterable[float] | None = None) -> float:
-    """Return the mean, clipped to the range of the values in case of rounding errors."""
-    return min(max(fmean(values, weights), min(values)), max(values))
-
-
-def dataset_mean(values: Mapping[Target, float]) -> float:
-    by_dataset: dict[str, list[float]] = defaultdict(list)
-    for (dataset, _), value in values.items():
-        by_dataset[dataset].append(value)
-    return mean([*map(mean, by_dataset.values())])
-
-
-def target_mean(values: Mapping[Target, float]) -> float:
-    return mean(values.values())
-
-
-def counted_mean(counts: Mapping[str, int]) -> Rule:
-    """Return a rule for published averages of datasets: their mean, weighted by the number of targets of each."""
-    return lambda values: mean(values.values(), [counts[dataset] for dataset, _ in values])
-
-
-RULES: dict[str, Rule] = {"dev": dataset_mean, "test": target_mean}
+RULES = ("dev", "test")
 """The rules under which a report ranks, by their names in the challenge."""
 
 
-def apply_rule(rule: Rule, values: Mapping[Target, float], cells: Collection[Target]) -> float:
-    """Apply a rule to the cells of a board; return NaN if there are none or a value is missing."""
-    row = {cell: values.get(cell, math.nan) for cell in cells}
-    return rule(row) if row and all(map(math.isfinite, row.values())) else math.nan
+def cell_weights(cells: Collection[Target], rule: str) -> dict[Target, float]:
+    return dict(zip(cells, weights([dataset for dataset, _ in cells], rule).tolist(), strict=True))
+
+
+def mean(values: Mapping[Target, float], weights: Mapping[Target, float]) -> float:
+    """Return the weighted mean over the cells of a board, whatever their order; NaN if a value is missing."""
+    row = [values.get(cell, math.nan) for cell in weights]
+    if not row or not all(map(math.isfinite, row)):
+        return math.nan
+    return min(max(fmean(row, weights.values()), min(row)), max(row))  # rounding errors stay within the range
 
 
 def borda(rows: Mapping[str, Mapping[Target, float]], cells: Collection[Target]) -> dict[str, float]:
     """Count the competitors that each competitor beats, summed over the cells; a tie counts half.
 
-    Values equal to 12 decimals are tied. A competitor that lacks a cell gets NaN, and beating it earns no points.
+    A competitor that lacks a cell gets NaN, and beating it earns no points.
     """
-    complete = {name: {cell: round(row[cell], 12) for cell in cells} for name, row in rows.items()
-                if math.isfinite(apply_rule(target_mean, row, cells))}
-    points = dict.fromkeys(rows, math.nan)
-    for name, row in complete.items():
-        others = [other for rival, other in complete.items() if rival != name]
-        points[name] = math.fsum((row[cell] > other[cell]) + (row[cell] == other[cell]) / 2
-                                 for other in others for cell in cells)
-    return points
-
-
-def without_fitted(rows: Iterable[Correlation], metrics: Iterable[MetricEntry], datasets: Iterable[DatasetEntry],
-           ) -> list[Correlation]:
-    """Replace a correlation by NaN if the metric's weights were fitted on the ratings of the dataset."""
-    fitted_pairs = fitted(metrics, datasets)
-    return [replace(row, value=math.nan) if (row.metric, row.dataset) in fitted_pairs else row for row in rows]
-
-
-def by_column(rows: Iterable[Correlation]) -> dict[tuple[str, str, str], dict[Target, float]]:
-    """Return the finite values of each statistic, metric and column by target."""
-    values: dict[tuple[str, str, str], dict[Target, float]] = {}
-    for row in rows:
-        column = values.setdefault((row.statistic, row.metric, row.column), {})
-        if math.isfinite(row.value):
-            column[row.dataset, row.quality] = row.value
-    return values
+    complete = [name for name, row in rows.items() if math.isfinite(mean(row, dict.fromkeys(cells, 1.0)))]
+    table = np.array([[round(rows[name][cell], DIGITS) for name in complete] for cell in cells])
+    points = (mean_ranks(table) - 1).sum(axis=0).tolist() if complete else []
+    return dict.fromkeys(rows, math.nan) | dict(zip(complete, points, strict=True))
 
 
 def boards(split: str, targets: frozenset[Target], datasets: Iterable[DatasetEntry],
@@ -116,17 +79,17 @@ def ranking(board: BoardId, origin: str, targets: Collection[Target], correlatio
     A board of one dimension is ranked by the rule dev only. `fitted_pairs` has metrics with the datasets on which they
     were fitted; such a metric is ranked on the other targets, among the columns that lack no target.
     """
-    values = by_column(row for row in correlations if (row.dataset, row.quality) in targets)
-    for statistic in dict.fromkeys(statistic for statistic, _, _ in values):
-        columns = {(metric, column): row for (name, metric, column), row in values.items() if name == statistic}
+    values = by_column((row for row in correlations if (row.dataset, row.quality) in targets), fitted_pairs)
+    for statistic, columns in values.items():
         for rule in ("dev",) if board.dimension else RULES:
-            ranks = rank({column: apply_rule(RULES[rule], row, targets) for column, row in columns.items()})
+            weight = cell_weights(targets, rule)
+            ranks = rank({column: mean(row, weight) for column, row in columns.items()})
             complete = {column for column, standing in ranks.items() if standing.rank is not None}
             for column in columns.keys() - complete:
                 shared = [target for target in targets if (column[0], target[0]) not in fitted_pairs]
                 if shared and len(shared) < len(targets):
-                    ranks[column] = rank({name: apply_rule(RULES[rule], columns[name], shared)
-                                          for name in (*complete, column)})[column]
+                    weight = cell_weights(shared, rule)
+                    ranks[column] = rank({name: mean(columns[name], weight) for name in (*complete, column)})[column]
             for column, standing in sorted(ranks.items(), key=lambda row: (
                     row[1].rank is None, -row[1].value, row[0][1])):
                 yield RankingRow(str(board), origin, rule, statistic, *column, standing.value, standing.rank,

@@ -20,7 +20,7 @@ from harness.run import plan as plans
 from harness.run.correlate import TargetData
 from harness.run.plan import Plan
 from harness.run.prepare import Workspace
-from harness.run.rank import boards, ranking, without_fitted
+from harness.run.rank import boards, ranking
 from harness.run.scores import Scored, Scoring
 from harness.run.settings import additional_statistics
 from harness.scoring.lease import exclusive
@@ -137,7 +137,6 @@ def _correlate_and_compare(plan: Plan, work: Workspace, dataset: Dataset, scores
 def _rank(plan: Plan, work: Workspace, collected: Collected) -> None:
     """Rank every board, ignoring correlations on ratings used to fit a metric; add disagreement and vote counts."""
     tables = collected.tables
-    correlations = without_fitted(tables["correlations"], tables["metrics"], tables["datasets"])
     fitted_pairs = fitted(tables["metrics"], tables["datasets"])
     on_ratings = {entry.name for entry in tables["metrics"] if entry.fitted_on == "ratings"}
     for (split, kind), targets in sorted(collected.ranked_targets.items()):
@@ -147,7 +146,7 @@ def _rank(plan: Plan, work: Workspace, collected: Collected) -> None:
             verdicts = None if plan.quick else compare.verdicts(data, collected.contributions)
             first_places = verdicts and firmness.FirstPlaces(data, on_ratings, verdicts, work.cache)
             for board, cells in boards(split, frozenset(targets), [*tables["datasets"], *collected.unread]):
-                ranking_rows = tuple(ranking(board, kind, cells, correlations, fitted_pairs))
+                ranking_rows = tuple(ranking(board, kind, cells, tables["correlations"], fitted_pairs))
                 tables["ranking"] += firmness.with_intervals(
                     ranking_rows, [target for target in data if target.key in cells], resamples, plan.settings.seed,
                     verdicts)

@@ -51,7 +51,7 @@ def datasets_to_remove(contributions: Array, rivals: Sequence[int]) -> Removal |
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Board:
+class Contest:
     """Targets with all columns of a board, the leader first, their correlations and weights."""
 
     targets: Sequence[TargetScores]
@@ -66,25 +66,26 @@ class Board:
         return np.asarray(self.weight @ np.array(rows))
 
 
-def contexts_to_remove(board: Board, sums: Sequence[Array]) -> tuple[Removal | None, Sequence[int]]:
+def contexts_to_remove(contest: Contest, sums: Sequence[Array]) -> tuple[Removal | None, Sequence[int]]:
     """Return the contexts to remove, numbered across datasets, and the closest rivals.
 
     `sums` has a table for each dataset: the contribution of each context to each weighted mean (columns, contexts).
     """
-    names = list(dict.fromkeys(target.dataset for target in board.targets))
+    names = list(dict.fromkeys(target.dataset for target in contest.targets))
     starts = dict(zip(names, np.cumsum([0, *(table.shape[1] for table in sums)]), strict=False))
 
     def without(units: Codes) -> dict[int, Vector]:
         removed = np.zeros(sum(table.shape[1] for table in sums), dtype=np.bool_)
         removed[units] = True
-        lost = {index: removed[starts[target.dataset] + target.context] for index, target in enumerate(board.targets)}
-        return {index: np.where(rows, np.nan, board.targets[index].human) for index, rows in lost.items() if rows.any()}
+        lost = [removed[starts[target.dataset] + target.context] for target in contest.targets]
+        return {index: np.where(rows, np.nan, target.human)
+                for index, (rows, target) in enumerate(zip(lost, contest.targets, strict=True)) if rows.any()}
 
     table = np.hstack(sums)
-    return _greedy(board, table[:1] - table[board.rivals], board.rivals, without)
+    return _greedy(contest, table[:1] - table[contest.rivals], contest.rivals, without)
 
 
-def votes_to_remove(board: Board, tables: Sequence[Array], rivals: Sequence[int]) -> Removal | None:
+def votes_to_remove(contest: Contest, tables: Sequence[Array], rivals: Sequence[int]) -> Removal | None:
     """Return the votes to remove, numbered by target and item and chosen by their effect on the lead.
 
     `tables` (items, votes) has the votes on each target, NaN if missing.
@@ -93,21 +94,21 @@ def votes_to_remove(board: Board, tables: Sequence[Array], rivals: Sequence[int]
     values = [table[np.isfinite(table)] for table in tables]
     starts = np.cumsum([0, *map(len, values)])
     effects = np.hstack([weight * _effects(target, votes_on, rated, [0, *rivals])
-                         for weight, target, votes_on, rated in zip(board.weight, board.targets, values, items,
+                         for weight, target, votes_on, rated in zip(contest.weight, contest.targets, values, items,
                                                                     strict=True)])
 
     def without(units: Codes) -> dict[int, Vector]:
         parts = np.split(np.sort(units), np.searchsorted(np.sort(units), starts[1:-1]))
-        return {index: _ratings_without(board.targets[index].human, values[index], items[index], part - starts[index])
+        return {index: _ratings_without(contest.targets[index].human, values[index], items[index], part - starts[index])
                 for index, part in enumerate(parts) if len(part)}
 
-    return _greedy(board, effects[1:] - effects[:1], rivals, without)[0]
+    return _greedy(contest, effects[1:] - effects[:1], rivals, without)[0]
 
 
-def _greedy(board: Board, effects: Array, rivals: Sequence[int], without: Callable[[Codes], Mapping[int, Vector]],
-            ) -> tuple[Removal | None, Sequence[int]]:
+def _greedy(contest: Contest, effects: Array, rivals: Sequence[int],
+            without: Callable[[Codes], Mapping[int, Vector]]) -> tuple[Removal | None, Sequence[int]]:
     """Remove units in order of their `effects` on the lead over a rival (rivals, units) until the lead is lost."""
-    means = board.means({}, [0, *rivals])
+    means = contest.means({}, [0, *rivals])
     gained = np.cumsum(-np.sort(-effects, axis=1), axis=1)
     predicted = np.where((enough := gained > (means[0] - means[1:])[:, None]).any(axis=1),
                          enough.argmax(axis=1) + 1, effects.shape[1])
@@ -117,7 +118,7 @@ def _greedy(board: Board, effects: Array, rivals: Sequence[int], without: Callab
         order = np.argsort(-effects[row], kind="stable")
 
         def lead_is_lost(count: int, order: Codes = order, rival: int = rivals[row]) -> bool:
-            leader, other = board.means(without(order[:count]), [0, rival])
+            leader, other = contest.means(without(order[:count]), [0, rival])
             return bool(other - leader > TOLERANCE)
 
         limit = min(fewest - 1, int((effects[row] > 0).sum()))
@@ -126,7 +127,7 @@ def _greedy(board: Board, effects: Array, rivals: Sequence[int], without: Callab
     tried = [rivals[row] for row in closest]
     if smallest is None:
         return None, tried
-    successor = board.rivals[int(np.nanargmax(board.means(without(smallest), board.rivals)))]
+    successor = contest.rivals[int(np.nanargmax(contest.means(without(smallest), contest.rivals)))]
     return Removal(tuple(np.sort(smallest).tolist()), successor), tried
 
 

@@ -29,6 +29,7 @@ from harness.statistics.ranks import lowest_ranks
 Name = TypeVar("Name", bound=Hashable)
 
 CONFIDENCE = 0.95
+DIGITS = 12  # decimals to which values are rounded before ties are determined
 BLOCK = 1 << 17  # draws × items per block, small enough for the CPU's cache
 
 
@@ -58,9 +59,9 @@ class TargetScores:
 
 @dataclass(frozen=True, slots=True)
 class Rank:
-    """A rank (1 is the best, None without a value); with draws also its interval, letters and cluster (from 1).
+    """A rank (1 is the best, None without a value), with draws its interval, with tests its letters and cluster.
 
-    Metrics that share one of their `letters` are not significantly different.
+    Metrics that share one of their `letters` are not significantly different; the best `cluster` is 1.
     """
 
     value: float
@@ -73,24 +74,25 @@ class Rank:
 
 def rank(values: Mapping[Name, float], drawn: Array | None = None, better: significance.Better | None = None,
          clusters: str = "every") -> dict[Name, Rank]:
-    """Rank named values, the highest first; values equal to 12 decimals share a rank.
+    """Rank named values, the highest first; values equal to DIGITS decimals share a rank.
 
     `drawn` are the values in each draw (draws, metrics). Letters and clusters follow from `better`, by default from
     the draws. `clusters` is a rule of `significance.clusters`.
     """
     table = np.array(list(values.values()), dtype=np.float64)
-    ranks = [None if math.isnan(place) else int(place) for place in _ranks(table).tolist()]
-    if drawn is None:
-        return {name: Rank(value, rank) for (name, value), rank in zip(values.items(), ranks, strict=True)}
-    ranks_drawn = _ranks(drawn)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)  # a column without a rank in any draw
-        ends = np.nanquantile(ranks_drawn, ((1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2), axis=0, method="inverted_cdf")
-    low, high = np.where(np.isnan(table), np.nan, ends).tolist()
-    better = ahead(ranks_drawn) if better is None else better
-    columns = zip(values.values(), ranks, low, high, significance.letters(table, better),
-                  significance.cluster_numbers(table, better, clusters), strict=True)
-    return {name: Rank(*row) for name, row in zip(values, columns, strict=True)}
+    columns = [table.tolist(), [None if math.isnan(place) else int(place) for place in _ranks(table).tolist()]]
+    ends = np.full((2, len(table)), math.nan)
+    if drawn is not None:
+        ranks_drawn = _ranks(drawn)
+        better = ahead(ranks_drawn) if better is None else better
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RuntimeWarning)  # a column without a rank in any draw
+            ends = np.nanquantile(ranks_drawn, ((1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2), axis=0,
+                                  method="inverted_cdf")
+    columns += np.where(np.isnan(table), np.nan, ends).tolist()
+    if better is not None:
+        columns += [significance.letters(table, better), significance.clusters(table, better.item, clusters)]
+    return {name: Rank(*row) for name, *row in zip(values, *columns, strict=True)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,4 +180,4 @@ def _correlator(group: Sequence[TargetScores]) -> Correlate:
 
 def _ranks(values: Array) -> Array:
     """Rank each row, 1 being the highest value; ties share the best rank, NaN stays NaN."""
-    return np.where(np.isnan(values), np.nan, lowest_ranks(-np.round(values, 12)))
+    return np.where(np.isnan(values), np.nan, lowest_ranks(-np.round(values, DIGITS)))

@@ -63,25 +63,19 @@ def over_pairs(p: Array, adjust: Callable[[Array], Array] = holm) -> Array:
     return adjusted
 
 
-def clusters(values: Vector, better: Better, rule: str = "every") -> tuple[tuple[int, ...], ...]:
-    """Return the metrics of each cluster, best first, by rule `every` or `wmt`, without metrics that lack a value."""
-    order = _ranking(values)
-    parts: list[tuple[int, ...]] = []
-    start = 0
-    for end in range(1, len(order) + 1):
-        if end == len(order) or (better[order[start:end], order[end]].any() if rule == "wmt" else
-                                 better[np.ix_(order[:end], order[end:])].all()):
-            parts.append(tuple(order[start:end]))
-            start = end
-    return tuple(parts)
+def clusters(values: Vector, is_better: Callable[[int, int], bool], rule: str = "every") -> tuple[int, ...]:
+    """Return the cluster of each metric by rule `every` or `wmt`: 1 the best, 0 without a value.
 
-
-def cluster_numbers(values: Vector, better: Better, rule: str) -> tuple[int, ...]:
-    """Return the cluster of each metric, 1 the best, 0 without a value."""
-    numbers = np.zeros(len(values), dtype=np.int64)
-    for number, members in enumerate(clusters(values, better, rule), start=1):
-        numbers[list(members)] = number
-    return tuple(numbers.tolist())
+    `is_better(i, j)` is only called for the pairs that decide.
+    """
+    order, numbers = _ranking(values), [0] * len(values)
+    start, number = 0, 1
+    for place, metric in enumerate(order):
+        if place and (any(is_better(above, metric) for above in order[start:place]) if rule == "wmt" else
+                      all(is_better(above, below) for above in order[:place][::-1] for below in order[place:])):
+            start, number = place, number + 1
+        numbers[metric] = number
+    return tuple(numbers)
 
 
 def letters(values: Vector, better: Better) -> tuple[str, ...]:

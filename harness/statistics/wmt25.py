@@ -25,7 +25,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from harness.statistics import pairwise
+from harness.statistics import pairwise, significance
 from harness.statistics.panel import Array, Codes, Panel, Vector, by_known_rows, centred
 
 ALPHA = 0.05
@@ -70,19 +70,16 @@ def mean(all_tasks: Sequence[Task], kind: str = "") -> Vector:
     return np.asarray(np.mean(values, axis=0) if values else np.full(len(all_tasks[0].values), math.nan))
 
 
-def clusters(all_tasks: Sequence[Task], metrics: Sequence[int]) -> list[int]:
-    """Return the cluster of each metric, 1 the best; 0 for all but `metrics`, which must have values on all tasks."""
-    values, numbers, members, current = mean(all_tasks), np.zeros(len(all_tasks[0].values), np.int64), list[int](), 1
+def clusters(all_tasks: Sequence[Task], count: int) -> tuple[int, ...]:
+    """Return the clusters of the first `count` metrics, 1 the best; 0 if a task lacks a value, and for the others."""
+    values = mean(all_tasks)
+    values[count:] = math.nan
 
-    def worse(metric: int, better: int) -> bool:
-        drawn = np.mean([task.differences(better, metric) for task in all_tasks], axis=0)
+    def is_better(metric: int, other: int) -> bool:
+        drawn = np.mean([task.differences(metric, other) for task in all_tasks], axis=0)
         return float(np.mean(drawn >= drawn[0] - TOLERANCE)) < ALPHA
 
-    for metric in sorted(metrics, key=lambda metric: -values[metric]):
-        differs = any(worse(metric, better) for better in members)
-        current, members = current + differs, [metric] if differs else [*members, metric]
-        numbers[metric] = current
-    return numbers.tolist()
+    return significance.clusters(values, is_better, "wmt")
 
 
 def _with_ties(panel: Panel, scores: Array, unit: Codes, units: int) -> tuple[Vector, Array]:

@@ -21,7 +21,7 @@ from leaderboard.blocks import cells
 from leaderboard.blocks.tables import Cell, Heading, Row, Table
 from leaderboard.model.boards import RULES, Board, plus_minus, rank_interval
 from leaderboard.model.cost import Cost, cost_of, size
-from leaderboard.model.index import Column, Index, has_value, plural
+from leaderboard.model.index import ColumnKey, Index, has_value, plural
 from leaderboard.model.questions import Question, identical_columns
 
 CONTROL = "length"
@@ -31,23 +31,23 @@ MAX_QUALITIES = 8
 """Maximum number of qualities with a column on the front page."""
 RANKED_WITHOUT = "those on whose ratings it was not fitted; ranked among the columns without missing values"
 UNRANKED = "Not ranked: a value is missing"
-ExtraColumn: TypeAlias = tuple[Heading, Mapping[Column, Cell]]
+ExtraColumn: TypeAlias = tuple[Heading, Mapping[ColumnKey, Cell]]
 
 
-def ranked_table(index: Index, question: Question, qualities: Sequence[Question], columns: Sequence[Column],
-                 rows: Mapping[str, Sequence[Column]]) -> Table:
+def ranked_table(index: Index, question: Question, qualities: Sequence[Question], columns: Sequence[ColumnKey],
+                 rows: Mapping[str, Sequence[ColumnKey]]) -> Table:
     """Draw the board of the front page: groups of rows by title; `columns` are in the order of the script data."""
     control = control_value(question)
     leading = {board.name: cells.leaders(row.value for row in board.ranked.values())
                for board in (question, *qualities)}
 
-    def value(board: Question, column: Column) -> Cell:
+    def value(board: Question, column: ColumnKey) -> Cell:
         row = board.ranking[board.rule].get(column)
         if row is None or not row.rank:
             return Cell(cells.MISSING, title=_why_no_mean(index, board, column))
         return cells.number_cell(row.value, leading[board.name], shaded=True) if row.complete else _incomplete(row)
 
-    def line(column: Column) -> Row:
+    def line(column: ColumnKey) -> Row:
         identical = sorted(identical_columns(index.results).get(column, ()))
         equal_labels = ", ".join(index.labels[other] for other in identical)
         remarks = (index.badges.get(column[0], ""), f"identical to {equal_labels}" if equal_labels else "")
@@ -135,7 +135,7 @@ def dataset_board(index: Index, entry: DatasetEntry, statistic: str) -> Table:
                    caption=f"{entry.name}: {statistic_title(statistic)}, analytic 95 % intervals")
 
 
-def _dataset_ranking(index: Index, entry: DatasetEntry, statistic: str, columns: Sequence[Column]) -> Board:
+def _dataset_ranking(index: Index, entry: DatasetEntry, statistic: str, columns: Sequence[ColumnKey]) -> Board:
     """Rank columns by their mean over the rated qualities of a dataset; columns fitted on it have no mean."""
     correlations = {column: [math.nan] if index.is_fitted(column, entry.name) else
                     _rated_correlations(index, entry, column, statistic) for column in columns}
@@ -151,7 +151,7 @@ def averages(board: Board) -> list[ExtraColumn]:
     return [(Heading(RULES.get(rule, rule), "number", key=rule), average_cells(board, rule)) for rule in board.ranking]
 
 
-def average_cells(board: Board, rule: str) -> dict[Column, Cell]:
+def average_cells(board: Board, rule: str) -> dict[ColumnKey, Cell]:
     """Return the average of each column under a rule, with its rank unless it is the board's first rule."""
     rows = board.ranking[rule]
     leading = cells.leaders(row.value for row in rows.values() if row.complete)
@@ -187,7 +187,7 @@ def control_value(board: Board) -> float:
     return max((row.value for column, row in board.ranked.items() if column[0] == CONTROL), default=math.nan)
 
 
-def _rank_and_name(index: Index, column: Column, row: RankingRow | None, control: float) -> tuple[Cell, Cell]:
+def _rank_and_name(index: Index, column: ColumnKey, row: RankingRow | None, control: float) -> tuple[Cell, Cell]:
     """Show a column's rank, and its name with a warning if its average is not above the length control's."""
     name = cells.metric_cell(index, column)
     if row is None:
@@ -196,7 +196,7 @@ def _rank_and_name(index: Index, column: Column, row: RankingRow | None, control
     return Cell(str(row.rank), small=rank_interval(row)), name._replace(sign=NOT_ABOVE_CONTROL) if is_below else name
 
 
-def _rated_correlations(index: Index, entry: DatasetEntry, column: Column, statistic: str) -> list[float]:
+def _rated_correlations(index: Index, entry: DatasetEntry, column: ColumnKey, statistic: str) -> list[float]:
     """Return the correlations on the rated qualities of a dataset, NaN where missing."""
     return [row.value if (row := index.correlation((entry.name, quality.name), column, statistic)) else math.nan
             for quality in entry.qualities if quality.rated]
@@ -206,7 +206,7 @@ def _mean(values: Sequence[float]) -> float:
     return math.fsum(values) / len(values) if values else math.nan
 
 
-def _why_no_mean(index: Index, question: Question, column: Column) -> str:
+def _why_no_mean(index: Index, question: Question, column: ColumnKey) -> str:
     targets = [target for target in question.targets if not math.isfinite(index.value(target, column))]
     if not targets:
         return "a value is missing"

@@ -10,7 +10,7 @@ from harness.results import exhibits
 from harness.results.rows import Correlation
 from leaderboard.blocks.tables import Cell, Mark
 from leaderboard.blocks.tables import cell as cell
-from leaderboard.model.index import Column, Index
+from leaderboard.model.index import ColumnKey, Index
 
 MISSING = "–"
 FITTED = "†"
@@ -58,13 +58,13 @@ def fitted_cell(cell: Cell) -> Cell:
                          marks=tuple(mark for mark in cell.marks if mark == "weak"))
 
 
-def column_cell(index: Index, column: Column) -> Cell:
+def column_cell(index: Index, column: ColumnKey) -> Cell:
     """Name a column, with its full name as tooltip and a link to the page of its metric."""
     title, name = (names.get(column, column[1]) for names in (index.labels, index.names))
     return Cell(title, title=name if name != title else "", link=index.metric_paths.get(column[0], ""))
 
 
-def metric_cell(index: Index, column: Column) -> Cell:
+def metric_cell(index: Index, column: ColumnKey) -> Cell:
     """Name a column, its models and its relation to its paper, with a link to the page of its metric."""
     entry = index.metrics.get(column[0])
     models = ", ".join(entry.models) if entry else ""

@@ -13,7 +13,7 @@ from harness.results.rows import Example
 from leaderboard.blocks.tables import Block, Cell, Facts, Picture
 from leaderboard.model import titles
 from leaderboard.model.cost import cost_of
-from leaderboard.model.index import Column, Index
+from leaderboard.model.index import ColumnKey, Index
 from leaderboard.model.questions import Question
 
 RATERS = {"rater": "one rater against the others", "limit": "limit from rater noise"}
@@ -28,7 +28,7 @@ MIN_COST = 0.01
 """Smaller costs are drawn at this value."""
 
 
-def cost_picture(index: Index, question: Question, columns: Sequence[Column]) -> Picture | None:
+def cost_picture(index: Index, question: Question, columns: Sequence[ColumnKey]) -> Picture | None:
     """Draw a dot for each column with a known cost, on a log axis; return None if there are fewer than three."""
     points = sorted((max(seconds, MIN_COST), -question.ranked[column].value, column) for column in columns
                     if column in question.ranked and math.isfinite(seconds := cost_of(index, column).seconds))

@@ -14,7 +14,7 @@ from functools import cached_property
 from harness.results.entries import BoardId
 from harness.results.rows import RankingRow, Results
 from harness.statistics import statistic_title
-from leaderboard.model.index import Column, cached_by_results, select_datasets, sorted_statistics, split_order
+from leaderboard.model.index import ColumnKey, cached_by_results, select_datasets, sorted_statistics, split_order
 
 SPLITS = {"dev": "Development", "test": "Test", "recent": "Recent", "own": "Your own", "more": "Further"}
 NORMAL = 1.959964
@@ -29,7 +29,7 @@ class Board:
 
     name: str
     statistic: str
-    ranking: dict[str, dict[Column, RankingRow]]
+    ranking: dict[str, dict[ColumnKey, RankingRow]]
 
     @property
     def id(self) -> BoardId:
@@ -44,14 +44,14 @@ class Board:
         return f"{title(self.name)}: {statistic_title(self.statistic)}"
 
     @cached_property
-    def columns(self) -> list[Column]:
+    def columns(self) -> list[ColumnKey]:
         """The ranked columns by rank, then the others, the most complete first."""
         rows = self.ranking[self.rule]
         return sorted(rows, key=lambda column: (
             rows[column].rank or math.inf if rows[column].complete else math.inf, -rows[column].covered, column))
 
     @cached_property
-    def ranked(self) -> dict[Column, RankingRow]:
+    def ranked(self) -> dict[ColumnKey, RankingRow]:
         """The complete rows by column, the best first."""
         return {column: row for column in self.columns if (row := self.ranking[self.rule][column]).complete}
 
@@ -74,9 +74,9 @@ def all_boards(results: Results) -> tuple[Board, ...]:
     statistics = sorted_statistics(statistic for _, statistic in rows)
     boards = []
     for name, statistic in sorted(rows, key=lambda key: (key[0], statistics.index(key[1]))):
-        ranking: dict[str, dict[Column, RankingRow]] = {}
-        split = BoardId.parse(name).split  # the rule with the name of the split ranks the columns
-        for row in sorted(rows[name, statistic], key=lambda row: (row.rule != split, row.rule)):
+        ranking: dict[str, dict[ColumnKey, RankingRow]] = {}
+        rule = BoardId.parse(name).rule
+        for row in sorted(rows[name, statistic], key=lambda row: (row.rule != rule, row.rule)):
             ranking.setdefault(row.rule, {})[row.metric, row.column] = row
         boards.append(Board(name, statistic, ranking))
     return tuple(boards)

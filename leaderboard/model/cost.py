@@ -7,7 +7,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 
 from harness.results.rows import Results, Timing
-from leaderboard.model.index import Column, Index, cached_by_results
+from leaderboard.model.index import ColumnKey, Index, cached_by_results
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ def costs(results: Results) -> dict[str, Cost]:
         entry.fitted_on == "ratings") for entry in results.metrics}
 
 
-def cost_of(index: Index, column: Column) -> Cost:
+def cost_of(index: Index, column: ColumnKey) -> Cost:
     return costs(index.results).get(column[0], Cost())
 
 

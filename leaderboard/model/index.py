@@ -10,18 +10,17 @@ import math
 from collections import defaultdict, deque
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
-from typing import Any, NamedTuple, TypeAlias, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from harness.results.decision_rows import Firmness
 from harness.results.entries import BoardId, DatasetEntry, QualityEntry, fitted
 from harness.results.item_scores import slug
-from harness.results.rows import Correlation, Results, Skip
+from harness.results.rows import ColumnKey as ColumnKey
+from harness.results.rows import Correlation, Results, Skip, tables_by
 from harness.results.rows import Target as Target
 from harness.results.rows import plural as plural
 from leaderboard.model import titles
 
-Column: TypeAlias = tuple[str, str]
-"""A metric and one of its columns."""
 Value = TypeVar("Value")
 
 STATISTIC = "spearman"
@@ -50,14 +49,14 @@ class Index:
         self.titles |= {name: title for column, title in self.labels.items() for name in (column[1], "/".join(column))}
         self.correlations = {(row.dataset, row.quality, row.metric, row.column, row.statistic): row
                              for row in results.correlations}
-        self.columns: dict[str, set[Column]] = defaultdict(set)  # columns with a correlation row, by dataset
+        self.columns: dict[str, set[ColumnKey]] = defaultdict(set)  # columns with a correlation row, by dataset
         for row in results.correlations:
             self.columns[row.dataset].add((row.metric, row.column))
         self.targets_with_values = {(row.dataset, row.quality) for row in results.correlations if has_value(row)}
         self.reliability = {(row.dataset, row.quality, row.method): row.value for row in results.reliability}
         self.decisions = {(row.dataset, row.quality, row.metric, row.column): row for row in results.decisions}
         on_ratings = {entry.name for entry in results.metrics if entry.fitted_on == "ratings"}
-        self.replacing: dict[Target, list[Column]] = defaultdict(list)  # columns not fitted on ratings, by target
+        self.replacing: dict[Target, list[ColumnKey]] = defaultdict(list)  # columns not fitted on ratings, by target
         for decision in results.decisions:
             if decision.replaces and decision.metric not in on_ratings:
                 self.replacing[decision.dataset, decision.quality].append((decision.metric, decision.column))
@@ -77,15 +76,15 @@ class Index:
         for failure in results.failures:
             self._problems[failure.dataset, failure.metric].add(f"failed: {failure.error}")
 
-    def correlation(self, target: Target, column: Column, statistic: str = STATISTIC) -> Correlation | None:
+    def correlation(self, target: Target, column: ColumnKey, statistic: str = STATISTIC) -> Correlation | None:
         return self.correlations.get((*target, *column, statistic))
 
-    def value(self, target: Target, column: Column) -> float:
+    def value(self, target: Target, column: ColumnKey) -> float:
         """Return the Spearman correlation; NaN if there is none or the weights were fitted on the dataset."""
         row = self.correlation(target, column)
         return math.nan if row is None or self.is_fitted(column, target[0]) else row.value
 
-    def best_first(self, target: Target, columns: Iterable[Column]) -> list[Column]:
+    def best_first(self, target: Target, columns: Iterable[ColumnKey]) -> list[ColumnKey]:
         """Sort columns by their values on a target, the highest first and missing values last."""
         return sorted(columns, key=lambda column: (descending(self.value(target, column)), column))
 
@@ -94,11 +93,11 @@ class Index:
         by_known_raters = self.reliability.get((*target, KNOWN_RATERS), math.nan) if method == ONE_RATER else math.nan
         return by_known_raters if math.isfinite(by_known_raters) else self.reliability.get((*target, method), math.nan)
 
-    def is_fitted(self, column: Column, dataset: str) -> bool:
+    def is_fitted(self, column: ColumnKey, dataset: str) -> bool:
         """Return True if the weights of a column were fitted on the ratings of a dataset."""
         return (column[0], dataset) in self.fitted
 
-    def reason_missing(self, target: Target, column: Column, statistic: str = STATISTIC) -> str:
+    def reason_missing(self, target: Target, column: ColumnKey, statistic: str = STATISTIC) -> str:
         row = self.correlation(target, column, statistic)
         if row is not None:
             return self.note(row) or "no value; the reason is unknown"
@@ -207,12 +206,10 @@ def select_datasets(results: Results, datasets: Collection[str]) -> Results:
     dropped = {entry.name for entry in results.datasets} - set(datasets)
     entries = tuple(entry for entry in results.datasets if entry.name not in dropped)
     boards = {(entry.split, entry.kind) for entry in entries}
-    rows: dict[str, Any] = {
-        name: tuple(row for row in getattr(results, name) if row.dataset not in dropped) for name in (
-            "correlations", "skips", "failures", "comparisons", "reliability", "examples", "points", "timings",
-            "disagreement", "vote_counts", "decisions")}
+    rows: dict[str, Any] = {name: tuple(row for row in getattr(results, name) if row.dataset not in dropped)
+                            for name in tables_by("dataset")}
     rows |= {name: tuple(row for row in getattr(results, name)
-                         if (BoardId.parse(row.board).split, row.origin) in boards) for name in ("ranking", "firmness")}
+                         if (BoardId.parse(row.board).split, row.origin) in boards) for name in tables_by("board")}
     return replace(results, datasets=entries, **rows)
 
 

@@ -34,7 +34,7 @@ from leaderboard.escaping import visible
 from leaderboard.model import questions
 from leaderboard.model.boards import half_width
 from leaderboard.model.cost import cost_of, costs
-from leaderboard.model.index import STATISTIC, Column, Index, Target, has_value, make_index
+from leaderboard.model.index import STATISTIC, ColumnKey, Index, Target, has_value, make_index
 from leaderboard.model.sentences import describe_answer, evidence, is_control, rater_agreement, verdict
 
 TURNS = 2
@@ -46,7 +46,7 @@ NOT_TESTED, NO_DIFFERENCE, BETTER, WORSE = range(4)
 """Codes of a test of two columns, also in compare.js."""
 
 
-def columns_of(results: Results) -> tuple[Column, ...]:
+def columns_of(results: Results) -> tuple[ColumnKey, ...]:
     """Return the columns that are on at least one board, sorted, as numbers.js lists them."""
     return tuple(sorted({column for question in questions.questions(results) for column in question.columns}))
 
@@ -59,7 +59,7 @@ def numbers(results: Results, worst_file: str = "worst.js") -> bytes:
     default_question = questions.default_question(on_boards)
     rated_items = {(entry.name, quality.name): quality.rated for entry in index.datasets for quality in entry.qualities}
 
-    def correlation(column: Column, target: Target, statistic: str) -> float | None:
+    def correlation(column: ColumnKey, target: Target, statistic: str) -> float | None:
         row = index.correlation(target, column, statistic)
         return None if row is None else _rounded(row.value, DECIMALS)
 
@@ -110,7 +110,7 @@ def _rounded(value: float, decimals: int) -> float | None:
     return round(value, decimals or None) if math.isfinite(value) else None
 
 
-def _column(index: Index, column: Column, columns: Sequence[Column]) -> dict[str, Any]:
+def _column(index: Index, column: ColumnKey, columns: Sequence[ColumnKey]) -> dict[str, Any]:
     entry, cost = index.metrics.get(column[0]), cost_of(index, column)
     equal_columns = questions.identical_columns(index.results).get(column, ())
     return {"label": index.labels[column], "name": index.names[column], "path": index.metric_paths.get(column[0], ""),
@@ -119,7 +119,7 @@ def _column(index: Index, column: Column, columns: Sequence[Column]) -> dict[str
             "equals": [row for row, candidate in enumerate(columns) if candidate in equal_columns]}
 
 
-def _question(index: Index, question: questions.Question, columns: Sequence[Column], targets: Sequence[Target],
+def _question(index: Index, question: questions.Question, columns: Sequence[ColumnKey], targets: Sequence[Target],
               ) -> dict[str, Any]:
     controls = {name: next((row for column, row in question.ranked.items() if column[0] == name), None)
                 for name in ("length", "random")}
@@ -158,7 +158,7 @@ def _rank(row: RankingRow | None) -> list[float | int | None] | None:
             round(half_width(row), DECIMALS)]
 
 
-def _tests(index: Index, targets: Sequence[Target], columns: Sequence[Column]) -> dict[str, list[str]]:
+def _tests(index: Index, targets: Sequence[Target], columns: Sequence[ColumnKey]) -> dict[str, list[str]]:
     """Return, by test and target, the codes of the pairs (0, 1), (0, 2) ... (1, 2) ... of columns; "" if not tested."""
     upper = np.triu_indices(len(columns), 1)
     tests: dict[str, list[str]] = {}

@@ -20,7 +20,7 @@ from leaderboard.model.cost import cost_of
 from leaderboard.model.index import (
     ONE_RATER,
     STATISTIC,
-    Column,
+    ColumnKey,
     Index,
     Target,
     cached_by_results,
@@ -81,10 +81,10 @@ class Answer:
     """
 
     choice: Choice
-    best: Column
-    following: Column | None
+    best: ColumnKey
+    following: ColumnKey | None
     lead: Lead | None
-    without: Mapping[str, Column]
+    without: Mapping[str, ColumnKey]
 
 
 @cached_by_results
@@ -106,7 +106,7 @@ def default_question(all_questions: Sequence[Question]) -> Question | None:
     return next(overall, all_questions[0] if all_questions else None)
 
 
-def is_allowed(index: Index, column: Column, choice: Choice) -> bool:
+def is_allowed(index: Index, column: ColumnKey, choice: Choice) -> bool:
     """Return True if a choice allows a column; models of unknown size count as larger than any limit."""
     (ratings, size), cost = choice, cost_of(index, column)
     return (ratings or not cost.fitted) and cost.size <= size
@@ -140,13 +140,13 @@ def _answers(index: Index, pool: Pool, question: Question) -> dict[Choice, Answe
     return answers
 
 
-def best_of_each(index: Index, question: Question, choice: Choice) -> list[Column]:
+def best_of_each(index: Index, question: Question, choice: Choice) -> list[ColumnKey]:
     return first_of_each(index, (column for column in question.ranked if is_allowed(index, column, choice)))
 
 
-def first_of_each(index: Index, columns: Iterable[Column]) -> list[Column]:
+def first_of_each(index: Index, columns: Iterable[ColumnKey]) -> list[ColumnKey]:
     """Return the first column of each metric; of columns with identical scores, only the first."""
-    first_columns: dict[str, Column] = {}
+    first_columns: dict[str, ColumnKey] = {}
     for column in columns:
         if not identical_columns(index.results).get(column, frozenset()) & set(first_columns.values()):
             first_columns.setdefault(column[0], column)
@@ -154,9 +154,9 @@ def first_of_each(index: Index, columns: Iterable[Column]) -> list[Column]:
 
 
 @cached_by_results
-def identical_columns(results: Results) -> Mapping[Column, frozenset[Column]]:
+def identical_columns(results: Results) -> Mapping[ColumnKey, frozenset[ColumnKey]]:
     """Map each column to the columns of other metrics with the same score for every item, if any."""
-    pool, by_digest = Pool.of(results), dict[str, list[Column]]()
+    pool, by_digest = Pool.of(results), dict[str, list[ColumnKey]]()
     targets = pool.targets()
     columns = sorted(column for column, values in pool.columns.items() if values.keys() & set(targets))
     for column, digest in zip(columns, pool.digests(targets, columns), strict=True):

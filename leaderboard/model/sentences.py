@@ -14,7 +14,7 @@ from harness.statistics.pooled import TOO_FEW, weights
 from harness.statistics.power import detectable_text
 from leaderboard.model.boards import above_zero, half_width, plus_minus
 from leaderboard.model.cost import cost_of, size
-from leaderboard.model.index import Column, Index, Target, plural
+from leaderboard.model.index import ColumnKey, Index, Target, plural
 from leaderboard.model.questions import DEFAULT_CHOICE, SIZES, Answer, Choice, Question, answers, is_allowed
 
 SYSTEMS = {"as published": "the paper's own method", "same method, smaller model": "our smaller version of {}",
@@ -24,20 +24,20 @@ MAX_NAMED_TIES = 5
 """Maximum number of tied columns that a sentence names."""
 
 
-def is_control(index: Index, column: Column) -> bool:
+def is_control(index: Index, column: ColumnKey) -> bool:
     """Return True for a control and for a lexical metric that uses only the reply."""
     entry = index.metrics.get(column[0])
     return entry is not None and (entry.family == "control" or (entry.family == "lexical" and not entry.needs))
 
 
-def verdict(index: Index, question: Question, best: Column) -> str:
+def verdict(index: Index, question: Question, best: ColumnKey) -> str:
     """Return the words before the best column's name; "" if its score is clearly above 0 and it judges quality."""
     if not is_above_zero(question, best):
         return f"{no_metric(question)} agrees with people; the best is"
     return f"{no_metric(question)} beats" if is_control(index, best) else ""
 
 
-def is_above_zero(question: Question, column: Column) -> bool:
+def is_above_zero(question: Question, column: ColumnKey) -> bool:
     row = question.ranked[column]
     return above_zero(row.value, row.value - half_width(row))
 
@@ -79,7 +79,7 @@ def recommendation(index: Index, question: Question) -> str:
             f"{rater_agreement(question)} {typical_prefix}{power_texts[len(power_texts) // 2]}.")
 
 
-def describe_metric(index: Index, column: Column) -> str:
+def describe_metric(index: Index, column: ColumnKey) -> str:
     """Describe a column's metric: its relation to the system of its paper, its size, and fitting on ratings."""
     entry = index.metrics.get(column[0])
     if entry is None:
@@ -164,9 +164,9 @@ def _replacement(index: Index, question: Question, answer: Answer) -> str:
     return text
 
 
-def _other_replacement(index: Index, question: Question, answer: Answer) -> tuple[Column, list[Target]]:
+def _other_replacement(index: Index, question: Question, answer: Answer) -> tuple[ColumnKey, list[Target]]:
     """Return the other allowed and unfitted column that replaces a rater on the most targets, with these targets."""
-    passed: dict[Column, list[Target]] = {answer.best: []}
+    passed: dict[ColumnKey, list[Target]] = {answer.best: []}
     for target in question.targets:
         for other in index.replacing[target]:
             if other != answer.best and is_allowed(index, other, answer.choice):
@@ -191,7 +191,7 @@ def rater_agreement(question: Question) -> str:
 
 def _leave_one_out(index: Index, answer: Answer) -> str:
     """State which columns lead when one dataset is left out; "" for a single dataset."""
-    leading_without: dict[Column, list[str]] = defaultdict(list)
+    leading_without: dict[ColumnKey, list[str]] = defaultdict(list)
     for name, column in answer.without.items():
         if column != answer.best:
             leading_without[column].append(name)

@@ -13,7 +13,7 @@ from leaderboard.blocks.pictures import cost_picture
 from leaderboard.blocks.tables import Ask, Cell, Heading, Page, Prose, Section, Table
 from leaderboard.model import sentences
 from leaderboard.model.boards import Part, parts, plus_minus, why_no_board
-from leaderboard.model.index import Column, Index, make_index, plural
+from leaderboard.model.index import ColumnKey, Index, make_index, plural
 from leaderboard.model.numbers import columns_of
 from leaderboard.model.questions import (
     DEFAULT_CHOICE,
@@ -79,7 +79,7 @@ def _answer(index: Index, question: Question) -> Ask:
 
 
 def _board(index: Index, all_questions: Sequence[Question], question: Question,
-           best_columns: Sequence[Column]) -> Table:
+           best_columns: Sequence[ColumnKey]) -> Table:
     columns = columns_of(index.results)
     qualities = [other for other in all_questions if other.dimension and other.id.group == question.id.group]
     widespread = [quality for quality in qualities if quality.datasets > 1] or qualities

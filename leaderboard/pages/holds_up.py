@@ -20,7 +20,7 @@ from harness.results.rows import Results
 from leaderboard.blocks.cells import MISSING, column_cell, interval, number_cell
 from leaderboard.blocks.tables import Cell, Dot, Dots, Heading, Page, Prose, Row, Section, Table
 from leaderboard.model.boards import CHALLENGE, RECENT, Part, parts
-from leaderboard.model.index import Column, cached_by_results, descending, make_index, plural
+from leaderboard.model.index import ColumnKey, cached_by_results, descending, make_index, plural
 from leaderboard.texts import TEXTS
 
 MAX_MEANS = 12
@@ -48,7 +48,7 @@ def build(results: Results) -> tuple[Page, ...]:
     groups = [(position, source, entries) for position, era in enumerate((CHALLENGE, RECENT))
               for source, entries in _sources(by_era[era]).items()]
 
-    def row(column: Column, pair: tuple[Mean, Mean]) -> Row:
+    def row(column: ColumnKey, pair: tuple[Mean, Mean]) -> Row:
         values = (pair[position].sources.get(source) for position, source, _ in groups)
         return (column_cell(index, column), *(
             number_cell(mean.value)._replace(small=interval(mean.low, mean.high)) for mean in pair), *(
@@ -88,7 +88,7 @@ def _lead(several_sources: Sequence[tuple[Mean, Mean]]) -> str:
 
 
 @cached_by_results
-def means(results: Results) -> dict[Column, tuple[Mean, Mean]]:
+def means(results: Results) -> dict[ColumnKey, tuple[Mean, Mean]]:
     """Return the means until 2021 and from 2022 on, the best until 2021 first; empty unless both have real data."""
     by_era = {part.era: part for part in parts(results)}
     real = any(entry.kind == "real" for entry in results.datasets)
@@ -113,9 +113,9 @@ def _sources(part: Part) -> dict[str, list[DatasetEntry]]:
     return by_name
 
 
-def _means(part: Part) -> dict[Column, Mean]:
+def _means(part: Part) -> dict[ColumnKey, Mean]:
     index, by_source = make_index(part.results), _sources(part)
-    means: dict[Column, Mean] = {}
+    means: dict[ColumnKey, Mean] = {}
     for column in {column for columns in index.columns.values() for column in columns}:
         values = {source: fmean(of_datasets) for source, entries in by_source.items()
                   if (of_datasets := [fmean(known) for entry in entries if (known := [

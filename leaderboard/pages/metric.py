@@ -24,7 +24,7 @@ from leaderboard.model.boards import parts, plus_minus, rank_interval
 from leaderboard.model.cost import costs
 from leaderboard.model.index import (
     ONE_RATER,
-    Column,
+    ColumnKey,
     Index,
     Target,
     cached_by_results,
@@ -115,7 +115,7 @@ def _facts(index: Index, entry: MetricEntry) -> Iterator[tuple[str, Cell | str]]
     yield "Signature", Cell(entry.signed, code=True)
 
 
-def _published(index: Index, columns: Sequence[Column]) -> tuple[str, tuple[Block, ...]]:
+def _published(index: Index, columns: Sequence[ColumnKey]) -> tuple[str, tuple[Block, ...]]:
     grid = next((grid for exhibit in index.results.exhibits if exhibit.kind == "challenge" for grid in exhibit.grids
                  if grid.name == "beside-print"), None)
     names = {name for _, name in columns}
@@ -130,8 +130,8 @@ def _published(index: Index, columns: Sequence[Column]) -> tuple[str, tuple[Bloc
                  ((cells.dataset_cell(index, row[1]), *row[2:]) for row in rows), index.describe_data()),)
 
 
-def _columns(index: Index, columns: Sequence[Column]) -> tuple[Block, ...]:
-    def cell(question: Question, column: Column) -> Cell:
+def _columns(index: Index, columns: Sequence[ColumnKey]) -> tuple[Block, ...]:
+    def cell(question: Question, column: ColumnKey) -> Cell:
         row = question.ranked.get(column)
         return Cell(cells.MISSING, title="a value is missing") if row is None else cells.number_cell(
             row.value, shaded=True)._replace(small=f"rank {row.rank}")
@@ -146,7 +146,7 @@ def _columns(index: Index, columns: Sequence[Column]) -> tuple[Block, ...]:
     return tuple(tables)
 
 
-def _picture(index: Index, column: Column) -> tuple[Block, ...]:
+def _picture(index: Index, column: ColumnKey) -> tuple[Block, ...]:
     """Draw the correlations of a column and the medians of all metrics, on every target or one target per dataset."""
     rated_targets = [(entry, quality) for entry in index.datasets for quality in entry.qualities if quality.rated]
     if len(rated_targets) > MAX_DOTS:
@@ -172,7 +172,7 @@ def medians(results: Results) -> Mapping[Target, float]:
     return {target: median(metrics.values()) for target, metrics in best_by_target.items()}
 
 
-def _targets(index: Index, column: Column) -> tuple[Block, ...]:
+def _targets(index: Index, column: ColumnKey) -> tuple[Block, ...]:
     headings = (Heading("Dataset", "stub"), Heading("Quality"), Heading("Spearman", "number", small="95 % interval"),
                 Heading("p", "number"), Heading("Corrected", "number", small="for rater noise"),
                 Heading("One rater", "number", small="against the others"), Heading("Items", "number"))
@@ -188,7 +188,7 @@ def _targets(index: Index, column: Column) -> tuple[Block, ...]:
                   cells.with_fitted_note(index.describe_data(), any_fitted)))
 
 
-def _target(index: Index, column: Column, dataset: str, quality: str) -> Row:
+def _target(index: Index, column: ColumnKey, dataset: str, quality: str) -> Row:
     target = (dataset, quality)
     row, names = index.correlation(target, column), (cells.dataset_cell(index, dataset), Cell(quality))
     if row is None or not has_value(row):
@@ -211,7 +211,7 @@ def _items(index: Index, entry: MetricEntry) -> tuple[Block, ...]:
     return (Prose(TEXT["worst"].format(high=len(high), low=len(low))), *blocks) if blocks else ()
 
 
-def _lengths(index: Index, points: Mapping[str, ItemScores], column: Column) -> tuple[Block, ...]:
+def _lengths(index: Index, points: Mapping[str, ItemScores], column: ColumnKey) -> tuple[Block, ...]:
     rows = []
     for entry in index.datasets:
         quality = main_quality(entry)
@@ -226,7 +226,7 @@ def _lengths(index: Index, points: Mapping[str, ItemScores], column: Column) -> 
     return (Prose(TEXT["length"]), table) if rows else ()
 
 
-def length_profile(points: ItemScores, quality: QualityEntry, column: Column) -> tuple[float, ...]:
+def length_profile(points: ItemScores, quality: QualityEntry, column: ColumnKey) -> tuple[float, ...]:
     """Return Spearman's rho of scores and length, ratings and length, scores and ratings, and these at equal length.
 
     Values are NaN for fewer than three items or constant values; empty if the column or quality is missing.

@@ -14,7 +14,7 @@ from harness.results import files
 from harness.results.differences import TableDifference, compare, key_of
 from harness.results.entries import BoardId, fitted
 from harness.results.rows import Results
-from harness.run.rank import ranking, without_fitted
+from harness.run.rank import ranking
 from harness.statistics.panel import Vector
 from harness.verification import How
 from tests.conftest import Invoke
@@ -90,8 +90,7 @@ def test_only_fitted_metrics_are_ranked_without_all_targets(suite_run: SuiteRun,
     metrics = [replace(entry, learned_on=("fed-turn",)) for entry in report.metrics if entry.name == "distinct"]
     targets = frozenset((entry.name, quality.name) for entry in datasets if entry.split == "dev"
                         for quality in entry.qualities)
-    rows = ranking(BoardId("dev"), "real", targets, without_fitted(report.correlations, metrics, datasets),
-                   fitted(metrics, datasets))
+    rows = ranking(BoardId("dev"), "real", targets, report.correlations, fitted(metrics, datasets))
     honest = replace(bundle.bundle_of(report, ["distinct"], "made").results, datasets=datasets, metrics=metrics,
                      ranking=tuple(rows), points=())
     assert any(row.metric == "distinct" and row.rank and row.covered < row.targets for row in honest.ranking)

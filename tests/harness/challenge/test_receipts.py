@@ -12,7 +12,6 @@ import textwrap
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -65,13 +64,6 @@ def send(root: Path, home: Path, tmp_path: Path) -> Send:
         return receipts.receive(root, home, file, team, column=column, primary=primary, now=at(day))[:2]
 
     return sent
-
-
-def edit_last_line(root: Path, change: Callable[[dict[str, Any]], object]) -> None:
-    *lines, last = (root / receipts.FILE).read_text().splitlines()
-    line = json.loads(last)
-    change(line)
-    (root / receipts.FILE).write_text("\n".join((*lines, json.dumps(line))) + "\n")
 
 
 @pytest.fixture
@@ -145,10 +137,6 @@ def test_changed_files_and_logs_are_refused(root: Path, home: Path, send: Send, 
             assert [refused.reasons[0] for refused in outcome.read(root, home, "test").refused
                     if refused.name == "alpha/1"] == [
                 'submission.toml differs from the received one, which has column = "", primary = false'] * status
-    send("alpha", "01-05", "first")
-    edit_last_line(root, lambda line: line.pop("settings"))
-    (root / "submissions" / "development" / "alpha" / "1" / "submission.toml").write_text("primary = true\n")
-    assert outcome.read(root, home, "development").refused == (), "a log of an older version has no settings"
     log = root / receipts.FILE
     log.write_text(log.read_text().replace("alpha", "omega"))
     with pytest.raises(BadConfig, match=r"line 2 or the one before it was changed"):
@@ -282,14 +270,6 @@ def test_the_public_part_has_whole_conversations(root: Path, home: Path) -> None
     for final, count in ((False, 2), (True, 8)):
         items = rated(replace(rulebook.read(root, "test"), final=final), home)
         assert len(items) == 4 * len({index // 4 for index in items}) == 4 * count
-
-
-@pytest.mark.usefixtures("three_sent")
-def test_older_freezes_by_context_count_as_changed(root: Path, home: Path) -> None:
-    receipts.freeze(root, home, "test", at("03-20"))
-    assert outcome.read(root, home, "test").rules.changed == ()
-    edit_last_line(root, lambda line: line["inputs"].pop(receipts.PUBLIC_UNITS))
-    assert outcome.read(root, home, "test").rules.changed == (receipts.PUBLIC_UNITS,)
 
 
 def test_the_workflow_receives_files_of_pull_requests(tmp_path: Path, home: Path, invoke: Invoke) -> None:

@@ -7,30 +7,30 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from harness.published import ranks_of
 from harness.results.entries import BoardId
 from harness.results.rows import Correlation
-from harness.run.rank import RULES, Rule, Target, apply_rule, borda, counted_mean, ranking
+from harness.run.rank import RULES, Target, borda, cell_weights, mean, ranking
 from harness.statistics.rank_intervals import rank
 
 CELLS = {("a", "q1"): 0.1, ("a", "q2"): 0.3, ("b", "q1"): 0.6}
 COUNTS = {"a": 1, "b": 4, "c": 9}
-COUNTED = counted_mean(COUNTS)
 VALUES = st.floats(-1, 1, allow_subnormal=False)
 
 
 def test_rules_by_hand() -> None:
-    assert RULES["dev"](CELLS) == pytest.approx((0.2 + 0.6) / 2)
-    assert RULES["test"](CELLS) == pytest.approx(1.0 / 3)
+    assert mean(CELLS, cell_weights(CELLS, "dev")) == pytest.approx((0.2 + 0.6) / 2)
+    assert mean(CELLS, cell_weights(CELLS, "test")) == pytest.approx(1.0 / 3)
     averaged = {("a", "average"): 0.2, ("b", "q1"): 0.6}
-    assert counted_mean({"a": 2, "b": 1})(averaged) == pytest.approx(1 / 3)
-    assert RULES["test"](averaged) == pytest.approx(2 / 5)
+    ranks = ranks_of({"x": averaged}, {"a": 2, "b": 1})
+    assert [ranks[rule]["x"].value for rule in RULES] == pytest.approx([2 / 5, 1 / 3])
 
 
 def test_an_incomplete_row_has_no_value() -> None:
-    for rule in RULES.values():
+    for weight in (cell_weights(CELLS, rule) for rule in RULES):
         for row in ({}, {("a", "q1"): 0.1}, CELLS | {("b", "q1"): math.nan}, CELLS | {("b", "q1"): math.inf}):
-            assert math.isnan(apply_rule(rule, row, CELLS))
-        assert not math.isnan(apply_rule(rule, CELLS, CELLS))
+            assert math.isnan(mean(row, weight))
+        assert not math.isnan(mean(CELLS, weight))
 
 
 def test_borda_by_hand() -> None:
@@ -74,18 +74,21 @@ def test_board_names_read_back() -> None:
         assert str(BoardId.parse(name)) == name
 
 
-@given(st.sampled_from([*RULES.values(), COUNTED]),
+@given(st.sampled_from([*RULES, "counted"]),
        st.dictionaries(st.tuples(st.sampled_from("abc"), st.sampled_from("pqrs")), VALUES, min_size=1), st.data(),
        st.floats(0, 1))
 def test_means_ignore_order_and_rise_with_every_cell(
-        rule: Rule, row: dict[Target, float], data: st.DataObject, gain: float) -> None:
-    assert rule(dict(data.draw(st.permutations(list(row.items()))))) == rule(row)
-    assert min(row.values()) <= rule(row) <= max(row.values())
+        rule: str, row: dict[Target, float], data: st.DataObject, gain: float) -> None:
+    def value(row: dict[Target, float]) -> float:
+        return mean(row, {cell: COUNTS[cell[0]] for cell in row} if rule == "counted" else cell_weights(row, rule))
+
+    assert value(dict(data.draw(st.permutations(list(row.items()))))) == value(row)
+    assert min(row.values()) <= value(row) <= max(row.values())
     cell = data.draw(st.sampled_from(sorted(row)))
     sizes = Counter(dataset for dataset, _ in row)
-    counts = COUNTS if rule is COUNTED else {
-        dataset: 1 / size if rule is RULES["dev"] else 1 for dataset, size in sizes.items()}
+    counts = COUNTS if rule == "counted" else {
+        dataset: 1 / size if rule == "dev" else 1 for dataset, size in sizes.items()}
     weight = counts[cell[0]] / sum(counts[dataset] for dataset, _ in row)
-    better = rule({**row, cell: row[cell] + gain})
-    assert better >= rule(row)
-    assert better - rule(row) == pytest.approx(gain * weight, abs=1e-12)
+    better = value({**row, cell: row[cell] + gain})
+    assert better >= value(row)
+    assert better - value(row) == pytest.approx(gain * weight, abs=1e-12)

@@ -48,7 +48,7 @@ def test_tasks_equal_the_rules_restated(rng: np.random.Generator) -> None:
     assert made["ties"].values == pytest.approx([with_ties(human, metric) for metric in metrics])
     assert made["soft"].values[:2] == pytest.approx([soft(human, metric, rng) for metric in metrics[:2]], abs=0.03)
     assert wmt25.mean([*made.values()]) == pytest.approx((made["ties"].values + made["soft"].values) / 2)
-    assert wmt25.clusters([*made.values()], [0, 1]) == [1, 2, 0]
+    assert wmt25.clusters([*made.values()], 2) == (1, 2, 0)
 
 
 def test_systems_without_shared_contexts_have_no_ties_task(rng: np.random.Generator) -> None:
@@ -76,7 +76,7 @@ def test_about_10_percent_of_equal_metrics_differ(rng: np.random.Generator) -> N
         people = np.clip(np.round(3 + quality + rng.normal(size=quality.shape) / 2), 1, 5)
         scores = quality + 0.7 * rng.normal(size=(2, *quality.shape))
         made = wmt25.tasks(panel(people), scores.reshape(2, -1), 100, rng)
-        return max(wmt25.clusters(made, [0, 1])) == 2
+        return max(wmt25.clusters(made, 2)) == 2
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(pairwise, "DRAWS", 200)
