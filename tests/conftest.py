@@ -17,6 +17,7 @@ from hypothesis import settings
 from benchmarks import registry
 from benchmarks.dataset import SYSTEM, USER, Dataset, DatasetCard, Item, Quality, Rating, Reference, Source, Utterance
 from harness.cli import main
+from harness.statistics import reliability
 from metrics import registry as metrics
 from metrics.models.device import single_threaded
 from tests import suite_run as suite
@@ -59,6 +60,30 @@ def _network(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
     """Let only tests that are marked `network` reach more than this machine."""
     if request.node.get_closest_marker("network"):
         monkeypatch.setenv(sitecustomize.OPEN, "1")
+
+
+def drawn_once(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function of votes, a statistic and random draws that keeps its results."""
+    known: dict[object, tuple[Any, Any]] = {}
+
+    def call(votes: np.ndarray, statistic: object, rng: np.random.Generator, **more: int) -> Any:
+        key = votes.shape, votes.tobytes(), statistic, repr(rng.bit_generator.state), *more.items()
+        if key not in known:
+            known[key] = function(votes, statistic, rng, **more), rng.bit_generator.state
+        result, rng.bit_generator.state = known[key]
+        return result
+
+    return call
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _fast() -> Iterator[None]:
+    """Draw the agreement of the raters of the same votes once, which takes most of a small run, and skip fsync."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", lambda handle: None)
+        for name in ("leave_one_out", "split_half"):
+            patch.setattr(reliability, name, drawn_once(getattr(reliability, name)))
+        yield
 
 
 @pytest.fixture
