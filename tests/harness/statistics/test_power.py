@@ -1,26 +1,13 @@
-"""Predicted and observed power: by simulation, and by drawing contexts and raters of real ratings."""
-
-from collections.abc import Iterator
-from pathlib import Path
+"""Predicted power is that of a t-test, and is observed in simulations with more contexts and raters."""
 
 import numpy as np
 import pytest
 from scipy import stats
 
-from benchmarks import registry
-from benchmarks.dataset import Dataset
-from benchmarks.sources.fetch import convert
-from harness.cli import main
-from harness.run.correlate import conversations, judged
-from harness.scoring.scorer import Scorer
-from harness.statistics.coefficients import spearmans
 from harness.statistics.panel import Array, Codes, Vector
 from harness.statistics.power import Contrast, detectable, detectable_text, of_columns, of_systems
 from harness.statistics.prediction import means
-from harness.statistics.reliability import multiply_rated, split_half
 from harness.statistics.williams import all_pairs_by_context
-from metrics import registry as metrics
-from metrics.models.service import Models
 
 
 def test_power_is_that_of_a_t_test() -> None:
@@ -102,41 +89,3 @@ def test_predicted_power_for_systems_holds_with_more_raters() -> None:
             human, system, unit = answers(contexts, raters)
             hits += means(human, None, system, unit).pairs()[0, 1] < 0.05
         assert contrast.at(2.0625 / 4.0625, raters / 2).power(contexts) == pytest.approx(hits / 500, abs=0.05)
-
-
-@pytest.mark.slow
-def test_predicted_power_is_observed_on_real_ratings(real_data: Path, home: Path) -> None:
-    """The mean difference is below .03, and 95 % of differences are within .05, up to chance."""
-    assert main(["import", str(real_data / "human_evaluation_data")]) == 0
-    dices = real_data / "recent" / "dices" / "dices_350_crowdsourced.json"
-    loaded = convert("dices", dices, registry.card("dices-350")), registry.load("dailydialog-zhao", home)
-    apart = np.array([predicted - observed for dataset in loaded for predicted, observed in rates(dataset, home)])
-    assert np.abs(apart).mean() < 0.03
-    assert np.mean(np.abs(apart) < 0.05 + 0.03) > 0.95
-
-
-def rates(dataset: Dataset, home: Path, draws: int = 300) -> Iterator[tuple[float, float]]:
-    rng, names = np.random.default_rng(2), ("length", "distinct", "context-overlap")
-    chosen = [metrics.choose(name).metric for name in names]
-    scores = np.array([Scorer(dataset, Models(home)).scores(metric).columns[metric.card.columns[0]]
-                       for metric in chosen])
-    unit = conversations(dataset.items)
-    members = [np.flatnonzero(unit == number) for number in range(int(unit.max()) + 1)]
-    for quality in judged(dataset, dataset.card.qualities):
-        table = multiply_rated(quality.votes)
-        reliability = split_half(table, spearmans, rng).value
-        contrasts = of_columns(quality.means, scores, unit)
-        for first, second in ((0, 1), (0, 2), (1, 2)):
-            for contexts in (len(members) // 2, len(members)):
-                for raters in (table.shape[1], table.shape[1] // 2, 15 if table.shape[1] > 15 else 1):
-                    hits = 0
-                    for _ in range(draws):
-                        sample = rng.integers(len(members), size=contexts)
-                        items = np.concatenate([members[number] for number in sample])
-                        keys = np.where(np.isfinite(table[items]), rng.random(table[items].shape), 2.0)
-                        human = np.take_along_axis(table[items], np.argsort(keys, axis=1)[:, :raters], axis=1)
-                        groups = np.repeat(np.arange(contexts), [len(members[number]) for number in sample])
-                        hits += all_pairs_by_context(np.nanmean(human, axis=1), scores[[first, second]][:, items],
-                                                     groups, "spearman").p[0, 1] < 0.05
-                    contrast = contrasts.pair(first, second).at(reliability, raters / table.shape[1])
-                    yield contrast.power(contexts), hits / draws
