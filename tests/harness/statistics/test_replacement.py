@@ -1,14 +1,12 @@
 """The alternative annotator test against its definition, and on raters whose agreement is known."""
 
-import json
 from itertools import combinations_with_replacement
-from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy import stats
 
-from harness.statistics.panel import Array, Codes, codes, folds
+from harness.statistics.panel import Array, folds
 from harness.statistics.replacement import HeldOut, Replacement, on_scale, replacement, steps
 
 
@@ -38,9 +36,9 @@ def simulated(rng: np.random.Generator, items: int, noise: float, of_metric: flo
     return votes, (truth + rng.normal(0, of_metric, items))[None]
 
 
-def against_raters(votes: Array, scores: Array, context: Codes | None = None, *, exchangeable: bool = False,
-                   seed: int = 0, divisions: int = 10) -> Replacement:
-    units = np.arange(votes.shape[1]) if context is None else context
+def against_raters(votes: Array, scores: Array, *, exchangeable: bool = False, seed: int = 0, divisions: int = 10,
+                   ) -> Replacement:
+    units = np.arange(votes.shape[1])
     held_out = HeldOut.from_votes(votes, units, exchangeable=exchangeable)
     drawn = folds(units, np.random.default_rng(seed), divisions=divisions)
     return replacement(held_out, on_scale(held_out, scores, drawn))
@@ -108,17 +106,17 @@ def test_the_order_of_exchangeable_votes_does_not_matter(rng: np.random.Generato
 def test_error_rate_and_power_of_replacement(rng: np.random.Generator, exchangeable: bool) -> None:
     """A metric worse than a rater by epsilon replaces it in at most 5 % of draws, one as good as a rater in most."""
     worse, equal = 1.65, 0.8
-    exact = against_raters(*simulated(rng, 30_000, 0.8, worse), exchangeable=True)
+    exact = against_raters(*simulated(rng, 10_000, 0.8, worse), exchangeable=True)
     assert exact.rater_rho[0] - exact.rho[0] == pytest.approx(0.1, abs=0.015)
     false = [against_raters(*simulated(rng, items, 0.8, worse), exchangeable=exchangeable).replaces[0]
-             for items in (40, 120) for _ in range(100)]
+             for items in (40, 120) for _ in range(60)]
     assert np.mean(false) <= 0.05
-    true = [against_raters(*simulated(rng, 400, 0.8, equal), exchangeable=exchangeable).replaces[0] for _ in range(50)]
+    true = [against_raters(*simulated(rng, 400, 0.8, equal), exchangeable=exchangeable).replaces[0] for _ in range(25)]
     assert np.mean(true) >= 0.8
 
 
 def test_the_verdict_hardly_depends_on_the_seed(rng: np.random.Generator) -> None:
-    samples = [simulated(rng, 100, 0.8, 0.8) for _ in range(60)]
+    samples = [simulated(rng, 100, 0.8, 0.8) for _ in range(30)]
 
     def changes(divisions: int) -> float:
         return float(np.mean([len({against_raters(*drawn, seed=seed, divisions=divisions, exchangeable=True).replaces[0]
@@ -144,20 +142,3 @@ def test_raters_with_few_items_are_not_compared_but_count_as_others(rng: np.rand
     made = against_raters(votes, scores)
     assert (made.raters, made.items) == (2, 60)
     assert made.rho[0] != against_raters(votes[:2], scores).rho[0]
-
-
-def test_a_judge_of_mtrag_beats_a_constant_only_on_faithfulness(real_data: Path) -> None:
-    path = real_data / "recent" / "mtrag" / "reference_subset_with_human_evaluations.json"
-    evaluations = json.loads(path.read_text())["evaluations"]
-    judge = np.array([row["annotations"]["rl_f"]["composite"]["value"] for row in evaluations], dtype=np.float64)
-    context, figures = codes(row["task_id"] for row in evaluations), {}
-    for quality in ("naturalness", "appropriateness", "completeness", "faithfulness"):
-        votes = [{rater: float(vote["value"]) for rater, vote in row["annotations"][quality].items()}
-                 for row in evaluations]
-        raters = sorted({rater for row in votes for rater in row})
-        table = np.array([[row.get(rater, np.nan) for row in votes] for rater in raters])
-        made = against_raters(table, judge[None], context)
-        figures[quality] = [made.rho[0], made.constant_rho, made.replaces[0]]
-    assert figures == {name: pytest.approx(known, abs=0.01) for name, known in {
-        "naturalness": [0.98, 0.98, False], "appropriateness": [0.95, 0.95, False],
-        "completeness": [0.95, 0.94, False], "faithfulness": [0.92, 0.82, True]}.items()}
