@@ -28,6 +28,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
         patch.setenv("HARNESS_HOME", str(folder / "home"))
         assert main(["run", "--dataset", "esl", "--dataset", "humod", "--metric", "length", "--metric", "bleu",
                      "--limit", "25", "--seed", "3", "--draws", "20", "--permutations", "10", "--examples", "2",
+                     "--quality", "appropriateness", "--quality", "relevance", "--epsilon", "0.2",
                      "--out", str(folder / "made")]) == 0
     return folder / "made"
 
@@ -56,6 +57,8 @@ def altered(made: Path, **values: object) -> Results:
 
 def test_repeated_run_gives_the_same_bytes(made: Path, again: Path, verify: Verify) -> None:
     printed = verify(made, "--out", again)
+    decisions = files.read(again / "report").decisions
+    assert {(row.quality, row.epsilon) for row in decisions} == {("appropriateness", 0.2), ("relevance", 0.2)}
     for table in ("correlations", "comparisons", "reliability", "ranking"):
         rows = getattr(files.read(made / "report"), table)
         count = sum(len(row) if isinstance(row, Comparisons) else 1 for row in rows)
