@@ -2,7 +2,6 @@
 
 import json
 import os
-import shlex
 import shutil
 import signal
 import subprocess
@@ -60,18 +59,6 @@ def test_neither_order_nor_threads_change_a_byte(tmp_path: Path) -> None:
             run(tmp_path / str(threads), "--dataset", "convai2-grade", "--dataset", "fed-dial", "--limit", "40",
                 "--permutations", "50", "--draws", "100", *flags("--metric", names[:: 3 - 2 * threads]))
     assert tree(tmp_path / "1" / "report", "timings.json") == tree(tmp_path / "2" / "report", "timings.json")
-
-
-def test_the_command_in_the_report_repeats_the_run(tmp_path: Path) -> None:
-    results = run(tmp_path / "a", "--quality", "relevance", "--split", "dev", "--dataset", "dailydialog-grade",
-                  "--metric", "rouge-l[stem=true]", "--metric", "random", "--seed", "3", "--limit", "30", "--epsilon",
-                  "0.2", *FEW[-2:])
-    (entry,) = results.datasets
-    assert {row.epsilon for row in results.decisions} == {0.2}
-    assert [quality.dimension for quality in entry.qualities] == ["relevance"]
-    assert (entry.items, results.run.seed) == (30, 3)
-    assert main([*shlex.split(results.run.command)[1:], "--out", str(tmp_path / "b")]) == 0
-    assert tree(tmp_path / "a" / "report", "timings.json") == tree(tmp_path / "b" / "report", "timings.json")
 
 
 def test_a_selection_of_sums_keeps_metrics_without_turns(tmp_path: Path) -> None:
@@ -210,15 +197,6 @@ def test_pages_of_datasets_outside_the_report_are_removed(tmp_path: Path) -> Non
     run(tmp_path, *argv)
     assert [path.name for path in (tmp_path / "site" / "dataset").iterdir()] == ["esl.html"]
     assert (tmp_path / "site" / "mine.txt").exists()
-
-
-def test_flags_add_to_the_config_file(tmp_path: Path) -> None:
-    (tmp_path / "run.toml").write_text('[run]\nmetric = ["bleu"]\nwith = ["length"]\ndataset = "dailydialog-gupta"\n'
-                                       'limit = 5\ndraws = 0\n')
-    results = run(tmp_path / "out", "--config", str(tmp_path / "run.toml"), "--with", metric(tmp_path, "words"))
-    assert {entry.name for entry in results.metrics} == {"bleu", "words"}
-    assert "--with ./words.py" in results.run.command
-    assert str(tmp_path) not in repr(results.run)
 
 
 UNCHANGED = "nothing has changed since these results were written"
