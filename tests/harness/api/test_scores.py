@@ -2,6 +2,7 @@
 
 import re
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -88,7 +89,7 @@ def test_invalid_items_are_refused() -> None:
         with pytest.raises(BadConfig):
             score(metric, other)  # type: ignore[arg-type]
     for call in (lambda: score(Length(), [TEA]), lambda: run([Length()])):  # type: ignore[arg-type, list-item]
-        with pytest.raises(BadConfig, match=r"got Length; save the metric in a file and pass its path"):
+        with pytest.raises(BadConfig, match="Length"):
             call()
     with pytest.raises(UnknownMetric, match="'length'"):
         score("lenght", [TEA])
@@ -128,34 +129,21 @@ def test_rows_of_a_frame_are_items() -> None:
     assert score("rouge-l", [row for _, row in frame.iterrows()])["rouge-l"].tolist() == [1, 0]
 
 
-def test_items_may_hold_arrays() -> None:
-    arrays = {**TEA, "context": np.array(TEA["context"]), "references": np.array([{"text": "I love green tea."}])}
-    assert api._item(0, arrays) == api._item(0, TEA)
-
-
-def test_a_reference_without_a_weight_has_weight_1() -> None:
-    for weight in (None, float("nan")):
-        references = [{"text": "I love green tea.", "weight": weight}]
-        assert api._item(0, {**TEA, "references": references}) == api._item(0, TEA)
+def test_items_may_hold_arrays_and_references_without_weight() -> None:
+    for weight in ({}, {"weight": None}, {"weight": float("nan")}):
+        references = np.array([{"text": "I love green tea.", **weight}])
+        assert api._item(0, {**TEA, "context": np.array(TEA["context"]), "references": references}) == api._item(0, TEA)
     with pytest.raises(BadConfig, match="weight"):
         api._item(0, {**TEA, "references": [{"text": "Tea.", "weight": [1]}]})
 
 
 def test_polars_frames_are_tables() -> None:
-    class Frame:
-        columns = ("response",)
-
-        def to_dict(self, *, as_series: bool = True) -> dict[str, list[str]]:
-            raise NotImplementedError
-
-        def to_dicts(self) -> list[dict[str, str]]:
-            return [{"response": "Green tea"}]
-
-    assert score("length", Frame())["length"].tolist() == [2]
+    polars = SimpleNamespace(columns=("response",), to_dict=None, to_dicts=lambda: [{"response": "Green tea"}])
+    assert score("length", polars)["length"].tolist() == [2]  # type: ignore[arg-type]
 
 
 def test_tables_with_both_reference_and_references_are_refused() -> None:
     table = {"response": ["Green tea"], "references": [["Green tea"]], "reference": ["No"]}
     for columns in (table, dict(reversed(table.items()))):
-        with pytest.raises(BadConfig, match="reference and references"):
+        with pytest.raises(BadConfig):
             score("bleu", pytest.importorskip("pandas").DataFrame(columns))

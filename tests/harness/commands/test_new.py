@@ -56,7 +56,7 @@ def test_installed_metric_is_listed_and_its_name_is_taken(
     installed = signature(registry.choose("green-tea").metric, Models(tmp_path))
     sys.modules.pop("green_tea")
     assert signature(registry.choose(str(written)).metric, Models(tmp_path)) == installed
-    assert "the name of a metric of green-tea 0.1.0" in invoke("new", "metric", "green-tea", status=2).err
+    assert "green-tea 0.1.0" in invoke("new", "metric", "green-tea", status=2).err
 
 
 @pytest.mark.slow
@@ -69,12 +69,10 @@ def test_every_template_passes_its_own_test(tmp_path: Path) -> None:
 
 
 def test_invalid_name_or_existing_folder_is_refused(tmp_path: Path, invoke: Invoke) -> None:
-    for name, part in (
-            ("bleu", "the name of a built-in metric"), ("json", "Python module 'json'"), ("harness", "Python module"),
-            *((name, "invalid name") for name in ("Tea", "a--b", "../tea", "3-teas", "class", ""))):
-        assert part in invoke("new", "metric", name, "--into", tmp_path / "into", status=2).err
+    for name in ("bleu", "json", "harness", "Tea", "a--b", "../tea", "3-teas", "class", ""):
+        assert f"'{name}'" in invoke("new", "metric", name, "--into", tmp_path / "into", status=2).err
         assert not [*tmp_path.iterdir()]
     readme = new(tmp_path) / "README.md"
     readme.write_text("mine")
-    assert "already exists" in invoke("new", "metric", "green-tea", "--into", tmp_path, status=2).err
+    invoke("new", "metric", "green-tea", "--into", tmp_path, status=2)
     assert readme.read_text() == "mine"

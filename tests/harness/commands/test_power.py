@@ -31,8 +31,8 @@ def test_named_pair_contexts_and_raters_are_used(suite_run: SuiteRun, invoke: In
     rows = list(map(json.loads, printed.splitlines()))
     assert {(row["first"], row["second"]) for row in rows} == {("length", "distinct-2")}
     assert {(row["contexts"], row["raters"]) for row in rows} >= {(77, 9)}
-    printed = invoke("power", "--out", suite_run.out, "--dataset", "persona-usr", "--between", "systems").out
-    assert "can tell mean ratings" in printed
+    systems = ("--dataset", "persona-usr", "--between", "systems")
+    assert "mean ratings" in invoke("power", "--out", suite_run.out, *systems).out
     summary = invoke("power", "--out", suite_run.out).out
     assert len(summary.splitlines()) > 5
     assert "\ncontexts  " not in summary
@@ -41,13 +41,11 @@ def test_named_pair_contexts_and_raters_are_used(suite_run: SuiteRun, invoke: In
 
 
 @pytest.mark.parametrize(("flags", "part"), [
-    ("--dataset persona-usrr", "did you mean 'persona-usr'"), ("--quality tastee", "no quality 'tastee'"),
-    ("--contexts 1", "--contexts"), ("--raters 0", "--raters"),
-    ("--pair length length", "two different names"),
-    ("--dataset persona-usr --pair length lenght", "no column 'lenght'"),
-    ("--pair length lenght", "no column 'lenght'"),
-    ("--dataset persona-usr --between systems --pair length cosine", "'length' is a column: use --between columns"),
-    ("--dataset persona-usr --between systems --pair a x", "no system")])
+    ("--dataset persona-usrr", "'persona-usr'"), ("--quality tastee", "'tastee'"), ("--contexts 1", "--contexts"),
+    ("--raters 0", "--raters"), ("--pair length length", "pair"),
+    ("--dataset persona-usr --pair length lenght", "'lenght'"), ("--pair length lenght", "'lenght'"),
+    ("--dataset persona-usr --between systems --pair length cosine", "--between columns"),
+    ("--dataset persona-usr --between systems --pair a x", "'a'")])
 def test_wrong_selections_are_refused(flags: str, part: str, suite_run: SuiteRun, invoke: Invoke) -> None:
     (line,) = invoke("power", "--out", suite_run.out, *flags.split(), status=2).err.splitlines()
     assert part in line
@@ -60,16 +58,14 @@ def test_pairs_of_a_single_dataset_are_described(tmp_path: Path, invoke: Invoke)
     out = ("--out", tmp_path / "out")
     invoke("run", "--dataset", tmp_path / "mine.csv", "--metric", "length", "--metric", "distinct", *out)
     leading = " ".join(invoke("power", *out).out.split())
-    assert "The leading pair" in leading
     needed = re.findall(r"(\d+) with ([\d.]+) raters? \(about (\d+) ratings\)", leading.replace(",", ""))
     assert needed
     for contexts, raters, count in needed:
         assert float(count) == pytest.approx(2 * float(contexts) * float(raters), rel=0.05), "two replies per context"
     assert "apart for length and distinct-1\n" in invoke("power", *out, "--pair", "length", "distinct-1").out
     equal = " ".join(invoke("power", *out, "--between", "systems", "--pair", "a", "b").out.split())
-    assert equal.endswith("Contexts needed for 80 %: more than 1,000,000, however many raters")
-    error = invoke("power", *out, "--pair", "a", "b", status=2).err
-    assert "'a' is a system: add --between systems" in error
+    assert "more than 1,000,000" in equal
+    assert "--between systems" in invoke("power", *out, "--pair", "a", "b", status=2).err
 
 
 @pytest.fixture(scope="module")
@@ -93,15 +89,13 @@ def test_raters_are_those_of_the_quality(few: Path, invoke: Invoke) -> None:
 def test_too_few_contexts_detect_nothing(few: Path, invoke: Invoke) -> None:
     """The leading pair is the leader and the best column of another metric."""
     printed = " ".join(invoke("power", "--out", few, "--quality", "overall").out.split())
-    for words in ("12 items from 3 contexts are too few to tell correlations apart", "3 – – – – – 6 0.",
-                  "The leading pair: length and random differ", "these data detect that with a power of 0 %"):
+    for words in ("12 items from 3 contexts", "3 – – – – – 6 0.", "length and random", "a power of 0 %"):
         assert words in printed
 
 
 @pytest.mark.parametrize(("rows", "metrics", "message"), [
     ([f"question {number},the same words,{number % 5 + 1}" for number in range(30)], "length",
-     "no column has a correlation"),
-    (["Hi,Yo,3", "Ho,Yo yo,2", "He,Yo yo yo,1"], "length", "3 items are too few"),
+     "correlation"), (["Hi,Yo,3", "Ho,Yo yo,2", "He,Yo yo yo,1"], "length", "3 items"),
     ([f"q {number},{'word ' * (number % 7 + 1)},{number % 5 + 1}" for number in range(30)],
      "length,length[unit=characters]", "")], ids=("constant", "three items", "equal order"))
 def test_runs_without_usable_pairs_have_pages(rows: list[str], metrics: str, message: str, tmp_path: Path,

@@ -56,12 +56,12 @@ def test_a_column_of_a_table_is_a_metric(tmp_path: Path, invoke: Invoke) -> None
     assert "--columns metric=COLUMN" in invoke(
         "run", "--dataset", table, "--metric", "scores:mine.gpt4_score", *out, status=2).err
     head, *rows = table.read_text().splitlines()
-    numberless = [(f"x,reply 99,c,1,{cell}", "not a finite number") for cell in ("good", "1e999", "4-May")]
-    for line, part in (('"a,""1",reply 1,c,1,0.5', "earlier row"), *numberless):
+    numberless = [(f"x,reply 99,c,1,{cell}", f"'{cell}'") for cell in ("good", "1e999", "4-May")]
+    for line, part in (('"a,""1",reply 1,c,1,0.5', "line 42"), *numberless):
         table.write_text("\n".join((head, *rows, line)))
         assert part in invoke("run", "--dataset", table, *flags, "--metric", "length", *out, status=2).err
-    for names, columns, part in (("评分,b", "评分", "no Latin"), ("GPT 4,gpt-4", "GPT 4+gpt-4", "another column"),
-                                 ("a,b", "a", "no scores")):
+    for names, columns, part in (
+            ("评分,b", "评分", "评分"), ("GPT 4,gpt-4", "GPT 4+gpt-4", "'gpt-4'"), ("a,b", "a", "'a'")):
         table.write_text(f"response,fun,{names}\nYo,1,,\nYe,2,,\n")
         assert part in invoke("run", "--dataset", table, "--columns", f"metric={columns}", "--metric", "length", *out,
                               status=2).err
@@ -69,7 +69,7 @@ def test_a_column_of_a_table_is_a_metric(tmp_path: Path, invoke: Invoke) -> None
 
 def test_a_file_for_real_data_is_not_scored_on_the_sample(tmp_path: Path, invoke: Invoke) -> None:
     """The ids of the sample's items coincide with some of the real ones."""
-    path, part = tmp_path / "mine.csv", "80 of its 81 rows name no item of the bundled sample"
+    path, part = tmp_path / "mine.csv", "80 of its 81 rows"
     path.write_text("dialogue_id,score\n" + "".join(f"{name},1\n" for name in (ID, *(f"{ID}{n}" for n in range(80)))))
     printed = invoke("validate", path, status=1).out
     assert part in " ".join(printed.split())
@@ -89,14 +89,13 @@ def test_missing_scores_are_counted(tmp_path: Path, invoke: Invoke) -> None:
     assert (problems["file"], problems["refused"], problems["origin"]) == ("mine.csv", False, "sample")
     assert set(problems["datasets"]) == set(items)
     printed = invoke("validate", mine, "--dataset", "fed-dial", "--dataset", "esl", status=1).out
-    assert "esl: none of its 24 items has a score" in printed
-    assert "warnings" in printed
+    assert "esl: none of its 24 items" in printed
 
 
 def test_invalid_score_files_are_refused(tmp_path: Path, invoke: Invoke) -> None:
     path = tmp_path / "mine.csv"
     for content, status, message in (
-            (None, 2, "unreadable: cannot be opened"), ("dialogue_id,score\njsalt_0,1\n", 1, "2 unknown"),
+            (None, 2, "unreadable"), ("dialogue_id,score\njsalt_0,1\n", 1, "2 unknown"),
             (f"dialogue_id,score\n{ID},x\n", 1, "1 no number, 31 missing"),
             ("dialogue_id;value\n", 2, "1 unreadable")):
         if content is not None:

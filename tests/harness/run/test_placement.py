@@ -15,7 +15,7 @@ from harness.results.rows import RankingRow
 from harness.run import placement
 from harness.statistics import pooled
 from tests.conftest import Invoke
-from tests.faults.runs import flags
+from tests.faults.runs import flags, metric
 from tests.faults.runs import report as report_of
 
 RUN = ("run", "--limit", "45", "--draws", "0", "--examples", "0",
@@ -112,17 +112,8 @@ def test_scores_are_stored_and_results_unchanged(out: Path, invoke: Invoke) -> N
 
 
 def test_the_status_is_1_if_nothing_was_scored(out: Path, tmp_path: Path, invoke: Invoke) -> None:
-    (tmp_path / "unscored.py").write_text("""import dataclasses
-from metrics.control.length import Length
-from metrics.errors import CannotScore
-
-class Unscored(Length):
-    card = dataclasses.replace(Length.card, name="unscored")
-
-    def score(self, items, models):
-        raise CannotScore("nothing")
-""")
-    invoke("leaderboard", "--out", out, "--with", tmp_path / "unscored.py", status=1)
+    unscored = metric(tmp_path, "unscored", "from metrics.errors import CannotScore\nraise CannotScore('nothing')")
+    invoke("leaderboard", "--out", out, "--with", unscored, status=1)
 
 
 def test_a_home_without_the_datasets_of_the_run_is_refused(out: Path, tmp_path: Path, invoke: Invoke) -> None:
@@ -130,20 +121,16 @@ def test_a_home_without_the_datasets_of_the_run_is_refused(out: Path, tmp_path: 
     real = tuple(dataclasses.replace(entry, origin="imported") for entry in report.datasets)
     files.write(dataclasses.replace(report, datasets=real), out / "report")
     err = invoke("leaderboard", "--out", out, "--home", tmp_path / "other", "--with", "length", status=2).err
-    assert "the run's datasets (persona-usr" in err
-    assert f"are not in {tmp_path / 'other'}; pass the --home of the run" in err
+    assert all(part in err for part in ("persona-usr", str(tmp_path / "other"), "--home"))
     (tmp_path / "killed" / "scores").mkdir(parents=True)
-    err = invoke("leaderboard", "--out", tmp_path / "killed", "--with", "length", status=2).err
-    assert "no report yet, only scores" in err
-    assert f"`harness run --out {tmp_path / 'killed'}` with the same datasets and metrics reuses them" in err
+    assert f"`harness run --out {tmp_path / 'killed'}`" in invoke(
+        "leaderboard", "--out", tmp_path / "killed", "--with", "length", status=2).err
 
 
 def test_other_items_or_names_are_refused(out: Path, invoke: Invoke) -> None:
     report = files.read(out / "report")
-    for line, words in (("length --data real", "no real datasets"), ("lenght", "did you mean 'length'"),
-                        ("length --split test", "no sample datasets in the split test")):
-        assert words in invoke("leaderboard", "--out", out, "--with", *line.split(), status=2).err
+    for line, part in (("length --data real", "real"), ("lenght", "'length'"), ("length --split test", "split test")):
+        assert part in invoke("leaderboard", "--out", out, "--with", *line.split(), status=2).err
     others = tuple(dataclasses.replace(entry, fingerprint="0" * 64) for entry in report.datasets)
     files.write(dataclasses.replace(report, datasets=others), out / "report")
-    assert "the items differ from those of the report" in (
-        invoke("leaderboard", "--out", out, "--with", "repetition", status=2).err)
+    assert "items" in invoke("leaderboard", "--out", out, "--with", "repetition", status=2).err

@@ -1,4 +1,4 @@
-"""PERM-BOTH equals a plain loop over scipy; the pooled difference is Williams' on independent rows."""
+"""PERM-BOTH equals a plain loop over scipy; pooled differences, their p and intervals."""
 
 import math
 from dataclasses import replace
@@ -17,7 +17,7 @@ from harness.statistics.permutation import STEPS, all_pairs_by_permutation
 from harness.statistics.pooled import share_reached, weights
 from harness.statistics.rank_intervals import TargetScores
 from harness.statistics.ranks import ranks
-from harness.statistics.williams import PairTests, williams
+from harness.statistics.williams import PairTests
 
 Values = npt.NDArray[Any]
 CORRELATE = {"spearman": stats.spearmanr, "pearson": stats.pearsonr}
@@ -130,7 +130,7 @@ def test_identical_metrics_tie_and_constant_ones_have_no_p() -> None:
         assert np.isnan(tests.p[3]).all()
         assert np.isnan(all_pairs(np.ones(40), scores, statistic, 10, rng=seeded()).p).all()
         assert np.isnan(all_pairs(human[:2], scores[:, :2], statistic, 10, rng=seeded()).p).all()
-    with pytest.raises(ValueError, match="spearman, pearson"):
+    with pytest.raises(ValueError, match="spearman"):
         all_pairs(human, scores, "kendall", rng=seeded())
 
 
@@ -158,20 +158,6 @@ def target(name: str, rng: np.random.Generator, contexts: int, each: int = 1, be
 
 def parts_of(*boards: TargetScores, draws: int = 4000, statistic: str = "spearman") -> list[pooled.Swapped]:
     return [pooled.swapped(board, 0, draws, statistic) for board in boards]
-
-
-def test_it_is_close_to_williams_test_on_independent_rows(rng: np.random.Generator) -> None:
-    for better in (0, 0.2, 0.4):
-        board = target("a", rng, 600, better=better)
-        (parts,) = parts_of(board, draws=10_000, statistic="pearson")
-        r12, r13, r23 = np.corrcoef([board.human, *board.scores])[np.triu_indices(3, 1)]
-        _, p = williams(r12, r13, r23, 600)
-        tests = pooled.all_pairs([parts], np.ones(1))
-        difference = pooled.difference([parts], np.ones(1), 0, 1, float(tests.p[0, 1]))
-        assert difference.value == pytest.approx(tests.delta[0, 1]) == pytest.approx(r12 - r13)
-        assert tests.p[0, 1] == pytest.approx(p, rel=0.15, abs=0.01)
-        reach = (difference.high - difference.low) / 2
-        assert difference.value / reach * 1.964 == pytest.approx(tests.value[0, 1], rel=0.05)
 
 
 def test_variances_of_datasets_add_up(rng: np.random.Generator) -> None:

@@ -191,17 +191,6 @@ def test_differences_between_systems_save_no_ratings(rng: np.random.Generator) -
     assert made.value[1] > 1e6
 
 
-def test_the_remaining_variance_agrees_with_the_worth(rng: np.random.Generator) -> None:
-    """Many scores and 100 ratings estimate a mean as precisely as 100 x worth ratings alone."""
-    human = rng.normal(size=50_000)
-    scores = human + rng.normal(size=50_000)
-    value = worth(human, scores[None], np.zeros(50_000, int), np.arange(50_000)).value[0]
-    weight = np.cov(human, scores)[0, 1] / scores.var()
-    rows = rng.integers(50_000, size=(4000, 100))
-    together = weight * scores.mean() + (human[rows] - weight * scores[rows]).mean(axis=1)
-    assert human[rows].mean(axis=1).var() / together.var() == pytest.approx(value, rel=0.1)
-
-
 @pytest.mark.parametrize("r", [0, 0.2, 0.6])
 def test_intervals_cover_the_limit_in_95_percent(rng: np.random.Generator, r: float) -> None:
     """Contexts of three equal items count once."""

