@@ -43,12 +43,10 @@ from harness.statistics.panel import Array, Codes, Panel, Vector, centred, why_u
 
 MAX_ROWS_AT_ONCE = 2000  # largest number of rows whose pairs are all kept in memory
 
-MANTISSA, OCTAVES = 14, 40
-"""Differences share a bin if their exponents and first 14 bits agree, or if both are below 2^-40 of the largest."""
-
+BIN_SHIFT = 12  # differences share a bin if they agree in all but the last 12 bits of single precision
+BINS = 1 << 31 - BIN_SHIFT
 DRAWS = 1000
 ROUNDING = 1e-12  # sums of the same numbers in another order differ by less than this share of their absolute sum
-BINS = ((OCTAVES + 1) << MANTISSA) + 1
 
 Steps: TypeAlias = tuple[Vector, Any]
 """Differences of scores, and the number or share of pairs that become right (wrong if negative) at each threshold."""
@@ -69,7 +67,7 @@ def why_not(panel: Panel) -> str:
 
 def accuracy(panel: Panel, epsilon: float) -> float:
     """Return acc_eq at a given threshold, such as one calibrated on other data."""
-    return math.nan if why_not(panel) else _count_right(*_sorted(panel, 0), epsilon) / math.comb(panel.n, 2)
+    return math.nan if why_not(panel) else _count_right(*_sorted(panel), epsilon) / math.comb(panel.n, 2)
 
 
 def threshold(groups: Sequence[Panel]) -> float:
@@ -78,26 +76,24 @@ def threshold(groups: Sequence[Panel]) -> float:
     if len(panels) < 2:
         return calibrated(panels[0]).epsilon if panels else math.nan
     gaps, sizes = _merged([(np.zeros(1), np.zeros(1)), *(
-        (gaps, sizes / math.comb(panel.n, 2)) for panel in panels for gaps, sizes in _blocks(*_sorted(panel, 0)))])
+        (gaps, sizes / math.comb(panel.n, 2)) for panel in panels for gaps, sizes in _blocks(*_sorted(panel)))])
     return float(gaps[np.argmax(np.round(np.cumsum(sizes), 10))])
 
 
 def calibrated(panel: Panel) -> Calibration:
     if why_not(panel):
         return Calibration(math.nan, math.nan)
-    exponent = int(np.frexp(np.abs(panel.metric).max())[1])  # scaling to at most 1 by a power of two is exact
-    human, metric = _sorted(panel, -exponent)
+    human, metric = _sorted(panel)
     gaps, sizes = _merged(_blocks(human, metric) if panel.n <= MAX_ROWS_AT_ONCE else _promising_steps(human, metric))
     right, gained = _count_right(human, metric, 0.0), np.append(0, np.cumsum(sizes))
     best = int(np.argmax(gained))
-    epsilon = math.ldexp(float(gaps[best - 1]), exponent) if best else 0.0
-    return Calibration((right + int(gained[best])) / math.comb(panel.n, 2), epsilon)
+    return Calibration((right + int(gained[best])) / math.comb(panel.n, 2), float(gaps[best - 1]) if best else 0.0)
 
 
-def _sorted(panel: Panel, exponent: int) -> tuple[Vector, Vector]:
-    """Return ratings and scaled scores, sorted by score and then by rating."""
+def _sorted(panel: Panel) -> tuple[Vector, Vector]:
+    """Return ratings and scores, sorted by score and then by rating."""
     order = np.lexsort((panel.human, panel.metric))
-    return panel.human[order], np.ldexp(panel.metric[order], exponent)
+    return panel.human[order], panel.metric[order]
 
 
 def _count_right(human: Vector, metric: Vector, epsilon: float) -> int:
@@ -123,8 +119,7 @@ def _promising_steps(human: Vector, metric: Vector) -> Iterator[Steps]:
         selected = promising[_bins(gaps)]
         yield _merged([(gaps[selected], sizes[selected])])
     summed = np.flatnonzero(~promising & (net != 0))
-    edges = (summed + ((1023 - OCTAVES) << MANTISSA)) << (52 - MANTISSA)
-    yield edges.view(np.float64), net[summed]
+    yield (summed << BIN_SHIFT).astype(np.int32).view(np.float32).astype(np.float64), net[summed]
 
 
 def _blocks(human: Vector, metric: Vector) -> Iterator[Steps]:
@@ -142,16 +137,14 @@ def _blocks(human: Vector, metric: Vector) -> Iterator[Steps]:
 def _merged(blocks: Iterable[Steps]) -> Steps:
     """Sort steps by difference, and sum those at the same difference."""
     gaps, sizes = (np.concatenate(part) for part in zip(*blocks, strict=True))
-    order = np.argsort(gaps, kind="stable")
-    gaps, reached = gaps[order], np.cumsum(sizes[order])
-    is_last = np.append(gaps[1:] != gaps[:-1], True) if gaps.size else np.zeros(0, dtype=np.bool_)
-    return gaps[is_last], np.diff(reached[is_last], prepend=0)
+    distinct, index = np.unique(gaps, return_inverse=True)
+    return distinct, np.bincount(index, sizes, len(distinct))
 
 
 def _bins(gaps: Vector) -> Codes:
-    """Return the bin of each difference: the leading bits of its double, which sort like the differences."""
-    bits: Codes = gaps.view(np.int64) >> (52 - MANTISSA)
-    return np.maximum(bits - ((1023 - OCTAVES) << MANTISSA), 0)
+    """Return the bin of each difference: the leading bits in single precision, which sort like the differences."""
+    with np.errstate(over="ignore"):
+        return np.asarray(gaps.astype(np.float32).view(np.int32) >> BIN_SHIFT, dtype=np.int64)
 
 
 def soft_pairwise_accuracy(panel: Panel) -> float:
