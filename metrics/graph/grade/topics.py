@@ -70,7 +70,7 @@ class TopicSource:
         hops[0][nodes >= 0], hops[1][nodes >= 0] = self.graph.neighbours(nodes[nodes >= 0], self.first, self.second)
         terms = np.unique(np.concatenate([near.ravel() for near in hops]))
         terms = terms[terms >= 0]
-        vectors = self.read([*words, *(self.graph.term(node) for node in terms.tolist())])
+        vectors = self.read([*words, *(self.graph.terms[node] for node in terms.tolist())])
         table = np.concatenate([vectors[len(words):], np.zeros((1, vectors.shape[1]), vectors.dtype)])
         features = [vectors[:len(words)]]
         for near in hops:
@@ -209,7 +209,7 @@ def conceptnet(models: Models) -> Graph:
             weights.append(weight)
         return list(terms), np.array(left, np.int64), np.array(right, np.int64), np.array(weights, np.float32)
 
-    return _open_or_write(models.home / "graphs" / f"{CONCEPTNET}-{resource.digest[:16]}.graph", read)
+    return _open_or_write(models.home / "graphs" / f"{CONCEPTNET}-{resource.digest[:16]}.npz", read)
 
 
 def neighbours(models: Models, encoder: str) -> Graph:
@@ -219,7 +219,7 @@ def neighbours(models: Models, encoder: str) -> Graph:
         return nearest(words, encoder_vectors(models, encoder)(words))
 
     weights = models.encoder(encoder).weights
-    name = f"{identity()}-{weights.digest[:16]}-{weights.settings[:8]}-{models.machine.precision}.graph"
+    name = f"{identity()}-{weights.digest[:16]}-{weights.settings[:8]}-{models.machine.precision}.npz"
     shipped = SHIPPED / "grade" / name
     return open_graph(shipped) if shipped.exists() else _open_or_write(models.home / "graphs" / name, read)
 
