@@ -160,11 +160,8 @@ def compose(metric: Composite, table: InputScores, evidence: Evidence, dimension
 
 def mix(scaled: InputScores, weights: Vector) -> Column:
     """Return the weighted sum, ignoring inputs of weight 0, which may be NaN."""
-    total = np.zeros(scaled.shape[1])
-    for row, weight in zip(scaled, weights.tolist(), strict=True):
-        if weight:
-            total = total + weight * row  # input by input: a matrix product's rounding depends on its size
-    return total
+    used = weights != 0
+    return np.asarray((weights[used, None] * scaled[used]).sum(axis=0))
 
 
 def input_signatures(metric: Composite, models: Models) -> dict[str, Signature]:
