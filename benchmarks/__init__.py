@@ -3,4 +3,4 @@
 import os
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-"""numpy reads this on import. Multi-threaded products sum in a different order, and their threads mostly wait."""
+"""numpy reads this on import. Statistics and workers use the cores already; more threads would mostly wait."""

@@ -1,9 +1,7 @@
 """The rules of imports, which also hold inside functions and under TYPE_CHECKING."""
 
 import ast
-import os
 import re
-import subprocess
 import sys
 import tomllib
 from collections.abc import Iterable
@@ -98,16 +96,6 @@ def test_heavy_packages_are_imported_where_they_are_used() -> None:
     assert [name for name in networks if not within(name, *NETWORKS)] == []
     assert [f"{name} imports {target}" for name, targets in TOP.items() if name not in networks
             for target in targets & networks] == []
-
-
-def test_numpy_gives_the_same_bits_on_any_number_of_cores() -> None:
-    code = ("import benchmarks, hashlib, numpy as np; draw = np.random.default_rng(0).standard_normal; "
-            "print([hashlib.sha256((draw((n, 384), dtype=np.float32) @ draw((384, 41), dtype=np.float32)).tobytes())"
-            ".hexdigest() for n in range(300, 900, 37)])")
-    bits = {subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT, env={
-        **{name: value for name, value in os.environ.items() if name != "OPENBLAS_NUM_THREADS"}, **threads}).stdout
-            for threads in ({}, {"OPENBLAS_NUM_THREADS": "1"})}
-    assert len(bits) == 1
 
 
 def test_imported_and_declared_packages_are_the_same() -> None:
