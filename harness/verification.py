@@ -195,17 +195,19 @@ def _correlations(bundle: Results, dataset: Dataset, again: ItemScores, exact: s
     """
     qualities, statistics = _judged(bundle, dataset), plan.statistics(bundle.run.options)
     points = correlate.item_scores(dataset, qualities, {})
+    scores = scores_of(bundle, dataset)
     corrected = any(math.isfinite(row.corrected) for row in bundle.correlations)
+    reliability = {target.key: compare.reliability(target, bundle.run.seed, None, compare.source(dataset))
+                   for target in correlate.targets(replace(points, scores=scores), qualities) if corrected}
 
     def correlated(scores: Mapping[ColumnKey, Vector]) -> Iterator[Correlation]:
         for target in correlate.targets(replace(points, scores=scores), qualities):
-            agreement = compare.reliability(target, bundle.run.seed, None, compare.source(dataset)) if corrected else ()
-            yield from correlate.correlations(target, reliability=agreement)
+            yield from correlate.correlations(target, reliability=reliability.get(target.key, ()))
             yield from correlate.correlations(target, statistics)
 
     packed = {key_of(row): row.value for row in bundle.correlations}
     recomputed = {key_of(row): row.value for row in correlated(again.scores)}
-    for row in correlated(scores_of(bundle, dataset)):
+    for row in correlated(scores):
         packed_value, value = packed.get(key_of(row)), recomputed.get(key_of(row), row.value)
         rounding = 0 if row.metric in exact else TOLERANCE + 1 / max(row.n, 1)
         keep = abs(value - row.value) <= rounding or distance(packed_value, value) < distance(packed_value, row.value)

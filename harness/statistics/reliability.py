@@ -35,7 +35,7 @@ from harness.statistics.panel import Array, Codes, Vector, rounded
 from harness.statistics.ranks import ranks
 
 SINGLE_VOTES = "no item has more than one vote"
-CELLS = 1 << 20  # draws × items for which the statistic is computed at once
+CELLS = 1 << 20  # draws × votes that are held at once
 
 OfRows: TypeAlias = Callable[[Array, Array], Vector]
 """A statistic of two sides (draws, items), row by row; NaN where it does not exist."""
@@ -69,11 +69,11 @@ def leave_one_out(votes: Array, statistic: OfRows, rng: np.random.Generator, dra
     totals, counts = np.nansum(votes, axis=1), np.isfinite(votes).sum(axis=1)
     rows = np.arange(len(votes))
 
-    def draw() -> tuple[Vector, Vector]:
-        held_out = votes[rows, rng.integers(0, counts)]
+    def draw(size: int) -> tuple[Array, Array]:
+        held_out = votes[rows, rng.integers(0, counts, (size, len(votes)))]
         return rounded((totals - held_out) / (counts - 1), votes), held_out
 
-    return _mean(draw, statistic, draws, len(votes))
+    return _mean(draw, statistic, draws, votes)
 
 
 def leave_one_rater_out(table: Array, statistic: OfRows) -> PeopleAgreement:
@@ -104,14 +104,13 @@ def split_half(votes: Array, statistic: OfRows, rng: np.random.Generator, draws:
     halves = counts // 2
     first_half, second_half = columns < halves[:, None], (columns >= halves[:, None]) & (columns < 2 * halves[:, None])
 
-    def draw() -> tuple[Vector, Vector]:
-        keys = np.where(np.isfinite(votes), rng.random(votes.shape), 2.0)  # missing votes stay last
-        shuffled = np.nan_to_num(np.take_along_axis(votes, np.argsort(keys, axis=1), axis=1))
-        sums = np.array([np.where(half, shuffled, 0).sum(axis=1) for half in (first_half, second_half)])
-        means = rounded(sums / halves, votes)
-        return means[0], means[1]
+    def draw(size: int) -> tuple[Array, Array]:
+        keys = np.where(np.isfinite(votes), rng.random((size, *votes.shape)), 2.0)  # missing votes stay last
+        shuffled = np.nan_to_num(np.take_along_axis(votes[None], np.argsort(keys, axis=2), axis=2))
+        first, second = (np.where(half, shuffled, 0).sum(axis=2) / halves for half in (first_half, second_half))
+        return rounded(first, votes), rounded(second, votes)
 
-    half = _mean(draw, statistic, draws, len(votes))
+    half = _mean(draw, statistic, draws, votes)
     return half if math.isnan(half.value) else stepped_up(half, float(counts.mean() / halves.mean()))
 
 
@@ -151,18 +150,15 @@ def disattenuated(value: float, reliability: float) -> float:
     return value / math.sqrt(reliability) if reliability > 0 else math.nan
 
 
-def _mean(draw: Callable[[], tuple[Vector, Vector]], statistic: OfRows, draws: int, items: int) -> PeopleAgreement:
+def _mean(draw: Callable[[int], tuple[Array, Array]], statistic: OfRows, draws: int, votes: Array) -> PeopleAgreement:
     """Average the statistic over the draws of two sides in which it exists."""
-    if not items:
+    if not len(votes):
         return PeopleAgreement(math.nan, 0, SINGLE_VOTES)
-    values, size = [], max(1, CELLS // items)
-    for start in range(0, draws, size):
-        sides = zip(*(draw() for _ in range(min(size, draws - start))), strict=True)
-        values.append(statistic(*map(np.array, sides)))
-    known = np.concatenate(values)
-    known = known[np.isfinite(known)]
+    size = max(1, CELLS // votes.size)
+    values = np.concatenate([statistic(*draw(min(size, draws - start))) for start in range(0, draws, size)])
+    known = values[np.isfinite(values)]
     value, note = (known.mean(), "") if known.size else (math.nan, "votes are too few or all the same")
-    return PeopleAgreement(float(value), items, note)
+    return PeopleAgreement(float(value), len(votes), note)
 
 
 def spread(votes: Array) -> Vector:
