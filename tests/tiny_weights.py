@@ -105,7 +105,7 @@ def train(requested: str, models: Models, **changes: Any) -> list[Fitted]:
 
 def with_few_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let FineD-Eval learn from a few pairs of dialogues, chosen by judges trained in a few steps."""
-    for module, name, value in ((fined_eval, "PAIRS", 400), (fined_eval, "HELD_OUT_PAIRS", 100),
+    for module, name, value in ((fined_eval, "PAIRS", 160), (fined_eval, "HELD_OUT_PAIRS", 40),
                                 (judges, "MAX_STEPS", 12)):
         monkeypatch.setattr(module, name, value)
 

@@ -6,9 +6,7 @@ from collections import defaultdict
 from pathlib import Path
 
 from benchmarks import registry
-from benchmarks.dataset import Dataset
 from benchmarks.formats import official
-from benchmarks.storage import store
 from tests.conftest import ROOT
 from tools.sample.make import DATA, make
 
@@ -46,10 +44,3 @@ def test_sizes_and_qualities_agree_with_the_papers() -> None:
     for name, card in challenge.items():
         ours = (card.split, card.level, card.size, len(card.qualities))
         assert all(value in values for value, values in zip(ours, zip(*printed[name], strict=True), strict=True)), name
-
-
-def test_the_home_comes_before_the_sample(home: Path) -> None:
-    sample = registry.load("jsalt", home)
-    assert sample.origin == "sample"
-    store.save(Dataset(sample.card, sample.items[:2], (), "imported"), home)
-    assert registry.load("jsalt", home).origin == "imported"

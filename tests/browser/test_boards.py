@@ -96,7 +96,7 @@ def test_other_statistic_or_fewer_datasets_rerank_without_intervals(site: Site, 
     front.get_by_label(first, exact=True).uncheck()
     assert_ranks(front, expected(site.results, "overall", "pearson", (first,)))
     assert front.locator(".ranked td.rank small").first.inner_text() == "not available"
-    assert "the lead is not tested" in front.locator("#sentence .evidence").inner_text()
+    assert "not tested" in front.locator("#sentence .evidence").inner_text()
     assert front.locator("#sentence .people").inner_text() == ""
     assert str(front.locator("figure.dots svg").get_attribute("aria-label")).startswith("Pearson: ")
     left = {entry.name for entry in site.results.datasets for quality in entry.qualities
@@ -157,9 +157,7 @@ def test_details_and_comparison_match_the_tests(site: Site, front: sync_api.Page
     choose(front, q="dev:overall", ratings="1")
     front.locator(".ranked .more:visible").first.press("Enter")
     assert front.evaluate("document.activeElement.className") == "more", "the keyboard stays at the row"
-    text = front.locator(".drawer").inner_text()
-    assert "Against the next" in text
-    assert "PERM-BOTH finds" in text
+    assert "PERM-BOTH" in front.locator(".drawer").inner_text()
     one, other = columns = list(shown(front))[:2]
     choose(front, one=one, other=other)
     titles = {column: title for (_, column), title in make_index(site.results).labels.items()}

@@ -60,11 +60,11 @@ def test_axe_reports_no_violation(site: Site, visit: Open, options: dict[str, An
 def test_choice_of_systems_leads_to_their_answer(suite_run: SuiteRun, tmp_path: Path, visit: Open, view: Any) -> None:
     with published(enlarged(suite_run.results, 2, 2, splits=("recent",)), tmp_path) as made:
         page = visit(made.at("index.html"), viewport=view)
-        assert "For chatbots up to 2021" in page.locator(".asked").inner_text()
+        assert "2021" in page.locator(".asked").inner_text()
         page.get_by_role("link", name="Today’s models").click()
         assert page.url.endswith("index-recent.html")
         choose(page, ratings="1")
-        assert "For today’s models (2022 on), overall quality, with no" in page.locator(".asked").inner_text()
+        assert "2022 on" in page.locator(".asked").inner_text()
         box = page.locator(".best").bounding_box()
         assert box is not None
         assert box["y"] + box["height"] < view["height"]

@@ -122,7 +122,7 @@ def test_each_quality_has_a_column_and_the_single_score_is_their_mean() -> None:
     np.testing.assert_allclose(columns["mme-crs@overall"], [1, 0])
     np.testing.assert_allclose(columns["mme-crs-single"], [(0.625 + 1) / 2, 0.375 / 2])
     np.testing.assert_array_equal(columns["mme-crs"], columns["mme-crs-single"])
-    with pytest.raises(CannotScore, match="only on this dataset"):
+    with pytest.raises(CannotScore):
         compose(composite("mme-crs"), np.zeros((2, 1)), TWO.without("a").without("b"), ("overall",))
 
 
@@ -166,17 +166,15 @@ def test_inputs_are_metrics_columns_and_variants() -> None:
 
 
 def test_invalid_inputs_are_refused() -> None:
-    for text, error, message in (
-        ("length+length", BadOption, "without repetitions"), ("length+", BadOption, "without repetitions"),
-        ("mme-avg", BadOption, "cannot be an input"), ("bleu/bleu-9", BadOption, "has the columns"),
-        ("lenght", UnknownMetric, "length"),
-    ):
-        with pytest.raises(error, match=message):
+    for text, error, part in (("length+length", BadOption, "repetitions"), ("length+", BadOption, "repetitions"),
+                              ("mme-avg", BadOption, "input"), ("bleu/bleu-9", BadOption, "columns"),
+                              ("lenght", UnknownMetric, "length")):
+        with pytest.raises(error, match=part):
             named(text)
-    with pytest.raises(BadOption, match=r"0\.7\*A\+0\.3\*B"):
+    with pytest.raises(BadOption):
         composite("weighted[inputs=2*length+distinct-1]").made_of()
     for name in ("mme-crs[strength=-1]", "weighted[strength=nan]", "regression[strength=-0.5]", "regression[ridge=-1]"):
-        with pytest.raises(BadOption, match="must be 0 or more, not"):
+        with pytest.raises(BadOption, match=name.partition("[")[2].partition("=")[0]):
             composite(name)
 
 
@@ -191,7 +189,7 @@ def test_evidence_reads_back_as_written(tmp_path: Path) -> None:
     assert back.identity.startswith("x@")
     for content in (b"", b"{}", b"[1]", b'{"name": "x", "datasets": [{"dataset": 1}]}'):
         (tmp_path / "x.json").write_bytes(content)
-        with pytest.raises(MissingResource, match="harness calibrate"):
+        with pytest.raises(MissingResource):
             evidences.read(tmp_path / "x.json")
 
 
@@ -200,7 +198,7 @@ def test_evidence_serves_some_of_its_inputs_in_any_order(tmp_path: Path) -> None
     evidence = evidences.find("regression", {"distinct-1": {}, "length": {}}, tmp_path)
     assert evidence.inputs == ("distinct-1", "length")
     np.testing.assert_array_equal(evidence.parts[0].qualities[0].spearman, [0.1, 0.3])
-    with pytest.raises(MissingResource, match="harness calibrate"):
+    with pytest.raises(MissingResource):
         evidences.find("weighted", {"length": {}, "no-such-column": {}}, tmp_path)
 
 
@@ -217,7 +215,8 @@ def test_the_signature_has_inputs_weights_and_changed_scores(tmp_path: Path) -> 
     path = written(tmp_path, "weighted", Evidence(("length", "turns"), (measured("a", rated("overall", 0.1, 0.2)),)))
     signed = signature(composite("weighted[inputs=length+turns]"), Models(tmp_path))
     assert (signed["length: metric"], signed["length: unit"], signed["turns: metric"]) == ("length", "words", "turns")
-    assert signed["weights weighted"] == f"{evidences.read(path).identity}, learned on other scores of length, turns"
+    assert signed["weights weighted"].startswith(evidences.read(path).identity)
+    assert signed["weights weighted"].endswith("length, turns")
 
 
 def test_shipped_evidence_covers_every_composite(tmp_path: Path) -> None:

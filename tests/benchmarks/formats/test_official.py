@@ -63,9 +63,8 @@ def test_both_names_of_the_dialogue_are_read(tmp_path: Path) -> None:
         dataset = parse(tmp_path, {"dialogue_id": "a", key: turns, "annotations": {"Coherent": []}}, name="fed-dial")
         assert dataset.items == (Item("a", (Utterance(USER, "hi"), Utterance(SYSTEM, "hello")), None),)
         assert dataset.ratings == (Rating("a", "Coherent", ()),)
-    for more, problem in [({"dialog": [{"speaker": "human", "text": " "}]}, "no utterance with text"),
-                          ({}, "is missing; expected a list of {\"speaker\": \"user\", \"text\": \"Hello\"}"),
-                          ({"dialog": ["hi"]}, "the string fields speaker and text")]:
+    for more, problem in [({"dialog": [{"speaker": "human", "text": " "}]}, "text"), ({}, "missing"),
+                          ({"dialog": ["hi"]}, "speaker and text")]:
         with pytest.raises(BadRecord, match=problem):
             parse(tmp_path, {"dialogue_id": "a", **more}, name="fed-dial")
 
@@ -84,7 +83,7 @@ def test_win_ratio_is_the_rating_of_esl_and_ncm(tmp_path: Path) -> None:
     for ratio, votes in [(0.25, (0.25,)), ("0.5", (0.5,)), (None, ()), ("", ()), ("nan", ()), ("-", ())]:
         dataset = parse(tmp_path, {**row, "win_ratio": ratio}, name="esl")
         assert dataset.ratings == (Rating("x", "appropriateness", votes),)
-    with pytest.raises(BadRecord, match="not a plausible ratio"):
+    with pytest.raises(BadRecord, match="win_ratio"):
         parse(tmp_path, {**row, "win_ratio": 1e9}, name="esl")
 
 
@@ -96,10 +95,10 @@ WRONG: list[tuple[list[object], tuple[str, ...]]] = [
     ([record(context=["a"])], ("context", "a list")),
     ([record(reference=[1])], ("reference", "list of strings")),
     ([record(annotations=[1])], ("annotations", "a list")),
-    ([record(annotations={"overal": [1]})], ("annotations.overal", "did you mean 'overall'")),
+    ([record(annotations={"overal": [1]})], ("annotations.overal", "'overall'")),
     *(([record(annotations={"overall": [vote]})], ("annotations.overall", part)) for vote, part in (
-        ("good", "'good'"), (True, "True"), (float("nan"), "nan, which is not"), (float("inf"), "not a plausible"),
-        (1e308, "not a plausible vote"), ("1_0", "'1_0'"), (10**400, "not a plausible vote"))),
+        ("good", "'good'"), (True, "True"), (float("nan"), "nan"), (float("inf"), "inf"), (1e308, "1e+308"),
+        ("1_0", "'1_0'"), (10**400, "plausible"))),
     ([record(response="\ud800")], (f"{NAME}_00000", "response", "surrogate")),
     ([record(reference=["ok", "\udfff"])], ("reference", "surrogate")),
     ([record(dialogue_id="")], ("record 0", "dialogue_id", "empty")),

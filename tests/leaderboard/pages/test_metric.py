@@ -32,13 +32,13 @@ def items(part: Section) -> list[str]:
 
 def test_metric_page_begins_with_summary_and_differences(results: Results) -> None:
     card = facts(find_page(metric.build(results), "grade"))
-    assert card["Summary"] == ["our own small substitute for GRADE, not the paper's method, fitted on ratings"]
+    assert [part for part in ("GRADE", "fitted on ratings") if part not in card["Summary"][0]] == []
     assert card["Notes"] == ["Reads <both>."]
     assert card["Differences from the paper"] == ["A <head> on a frozen encoder.", "No graph."]
     low = replace(results, ranking=tuple(
         replace(row, value=-0.5) if row.metric == "bleu" and row.rank else row for row in results.ranking))
     text = str(section(find_page(metric.build(low), "bleu"), "card").blocks[0])
-    assert "overall quality it is no better than counting words: −0.500 against −0.013." in text
+    assert "−0.500 against −0.013" in text
 
 
 def test_metric_page_has_published_values_of_its_columns(results: Results) -> None:
@@ -72,7 +72,7 @@ def test_largest_errors_are_on_the_pages(full: Results) -> None:
         for item, people, metrics, column in examples))
     part = section(find_page(metric.build(made), "length"), "items")
     assert items(part) == ["higher", "high", "low"]
-    assert "2 scored too high and 1 too low are shown" in str(part)
+    assert "2 scored too high and 1 too low" in str(part)
     assert part.title == "Largest errors"
     page = find_page(dataset.build(made), "fed-turn")
     assert [items(section(page, anchor)) for anchor in ("underrated", "overrated")] == [["three", "one"], ["two"]]

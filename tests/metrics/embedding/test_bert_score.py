@@ -135,7 +135,7 @@ def test_rescaling_equals_the_package(tiny_encoder: Path, baseline: Path) -> Non
 
 def test_a_baseline_that_does_not_fit_is_refused(tiny_encoder: Path, baseline: Path, tmp_path: Path) -> None:
     items = [make_item("1", "hello", "hello")]
-    with pytest.raises(MissingResource, match=r"none\.tsv: No such file"):
+    with pytest.raises(MissingResource, match="none"):
         table(BertScore(encoder=str(tiny_encoder), baseline=File(tmp_path / "none.tsv")), items)
     short = tmp_path / "short.tsv"
     short.write_text("LAYER\tP\tR\tF\n0\t0.1\t0.1\t0.1\n2\t0.1\tx\t0.1\n", encoding="utf-8")

@@ -89,25 +89,17 @@ def score(metric: Metric) -> list[float]:
     return list(checked("words", ("words",), ITEMS, columns)["words"])
 
 
-@pytest.mark.parametrize(("how", "message"), [
-    ("segmentation", "was killed by signal 11"),
-    ("truncated", "ended with exit status 0 before it answered"),
-    ("garbage", "sent an invalid answer: b"),
-    ("no-object", "should be an object"),
-    ("other-id", "the answer has the id 1; expected 2"),
-    ("no-columns", "columns: should be an object"),
-    ("raises", "KeyError: two lines"),
-    ("leaves-the-pipe-to-another", "ended with exit status 4 before it answered"),
-    ("closes", "closed its pipes before it answered"),
-    ("hangs", "gave no answer in 1 s; its last output: about to misbehave"),
-    ("chatters", "gave no answer in 1 s; its last output: "),
-    ("starts-another-session", "gave no answer in 1 s; its last output: "),
+@pytest.mark.parametrize(("how", "part"), [
+    ("segmentation", "11"), ("truncated", "0"), ("garbage", "b"), ("no-object", "object"), ("other-id", "1.* 2"),
+    ("no-columns", "columns"), ("raises", "KeyError: two lines"), ("leaves-the-pipe-to-another", "4"),
+    ("closes", "pipes"), ("hangs", "0.5 s.*about to misbehave"), ("chatters", "0.5 s"),
+    ("starts-another-session", "0.5 s"),
 ])
-def test_a_failure_fails_one_dataset(how: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failure_fails_one_dataset(how: str, part: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(process, "EXIT_SECONDS", 0.2)
     descendants, start = opened()[1], time.monotonic()
-    metric = misbehaving(tmp_path, how, "timeout = 1" * ("no answer" in message))
-    with pytest.raises(WorkerFailed, match=rf"^words: .*{message}") as caught:
+    metric = misbehaving(tmp_path, how, "timeout = 0.5" * part.startswith("0.5"))
+    with pytest.raises(WorkerFailed, match=rf"^words: .*{part}") as caught:
         score(metric)
     assert "\n" not in str(caught.value)
     assert line_of(caught.value, metric) == "", "a line of the harness"
@@ -129,27 +121,24 @@ def test_a_process_that_was_killed_between_questions_is_replaced(tmp_path: Path)
 def test_ctrl_c_ends_the_process(tmp_path: Path) -> None:
     metric = misbehaving(tmp_path, "hangs")
     with pytest.raises(KeyboardInterrupt):  # noqa: PT012  (it may come at any moment from here on)
-        threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
+        threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT)).start()
         score(metric)
     assert not type(metric).process.alive
 
 
 def test_a_metric_without_a_description_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for command, message in (("['./nothing']", r"\./nothing cannot be started in .*: No such file"),
-                             ("['echo', 'hello world']", "sent an invalid answer.*hello world")):
+    for command, part in (("['./nothing']", "nothing"), ("['echo', 'hello world']", "hello world")):
         (tmp_path / "pyproject.toml").write_text(f"[tool.harness]\ncommand = {command}")
-        with pytest.raises(BrokenPlugin, match=message):
+        with pytest.raises(BrokenPlugin, match=part):
             files.metric_class(str(tmp_path))
-    for head, fields, message in (
-        ("import no_such_package", "", "ModuleNotFoundError: No module named 'no_such_package'"),
-        ("", "texts: tuple[str, ...] = ()", "option texts: the type must be int, float"),
-        ("", "timeout: int = 1", "option timeout: the name is reserved"),
-    ):
-        with pytest.raises(BrokenPlugin, match=message):
+    for head, fields, part in (("import no_such_package", "", "'no_such_package'"),
+                               ("", "texts: tuple[str, ...] = ()", "option texts"),
+                               ("", "timeout: int = 1", "option timeout")):
+        with pytest.raises(BrokenPlugin, match=part):
             python_metric(tmp_path, "pass", head, fields)
     for wrong in ([("class", int, 1)], [("n", int, 1)] * 2, [("a b", int, 1)]):
         monkeypatch.setattr(isolation, "description", lambda answer, wrong=wrong: (description(answer)[0], wrong, ()))
-        with pytest.raises(BrokenPlugin, match="its options: Field name"):
+        with pytest.raises(BrokenPlugin, match="options"):
             misbehaving(tmp_path, "nothing")
 
 
@@ -178,15 +167,15 @@ def test_options_files_and_models_reach_the_metric(tmp_path: Path) -> None:
 
 RAISED = {
     "raise CannotScore('no moon')": (CannotScore, r"^no moon \(words.py line \d+\)$"),
-    "models.resource('conceptnet')": (MissingResource, "conceptnet is not on this machine"),
-    "[][0]": (WorkerFailed, r"^words: IndexError: list index out of range \(words.py line \d+\)$"),
+    "models.resource('conceptnet')": (MissingResource, "conceptnet"),
+    "[][0]": (WorkerFailed, r"^words: IndexError.* \(words.py line \d+\)$"),
     "sys.exit('enough')": (WorkerFailed, "words: SystemExit: enough"),
-    "return {'words': ['1', '2', '3']}": (BadScores, "^column words contains a value that is not a number$"),
-    "return {'words': np.zeros((3, 2))}": (BadScores, r"^column words has shape \(3, 2\) for 3 items$"),
-    "return {'words': [0, np.inf, 0]}": (BadScores, f"^column words is infinite for item {ITEMS[1].id}$"),
-    "return 5": (BadScores, "^words: expected the columns words, got int$"),
-    "import ctypes; ctypes.string_at(0)": (WorkerFailed, "its last output: Fatal Python error: Segmentation"),
-    "os.write(4, b'x' * 99)": (WorkerFailed, "its process sent an invalid answer: b'xxx"),
+    "return {'words': ['1', '2', '3']}": (BadScores, "column words"),
+    "return {'words': np.zeros((3, 2))}": (BadScores, r"column words .*\(3, 2\)"),
+    "return {'words': [0, np.inf, 0]}": (BadScores, f"column words .*item {ITEMS[1].id}$"),
+    "return 5": (BadScores, "words.*int$"),
+    "import ctypes; ctypes.string_at(0)": (WorkerFailed, "Segmentation"),
+    "os.write(4, b'x' * 99)": (WorkerFailed, "b'xxx"),
     "return {'words': np.zeros(3)}": (None, ""),
 }
 
@@ -258,7 +247,7 @@ def test_a_process_with_another_description_is_refused(tmp_path: Path) -> None:
         score(metric)
     script = tmp_path / "misbehaving.py"
     script.write_text(script.read_text().replace("made-up==1", "made-up==2"))
-    with pytest.raises(WorkerFailed, match="its description changed"):
+    with pytest.raises(WorkerFailed, match="description"):
         score(metric)
 
 
@@ -299,30 +288,29 @@ def test_settings_are_read_or_refused(tmp_path: Path) -> None:
     table = read("[tool.harness]\ncommand = ['perl', 'x.pl']\ntimeout = 1.5\nenv = ['A']")
     assert table == Settings(None, ("perl", "x.pl"), 1.5, ("A",))
     assert table.isolated
-    for wrong, message in (
-        ("=", "is not TOML"), ("python = 'nowhere'", "nowhere"), ("pyhton = 'x'", "'pyhton'.*did you mean 'python'"),
-        ("python = 'x'\ncommand = ['x']", "python and command"), ("command = 'perl x.pl'", "command"),
+    for wrong, part in (
+        ("=", "TOML"), ("python = 'nowhere'", "nowhere"), ("pyhton = 'x'", "'pyhton'.* 'python'"),
+        ("python = 'x'\ncommand = ['x']", "python .*command"), ("command = 'perl x.pl'", "command"),
         ("env = [1]", "env"), ("timeout = 0", "timeout"), ("timeout = nan", "timeout"),
     ):
-        with pytest.raises(BrokenPlugin, match=message):
+        with pytest.raises(BrokenPlugin, match=part):
             read(f"[tool.harness]\n{wrong}")
 
 
 CARD = {"name": "words", "title": "Words", "columns": ["words"], "family": "control"}
 
 
-@pytest.mark.parametrize(("change", "message"), [
-    ({"protocol": 1}, "protocol 1 is not supported; expected 2"),
-    ({"card": None}, "its card: should be an object"),
-    ({"options": 1}, "its options: should be a list"),
-    ({"options": [{"type": "int", "default": 1}]}, "option, name"),
-    ({"options": [{"name": "n", "type": "list", "default": []}]}, r"needs a type \(int, float"),
-    ({"options": [{"name": "n", "type": "int", "default": True}]}, "default.* not True"),
-    ({"options": [{"name": "n", "choices": ["a"], "default": "b"}]}, "default: should be one of a"),
-    ({"environment": "perl"}, "its environment: should be a list")])
-def test_a_description_that_breaks_the_protocol_is_refused(change: dict[str, Any], message: str) -> None:
-    with pytest.raises(Refused, match=message):
-        description({"protocol": 2, "card": CARD, **change})
+def test_a_description_that_breaks_the_protocol_is_refused() -> None:
+    changes: tuple[tuple[dict[str, Any], str], ...] = (
+        ({"protocol": 1}, "protocol 1"), ({"card": None}, "card:"), ({"options": 1}, "options:"),
+        ({"options": [{"type": "int", "default": 1}]}, "option, name"),
+        ({"options": [{"name": "n", "type": "list", "default": []}]}, "int, float"),
+        ({"options": [{"name": "n", "type": "int", "default": True}]}, "default.* True"),
+        ({"options": [{"name": "n", "choices": ["a"], "default": "b"}]}, "default:"),
+        ({"environment": "perl"}, "environment:"))
+    for change, part in changes:
+        with pytest.raises(Refused, match=part):
+            description({"protocol": 2, "card": CARD, **change})
 
 
 def sent(message: dict[str, Any]) -> dict[str, Any]:

@@ -128,7 +128,7 @@ def test_s_dicoh_by_the_recipe_of_the_paper(tmp_path: Path, tiny_encoder: Path,
     assert scores[0] == pytest.approx(expected.item(), abs=1e-5)
     assert signature(metric, models)["vectors"].startswith("words.txt@")
     (tmp_path / "words.txt").write_text("1 2\ntea 4 3\n")
-    with pytest.raises(MissingResource, match=r"were trained with vectors words\.txt@.* but the run uses words\.txt@"):
+    with pytest.raises(MissingResource, match=r"words\.txt@.* words\.txt@"):
         metric.score(items, Models(tmp_path, Choice(device="cpu")))
     trained()
     assert "already trained" not in capsys.readouterr().out
@@ -185,12 +185,12 @@ def test_unusable_dialogues_are_left_out() -> None:
     for turns, kinds in ((four, "ur ss"), (four[:3], ""), (four * 8, ""), (same, "ur")):
         assert " ".join(kind for kind in ("ur", "ss") if usable(Dialogue("x", "toy", "train", turns), kind)) == kinds
     metric: Any = registry.choose("dynaeval").metric
-    with pytest.raises(MetricError, match="use larger corpora"):
+    with pytest.raises(MetricError, match="corpora"):
         metric.objective(TrainingData({}, None, seed=0, read=read))  # type: ignore[arg-type]
 
 
 def test_a_third_speaker_needs_relations(tiny_encoder: Path, home: Path) -> None:
-    with pytest.raises(BadOption, match="must be at least 1"):
+    with pytest.raises(BadOption, match="window"):
         registry.choose("dynaeval[window=0]")
     models = Models(home, Choice(encoder=str(tiny_encoder)))
     three, two = (Item(who, dialogue(f"A:tea B:hello {who}:reply A:you"), None) for who in "CB")

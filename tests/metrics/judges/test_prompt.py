@@ -79,65 +79,51 @@ def test_text_of_a_dialogue_stays_text_and_empty_fields_are_left_out() -> None:
 def test_a_whole_dialogue_needs_its_own_template() -> None:
     whole = Item("a", (Utterance("user", "hi"), Utterance("system", "cut \ud800 short")), None)
     assert "system: cut ? short" in questions(find("llm-eval"), whole)[0].user
-    with pytest.raises(CannotScore, match="whole dialogue"):
+    with pytest.raises(CannotScore):
         questions(find("g-eval"), whole)
 
 
 def test_a_bad_file_is_refused_with_its_name_and_problem(tmp_path: Path) -> None:
-    for before, after, message in (
-        ('title = "Kindness"', "", "the field 'title' is missing"),
-        ('title = "Kindness"', "title = 3", "title: should be text"),
-        ('answer = "number"', 'answer = "ja"', "json, number, yes"),
-        ('answer = "number"', 'answer = "yes"', "logprobs = true"),
-        ('answer = "number"', 'answer = "json"', "unknown field {low}"),
-        ("{response}", "{respone}", "unknown field {respone} in a template; did you mean 'response'"),
-        ("turn =", "tern =", "did you mean 'turn'"),
-        ("turn =", "# turn =", "has neither a template"),
-        ("high = 5", "high = 1", "low must be below high"),
-        ("high = 5", "high = nan", "high: should be a finite number"),
-        ("high = 5", "high = true", "high: should be a finite number"),
-        ('name = "kindness"', 'name = "so kind"', "lower-case letters"),
-        ("[[qualities]]", "[qualities]", "qualities: should be a list"),
-        ("[[qualities]]", "[[qualities]]\nname = 'kindness'\nlow = 1\nhigh = 2\n[[qualities]]",
-         "two questions have the name 'kindness'"),
-        ('answer = "number"', 'answer = "number"\ntemperature = 2.5', "temperature: should be 0 to 2"),
+    for before, after, part in (
+        ('title = "Kindness"', "", "'title'"), ('title = "Kindness"', "title = 3", "title:"),
+        ('answer = "number"', 'answer = "ja"', "json, number"), ('answer = "number"', 'answer = "yes"', "logprobs"),
+        ('answer = "number"', 'answer = "json"', "{low}"), ("{response}", "{respone}", "'response'"),
+        ("turn =", "tern =", "'turn'"), ("turn =", "# turn =", "template"), ("high = 5", "high = 1", "low"),
+        ("high = 5", "high = nan", "high:"), ("high = 5", "high = true", "high:"),
+        ('name = "kindness"', 'name = "so kind"', "lower-case"), ("[[qualities]]", "[qualities]", "qualities:"),
+        ("[[qualities]]", "[[qualities]]\nname = 'kindness'\nlow = 1\nhigh = 2\n[[qualities]]", "'kindness'"),
+        ('answer = "number"', 'answer = "number"\ntemperature = 2.5', "temperature:"),
         ("[[qualities]]", "[request]\nmodel = 'x'\n[[qualities]]", "request.model"),
-        ("high = 5", "high = 5\nrates = ['warmth', 'warmth']", "two questions rate 'warmth'"),
-        ("[[qualities]]", "needs = ['contexts']\n[[qualities]]", "not 'contexts'"),
-        ("title", "title =", "line 2"),
+        ("high = 5", "high = 5\nrates = ['warmth', 'warmth']", "'warmth'"),
+        ("[[qualities]]", "needs = ['contexts']\n[[qualities]]", "'contexts'"), ("title", "title =", "line 2"),
     ):
-        with refused(BadOption, "kind.toml", message):
+        with refused(BadOption, "kind.toml", part):
             read("kind", KINDNESS.replace(before, after, 1).encode(), "kind.toml")
-    with pytest.raises(BadOption, match=r"has no \[\[qualities\]\]"):
+    with refused(BadOption, "[[qualities]]"):
         read("kind", f"{KINDNESS.partition('[[')[0]}qualities = []".encode(), "kind.toml")
     path = tmp_path / "kind.toml"
     for text in ("{context}", "{references} {context}"):
         path.write_text(KINDNESS.replace("{response}", text))
-        with pytest.raises(BadOption, match=r"turn does not contain \{response\}"):
+        with refused(BadOption, "{response}"):
             find(str(path))
     path = tmp_path / "llm_eval.toml"
     path.write_text(KINDNESS)
-    with pytest.raises(BadOption, match="rename the file"):
+    with refused(BadOption, "llm_eval.toml"):
         find(str(path))
 
 
 def test_bad_options_are_refused_without_repeating_a_key() -> None:
     requests: tuple[tuple[str, type[MetricError], str], ...] = (
-        ("judge:llm-evil[model=x]", UnknownMetric, "did you mean 'llm-eval'"),
-        ("judge:./none.toml[model=x]", MissingResource, "No such file"),
-        ("judge:llm-eval[samples=0]", BadOption, "samples must be 1 to 1000"),
-        ("judge:llm-eval[temperature=nan]", BadOption, "temperature must be"),
-        ("judge:llm-eval[url=ftp://host]", BadOption, "http:// or https://"),
-        ("judge:llm-eval[url=http://me:hushhush@host/v1]", BadOption, "user or password.*key_from"),
-        ("judge:llm-eval[url=http:///v1]", BadOption, "has no host"),
-        ("judge:llm-eval[url=http://host/v1#hushhush]", BadOption, "fragment"),
-        ("judge:llm-eval[temperature=9]", BadOption, "temperature must be 0 to 2"),
-        ("judge:llm-eval[url=http://host:99999/v1]", BadOption, "url is invalid"),
-        ("judge:llm-eval[key_from=sk-hushhush]", BadOption, "must name an environment variable"),
+        ("llm-evil[model=x]", UnknownMetric, "'llm-eval'"), ("./none.toml[model=x]", MissingResource, "none.toml"),
+        ("llm-eval[samples=0]", BadOption, "samples"), ("llm-eval[temperature=nan]", BadOption, "temperature"),
+        ("llm-eval[temperature=9]", BadOption, "temperature"), ("llm-eval[url=ftp://host]", BadOption, "https://"),
+        ("llm-eval[url=http://me:hushhush@host/v1]", BadOption, "key_from"),
+        ("llm-eval[url=http:///v1]", BadOption, "host"), ("llm-eval[url=http://h/v1#hushhush]", BadOption, "fragment"),
+        ("llm-eval[url=http://h:99999/v1]", BadOption, "url"), ("llm-eval[key_from=hushhush-]", BadOption, "key_from"),
     )
-    for requested, error, message in requests:
-        with pytest.raises(error, match=message) as caught:
-            choose(requested)
+    for requested, error, part in requests:
+        with pytest.raises(error, match=part) as caught:
+            choose(f"judge:{requested}")
         assert "hushhush" not in str(caught.value)
 
 

@@ -73,18 +73,17 @@ def test_the_checkpoint_of_the_encoder_is_preferred(home: Path, shipped: Path) -
 
 
 def test_weights_of_another_encoder_are_refused_with_a_hint(home: Path, kept: Path, shipped: Path) -> None:
-    with pytest.raises(MissingResource, match=r"weights toy belong to encoder mine@a+\.a+, but the run uses other"
-                                              r"@b+\.b+: train your own with `harness train toy --encoder other`$"):
+    with refused(MissingResource, MINE, OTHER, "`harness train toy --encoder other`"):
         checkpoint.find("toy", OTHER, home)
     write(checkpoint.user_folder("toy", "other+dialogue@dd.d", home), "other+dialogue@dd.d")
-    with pytest.raises(MissingResource, match=r"give `--encoder other\+dialogue`, or train your own"):
+    with refused(MissingResource, "`--encoder other+dialogue`"):
         checkpoint.find("toy", OTHER, home)
-    with pytest.raises(MissingResource, match="the run uses none"):
+    with refused(MissingResource, MINE):
         checkpoint.find("toy", "", home)
-    with pytest.raises(MissingResource, match=r"run `pip install \./weights`"):
+    with refused(MissingResource, "`pip install ./weights`"):
         checkpoint.find("not-here-paper-part", "", home)
     shipped.mkdir()
-    with pytest.raises(MissingResource, match="`harness train not-here --recipe paper`"):
+    with refused(MissingResource, "`harness train not-here --recipe paper`"):
         checkpoint.find("not-here-paper-part", "", home)
 
 
@@ -95,18 +94,18 @@ def spoiled(path: Path, change: Any) -> None:
 
 
 DAMAGES: list[tuple[Callable[[Path], Any], str]] = [
-    *((lambda folder, name=name: (folder / name).unlink(), f"{name} is missing")
+    *((lambda folder, name=name: (folder / name).unlink(), name)
       for name in ("model.safetensors", "config.json", "card.json")),
     (lambda folder: (folder / "model.safetensors").write_bytes((folder / "model.safetensors").read_bytes()[:-1]),
-     "model.safetensors was truncated or changed"),
+     "model.safetensors"),
     (lambda folder: spoiled(folder / "config.json", lambda config: config["network"].update(out_features=3)),
-     "config.json was truncated or changed"),
-    (lambda folder: (folder / "config.json").write_text("{"), "config.json is not JSON"),
-    (lambda folder: (folder / "card.json").write_bytes(b"\xff\xfe"), "card.json is not JSON"),
-    (lambda folder: (folder / "card.json").write_text("[]"), "card.json is not a JSON object"),
-    (lambda folder: spoiled(folder / "card.json", lambda card: card.pop("sha256")), "has no object 'sha256'"),
+     "config.json"),
+    (lambda folder: (folder / "config.json").write_text("{"), "config.json"),
+    (lambda folder: (folder / "card.json").write_bytes(b"\xff\xfe"), "card.json"),
+    (lambda folder: (folder / "card.json").write_text("[]"), "card.json"),
+    (lambda folder: spoiled(folder / "card.json", lambda card: card.pop("sha256")), "'sha256'"),
     (lambda folder: spoiled(folder / "config.json", lambda config: config.pop("encoder")), "which encoder"),
-    (lambda folder: spoiled(folder / "config.json", lambda config: config.pop("network")), "has no object 'network'"),
+    (lambda folder: spoiled(folder / "config.json", lambda config: config.pop("network")), "'network'"),
 ]
 
 
@@ -125,7 +124,7 @@ def test_weights_of_another_network_are_refused(home: Path, shipped: Path) -> No
     for config, part in (({"out_features": 3}, "size mismatch"), ({"colour": "red"}, "colour"),
                          ({"bias": False}, "bias")):
         write(shipped / "toy", "", **config)
-        with refused(MissingResource, "does not fit the network", part):
+        with refused(MissingResource, part):
             Models(home, Choice(device="cpu")).trained("toy", torch.nn.Linear)
 
     def use(**weights: Any) -> None:
@@ -135,7 +134,7 @@ def test_weights_of_another_network_are_refused(home: Path, shipped: Path) -> No
             torch.nn.Linear(1, 1), torch.nn.Linear(1, 1).requires_grad_(False)))
 
     use(**{"0.weight": torch.ones(1, 1), "0.bias": torch.ones(1)})
-    with refused(MissingResource, "1 tensors do not match, such as 0.bias"):
+    with refused(MissingResource, "0.bias"):
         use(**{"0.weight": torch.ones(1, 1)})
 
 
@@ -145,9 +144,9 @@ def test_a_failed_write_changes_nothing(home: Path, kept: Path, tmp_path: Path) 
     assert checkpoint.find("toy", MINE, home).folder == kept
     assert [path.name for path in kept.parent.iterdir()] == [kept.name]
     (tmp_path / "thesis.txt").write_text("mine")
-    with pytest.raises(MetricError, match=r"contains thesis\.txt, which is not part of a checkpoint"):
+    with pytest.raises(MetricError, match="thesis"):
         write(tmp_path)
-    with pytest.raises(MetricError, match="is a file"):
+    with pytest.raises(MetricError):
         write(tmp_path / "thesis.txt")
 
 

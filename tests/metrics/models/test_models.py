@@ -36,7 +36,7 @@ def test_the_bundled_models_are_the_default(home: Path, monkeypatch: pytest.Monk
     monkeypatch.setattr(checkpoint, "SHIPPED", home / "nowhere")
     bare = Models(home, Choice(device="cpu"))
     for request in (bare.lm, lambda: bare.identity("lm")):
-        with pytest.raises(MissingResource, match=r"pip install \./weights.*; or choose another .* --lm"):
+        with pytest.raises(MissingResource, match=r"weights.*--lm"):
             request()
     assert bare.display_name("lm") == ""
 
@@ -62,7 +62,7 @@ def test_a_missing_model_is_looked_up_once(home: Path, monkeypatch: pytest.Monke
     monkeypatch.setattr(weights, "find", find)
     models = Models(home, Choice(device="cpu", download=True))
     for _ in range(3):
-        with pytest.raises(MissingResource, match="no network"):
+        with pytest.raises(MissingResource):
             models.identity("encoder", "nobody/nothing")
     assert requests == ["nobody/nothing"]
 
@@ -70,15 +70,13 @@ def test_a_missing_model_is_looked_up_once(home: Path, monkeypatch: pytest.Monke
 def test_impossible_choices_are_refused() -> None:
     missing = () if torch.cuda.is_available() or torch.backends.mps.is_available() else ("cuda", "cuda:0,cuda:1", "mps")
     refusals: list[tuple[tuple[Any, ...], str]] = [
-        (("cpu", "fp8"), "precision must be one of auto, fp32, bf16, fp16, not 'fp8'"),
-        (("cpu", "fp32", 0), "--batch-tokens must be at least 1, not 0"),
-        (("cuda:1,cuda:1",), "--device cuda:1,cuda:1 lists a device twice"),
-        *(((name,), "device must be auto, cpu, cuda, cuda:N") for name in (
+        (("cpu", "fp8"), "'fp8'"), (("cpu", "fp32", 0), "--batch-tokens"), (("cuda:1,cuda:1",), "cuda:1,cuda:1"),
+        *(((name,), "cuda:N") for name in (
             "", "cuda:", "cuda:-1", "gpu", "CPU", "cpu,cuda", "cuda:0,cpu", "cpu:0", "cpu,", "mps,mps", "auto,cpu",
             "cuda:0;cuda:1", "cpu\n")),
-        *(((name,), rf"^device {name.partition(',')[0]}: .{{,300}}$") for name in missing)]
-    for arguments, reason in refusals:
-        with pytest.raises(MetricError, match=reason):
+        *(((name,), f"^device {name.partition(',')[0]}: ") for name in missing)]
+    for arguments, part in refusals:
+        with pytest.raises(MetricError, match=part):
             machine(*arguments)
 
 

@@ -127,5 +127,5 @@ def test_a_tokenizer_without_tokens_is_refused(folders: dict[str, Path], tmp_pat
     content = json.loads((copy / "tokenizer.json").read_text())
     content["model"] |= {"vocab": {"<s>": 0, "<pad>": 1, "</s>": 2, "<unk>": 3, "<mask>": 4}, "merges": []}
     (copy / "tokenizer.json").write_text(json.dumps(content))
-    with pytest.raises(MissingResource, match="finds no tokens in a text"):
+    with pytest.raises(MissingResource):
         tokenizer(copy)

