@@ -30,7 +30,6 @@ def logged(path: Path) -> list[dict[str, Any]]:
 def test_parts_throughput_and_time_left(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = [100.0]
     monkeypatch.setattr(time, "monotonic", lambda: clock[0])
-    monkeypatch.setattr(module, "PRIOR_SECONDS", 0.0)
     parts = [(dataset, metric, (0, 50)) for metric in "ab" for dataset in ("toy", "next")]
     first, second, third, fourth = parts
     progress = RunProgress(terminal=Progress(io.StringIO()), started=100, position=" (2 of 3)",

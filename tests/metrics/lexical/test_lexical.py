@@ -43,9 +43,19 @@ def against(metric: Metric | str, response: str, *references: str) -> list[float
     return scores(metric, make_item("1", response, *references))
 
 
-def test_blank_references_and_beta_by_hand() -> None:
-    assert against("bleu", "a b", "") == pytest.approx([np.nan] * 4, nan_ok=True)
-    assert against("rouge-l[beta=1.2]", "a c", "a b c d") == [2.44 * 0.5 / 1.94]  # (1 + 1.44) * 1/2 / (1.44 + 1/2)
+def test_metrics_with_references_by_hand() -> None:
+    for requested, response, references, expected in (
+        ("bleu", "a b", [""], [np.nan] * 4),
+        ("chrf[char_order=1]", "ab", ["ac"], [50]),  # one of two letters, in both directions
+        # order 1: 2 of 2 and 2 of 3, order 2: 1 of 1 and 1 of 2; P = 1, R = (2/3 + 1/2)/2 = 7/12, F2 = 5PR/(4P + R)
+        ("chrf[char_order=2]", "ab", ["abc"], [100 * 5 * 7 / 12 / (4 + 7 / 12)]),
+        # characters 1/3 and 1, words (a b !) 1/3 and 1
+        ("chrf[char_order=1,word_order=1,beta=1]", "a b!", ["b"], [50]),
+        ("chrf[char_order=0,word_order=1,beta=1]", "a b", ["b c"], [50]),
+        ("rouge-l[beta=1.2]", "a c", ["a b c d"], [2.44 * 0.5 / 1.94]),  # (1 + 1.44) * 1/2 / (1.44 + 1/2)
+    ):
+        actual = against(requested, response, *references)
+        assert actual[: len(expected)] == pytest.approx(expected, nan_ok=True), (requested, response)
 
 
 def weighted(response: str, *references: tuple[str, float]) -> Item:
