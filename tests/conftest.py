@@ -196,7 +196,7 @@ def make_wheel(folder: Path, package: str, version: str, files: Mapping[str, str
 @pytest.fixture
 def evaluate_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Give the library `evaluate` a folder of this test for its modules; skip without the library."""
-    config = pytest.importorskip("evaluate").config
+    config = pytest.importorskip("evaluate", exc_type=ImportError).config
     monkeypatch.setattr(config, "HF_METRICS_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(config, "HF_MODULES_CACHE", tmp_path / "modules")
     monkeypatch.setattr(sys, "path", [*sys.path])

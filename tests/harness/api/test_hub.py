@@ -16,12 +16,11 @@ from metrics.models import checkpoint
 from tests.conftest import Invoke, make_dataset
 from tests.hub_server import serving
 
-datasets = pytest.importorskip("datasets")
-
 
 @pytest.mark.parametrize("name", ["persona-usr", "fed-dial"])
 def test_items_and_votes_are_those_of_the_dataset(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
                                                   invoke: Invoke) -> None:
+    datasets = pytest.importorskip("datasets")
     monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path / "cache")
     dataset, parts = registry.sample(registry.card(name)), to_datasets(name)
     assert parts["items"].info.license == dataset.card.licence

@@ -15,17 +15,16 @@ import numpy as np
 import pytest
 
 pytest.importorskip("torch")
-bert_score = pytest.importorskip("bert_score")
 
-from benchmarks.dataset import Item  # noqa: E402  (what is needed may be absent)
-from metrics.embedding.bert_score import LAYERS, BertScore  # noqa: E402
-from metrics.errors import BadOption, MissingResource  # noqa: E402
-from metrics.metric import File  # noqa: E402
-from metrics.models import weights  # noqa: E402
-from metrics.models.service import Models  # noqa: E402
-from metrics.text.similarity import soft_match  # noqa: E402
-from tests import tiny  # noqa: E402
-from tests.conftest import make_item  # noqa: E402
+from benchmarks.dataset import Item
+from metrics.embedding.bert_score import LAYERS, BertScore
+from metrics.errors import BadOption, MissingResource
+from metrics.metric import File
+from metrics.models import weights
+from metrics.models.service import Models
+from metrics.text.similarity import soft_match
+from tests import tiny
+from tests.conftest import make_item
 
 TEXTS = (
     "hello there", "what do you like", "i like tea, not you!", "a good reply to you", "", " ", "?!", "\u200b",
@@ -57,6 +56,7 @@ def package(folder: Path, layer: int, items: Sequence[Item], limit: int | None =
     """Return P, R and F of each item by the package, which treats the longest texts of a batch differently."""
     from transformers import AutoTokenizer
 
+    bert_score = pytest.importorskip("bert_score")
     references = [[reference.text for reference in item.references] for item in items]
     scorer = bert_score.BERTScorer(model_type=str(folder), num_layers=layer, device="cpu", nthreads=0, **more)
     whole = AutoTokenizer.from_pretrained(str(folder), add_prefix_space=True)
@@ -122,7 +122,7 @@ def test_equals_the_package_with_the_embedded_encoder() -> None:
 
 @pytest.fixture(scope="module")
 def baseline() -> Path:
-    return Path(bert_score.__file__).parent / "rescale_baseline" / "en" / "bert-base-uncased.tsv"
+    return Path(pytest.importorskip("bert_score").__file__).parent / "rescale_baseline" / "en" / "bert-base-uncased.tsv"
 
 
 @pytest.mark.filterwarnings("ignore:The given NumPy array is not writable")  # how the package reads its file

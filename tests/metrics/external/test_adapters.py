@@ -16,8 +16,6 @@ from metrics.metric import options, signature
 from metrics.models.service import Models
 from tests.conftest import make_item, refused
 
-evaluate = pytest.importorskip("evaluate", exc_type=ImportError)
-
 pytestmark = pytest.mark.usefixtures("evaluate_cache")
 ITEMS = [
     make_item("one", "hello you", "hello there", "you like tea", context=("what is good", "the tea")),
@@ -60,6 +58,8 @@ def scored(asked: str, items: Sequence[Item], home: Path) -> Any:
 
 def test_evaluate_gets_every_reference_as_a_list(tmp_path: Path, home: Path) -> None:
     """'hello you' shares both words with its two references together, and one with each."""
+    import evaluate
+
     path = script(tmp_path)
     module = evaluate.load(str(path))
     column = scored(f"evaluate:{path}", ITEMS, home)
@@ -142,6 +142,8 @@ def test_an_item_without_a_score_is_missing(tmp_path: Path, home: Path) -> None:
 
 
 def test_an_edited_script_is_another_metric(tmp_path: Path, home: Path) -> None:
+    import evaluate
+
     path, models = script(tmp_path), Models(home)
     before = signature(registry.choose(f"evaluate:{path}").metric, models)
     assert (before["asked"], before["evaluate"]) == ("evaluate:overlap.py", evaluate.__version__)
@@ -152,6 +154,8 @@ def test_an_edited_script_is_another_metric(tmp_path: Path, home: Path) -> None:
 
 
 def test_an_id_is_taken_from_the_librarys_cache(home: Path) -> None:
+    import evaluate
+
     for requested, folder in (("seen", "evaluate-metric--seen"), ("some/seen", "some--seen")):
         cached = Path(evaluate.config.HF_MODULES_CACHE) / "evaluate_modules" / "metrics" / folder / ("0" * 64)
         cached.mkdir(parents=True)

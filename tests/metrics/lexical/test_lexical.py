@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from rouge_score.rouge_scorer import RougeScorer
 from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
 
@@ -177,6 +176,8 @@ def test_chrf_equals_sacrebleu(response: str, references: list[str], orders: tup
 @settings(max_examples=50, deadline=None)
 @given(TEXT, TEXTS, st.booleans())
 def test_rouge_l_equals_rouge_score(response: str, references: list[str], stem: bool) -> None:
+    from rouge_score.rouge_scorer import RougeScorer
+
     scorer = RougeScorer(["rougeL"], use_stemmer=stem)
     precisions, recalls, fs = zip(*(scorer.score(reference, response)["rougeL"] for reference in references),
                                   strict=True)
