@@ -24,7 +24,7 @@ import numpy as np
 from harness.statistics import significance
 from harness.statistics.bootstrap import Correlate, correlator
 from harness.statistics.panel import Array, Codes, Mask, Vector
-from harness.statistics.ranks import ranks
+from harness.statistics.ranks import lowest_ranks
 
 Name = TypeVar("Name", bound=Hashable)
 
@@ -180,4 +180,4 @@ def _correlator(group: Sequence[TargetScores]) -> Correlate:
 
 def _ranks(values: Array) -> Array:
     """Rank each row, 1 being the highest value; ties share the best rank, NaN stays NaN."""
-    return ranks(-np.round(values, DIGITS), "min")
+    return np.where(np.isnan(values), np.nan, lowest_ranks(-np.round(values, DIGITS)))
