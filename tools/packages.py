@@ -152,7 +152,7 @@ def clear_caches(models: Models) -> None:
     from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
     from sacrebleu.tokenizers.tokenizer_re import TokenizerRegexp
 
-    for cached in (Tokenizer13a.__call__, TokenizerRegexp.__call__, stem, bleu.geometric_means):
+    for cached in (Tokenizer13a.__call__, TokenizerRegexp.__call__, stem):
         cached.cache_clear()
     if meteor.cached_wordnet.cache_info().currsize:
         wordnet = models.resource("wordnet")

@@ -139,7 +139,8 @@ class _Table:
         if not is_long:  # then `quality` and `rating` are ordinary columns
             certain |= {self.roles.pop(role) for role in ("quality", "rating") if role in self.roles}
         used = {*self.roles.values(), *self.left_out, *self.card_columns, *self.metrics.values()}
-        free = [name for name in self.columns if name not in used and self.profiles[name].filled]
+        free = [name for name in self.columns if name not in used
+                and (self.profiles[name].filled or name in self.stated_ratings)]
         if self.of_card:
             self.ignored = dict.fromkeys(free, "not named in the card")
             self.votes = self._votes_of_long_table() if is_long else list(self._votes_of_card())

@@ -127,20 +127,35 @@ def workbook(path: Path) -> list[Row]:
 
     with path.open("rb") as stream:
         try:
-            book = openpyxl.load_workbook(stream, data_only=True)
+            book = openpyxl.load_workbook(stream, read_only=True, data_only=True)
         except Exception as error:  # from zipfile, XML or openpyxl
             raise BadRecord(path.name, None, "", f"is not a workbook: {error}") from error
-    for sheet in book.worksheets:
-        rows = [list(row) for row in sheet.iter_rows(values_only=True)]
-        filled = [any(map(cell_text, row)) for row in rows]
-        if sum(filled) > 1:
-            for area in sheet.merged_cells.ranges:
-                value = rows[area.min_row - 1][area.min_col - 1]
-                for row in range(area.min_row, area.max_row):
-                    if filled[row]:
-                        rows[row][area.min_col - 1] = value
-            return list(enumerate(rows, 1))
+        for sheet in book.worksheets:
+            sheet.reset_dimensions()  # as stored, they may be wrong
+            rows = [list(row) for row in sheet.iter_rows(values_only=True)]
+            filled = [any(map(cell_text, row)) for row in rows]
+            if sum(filled) > 1:
+                for column, first, last in _merges(sheet):
+                    value = rows[first][column] if first < len(rows) and column < len(rows[first]) else None
+                    for number in range(first + 1, min(last + 1, len(rows))):
+                        if filled[number]:
+                            rows[number] += [None] * (column + 1 - len(rows[number]))
+                            rows[number][column] = value
+                return list(enumerate(rows, 1))
     return []
+
+
+def _merges(sheet: Any) -> Iterator[tuple[int, int, int]]:
+    """Yield the column, first and last row of merged cells, from 0; openpyxl streams rows without them."""
+    from openpyxl.utils import range_boundaries
+    from openpyxl.xml.functions import iterparse
+
+    with sheet._get_source() as xml:
+        for _, element in iterparse(xml):
+            if element.tag.endswith("}mergeCell"):
+                left, top, _, bottom = range_boundaries(element.get("ref"))
+                yield left - 1, top - 1, bottom - 1
+            element.clear()
 
 
 def cell_text(cell: Any) -> str:

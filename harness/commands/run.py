@@ -110,9 +110,9 @@ def carry_out(plan: Plan, work: Workspace, requested: Settings, state: str = "",
 
 
 def _draw_first_board(plan: Plan, work: Workspace, requested: Settings) -> None:
-    """Score the metrics without models in this process and draw a board of them, unless they are all or none."""
+    """Score the metrics without models or servers in this process and draw a board of them, unless all or none are."""
     fast = tuple(chosen for chosen in plan.chosen if not (
-        isinstance(chosen.metric, Composite) or chosen.metric.card.models or checkpoints(chosen.metric)))
+        isinstance(chosen.metric, Composite | Judge) or chosen.metric.card.models or checkpoints(chosen.metric)))
     if not 0 < len(fast) < len(plan.chosen):
         return
     results = run_plan(dataclasses.replace(plan, chosen=fast, quick=True), dataclasses.replace(work, executor=None))
@@ -144,8 +144,7 @@ def _counts(results: Results, scored: int) -> str:
     reused = len(reuse.pairs_from_bundle(results.points, results.timings))
     return (f"pairs of metric and dataset: {scored} scored, {len(results.timings) - scored} already stored, "
             f"{f'{reused} from a bundle, ' if reused else ''}{len(results.skips)} skipped, "
-            f"{len(results.failures)} crashed"
-            f"{'; `harness check METRIC` names the items' if results.failures else ''}")
+            f"{len(results.failures)} failed")
 
 
 def _plan_lines(plan: Plan, work: Workspace) -> Iterator[str]:

@@ -99,9 +99,11 @@ class Scoring:
         progress, name, scores = self.work.progress, scorer.dataset.card.name, scorer.attempt(chosen.metric)
         if isinstance(scores, ScoringFailed | NoAnswer):
             tables["failures"].append(Failure(name, chosen.label, self._reason(scores)))
-            state, stack = ("crashed", scores.stack) if isinstance(scores, ScoringFailed) else ("failed", "")
-            log_hint = f"; see {progress.log}" if progress.log else ""
-            progress.say(f"{name}: {chosen.label} {state}{log_hint}", "\n".join(filter(None, (str(scores), stack))))
+            hints, state, stack = [f"see {progress.log}"] if progress.log else [], "failed", ""
+            if isinstance(scores, ScoringFailed):
+                hints, state, stack = [*hints, "`harness check` names the items"], "crashed", scores.stack
+            progress.say("; ".join((f"{name}: {chosen.label} {state}", *hints)),
+                         "\n".join(filter(None, (str(scores), stack))))
             return None
         if isinstance(scores, Exception):
             progress.lacking += isinstance(scores, MissingResource) and unchanged.is_signed(chosen, self.work)

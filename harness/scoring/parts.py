@@ -77,6 +77,7 @@ ScoreParts = Callable[[Sequence[Part], Callable[[], bool], RunProgress], Iterato
 def in_process(dataset: Dataset, models: Models, store: ScoreStore) -> ScoreParts:
     """Return a function that scores the parts of one dataset in this process, in order."""
     def score(parts: Sequence[Part], stopping: Callable[[], bool], progress: RunProgress) -> Iterator[Result]:
+        models.stopping = stopping
         for part in parts:
             if stopping():
                 return

@@ -163,13 +163,14 @@ class RunProgress:
             text += f"  {(tokens or self.items) / max(spent, 1e-9):,.0f} {'tokens' if tokens else 'items'}/s"
         done, left = self._expected()
         elapsed = time.monotonic() - self.started
+        speed = (done + PRIOR_SECONDS) / (elapsed + PRIOR_SECONDS)
         return str(tqdm.format_meter(
-            done, done + left, elapsed, prefix=text, rate=(done + PRIOR_SECONDS) / (elapsed + PRIOR_SECONDS),
-            bar_format="{elapsed}  {desc}" + "  {remaining} left" * bool(left)))
+            done, done + left, elapsed, prefix=text, rate=speed,
+            bar_format="{elapsed}  {desc}" + "  {remaining} left" * (left > speed)))
 
     def _expected(self) -> tuple[float, float]:
         """Return the expected seconds of what is scored and of what is left, both 0 if a metric's cost is unknown."""
-        waiting = {part: self.costs.get(part[1], 0.0) * self._size(part) for part in self.waiting}
+        waiting = {part: self.costs.get(part[1], 0.0) * self._size(part) for part in list(self.waiting)}
         if not all(waiting.values()):
             return 0.0, 0.0
         begun = COUNTERS.fraction_done * waiting.get(self.running, 0.0) if self.running else 0.0

@@ -140,7 +140,8 @@ class Judge(Prompted):
         return Sampler(
             self.card.name, self._body(), AnswerArchive(models.home, folder, self.model, endpoint.url_of(self.url)),
             lambda: endpoint.find(self.url, self.key_from, self.timeout, self.tries, spent), spent,
-            range(self.first_sample, self.first_sample + self.samples), self.tries, self.concurrency, self.seed)
+            range(self.first_sample, self.first_sample + self.samples), self.tries, self.concurrency, self.seed,
+            models.stopping)
 
     def depends(self, models: Models) -> Mapping[str, str]:
         if not self.model:

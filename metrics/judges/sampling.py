@@ -57,6 +57,7 @@ class Sampler:
     tries: int = 6
     concurrency: int = 8
     seed: int = 0
+    stopping: Callable[[], bool] = lambda: False
 
     def __post_init__(self) -> None:
         self.counts: Counter[str] = Counter()
@@ -72,10 +73,13 @@ class Sampler:
         start, spent_before = time.monotonic(), self.spending.totals
         try:
             with start_blocking_portal() as portal:  # in a thread, since a notebook has an event loop of its own
-                return portal.call(self._sample_scores, questions)
+                scored = portal.call(self._sample_scores, questions)
         finally:
             if self.counts["stored"] or self.spending.totals != spent_before:
                 sys.stderr.write(self._usage(self.spending.line(spent_before), time.monotonic() - start))
+        if self.stopping():
+            raise KeyboardInterrupt
+        return scored
 
     async def _sample_scores(self, questions: Sequence[Question]) -> list[list[SampleScores]]:
         from tqdm import tqdm
@@ -88,7 +92,7 @@ class Sampler:
 
             async def work() -> None:
                 for row, sample in jobs:
-                    if self._error:
+                    if self._error or self.stopping():
                         return
                     try:
                         results[row, sample] = await self._score_sample(questions[row], sample)
@@ -99,6 +103,8 @@ class Sampler:
             await asyncio.gather(*(work() for _ in range(self.concurrency)))
         if error := self._error or (None if self.counts["read"] else self._unusable):
             raise error
+        if self.stopping():
+            return []
         return [[results[row, sample] for sample in self.samples] for row in range(len(questions))]
 
     def estimate(self, questions: Sequence[Question]) -> Estimate:

@@ -70,6 +70,8 @@ class Models:
     memory: ArrayCache = field(default_factory=lambda: ArrayCache(1024 * MEBIBYTE))
     folders: Mapping[str, Path] = field(default_factory=dict)
     """Folders of checkpoints by name, used in place of the home's and the shipped ones."""
+    stopping: Callable[[], bool] = lambda: False
+    """Whether the run was told to stop; a judge then sends no more requests."""
 
     def __post_init__(self) -> None:
         self._loaded: dict[tuple[Any, ...], Any] = {}

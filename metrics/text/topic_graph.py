@@ -41,7 +41,7 @@ class Graph:
         try:
             with path.open("rb") as stream, np.load(stream) as arrays:
                 terms, *entries = (arrays[name] for name in ("terms", "weights", "columns", "rows"))
-        except (zipfile.BadZipFile, ValueError, KeyError, EOFError) as error:
+        except (zipfile.BadZipFile, RuntimeError, TypeError, ValueError, KeyError, EOFError) as error:
             raise DamagedGraph(f"{path} is damaged; remove it, and it will be rebuilt") from error
         self.terms = terms.tobytes().decode().split("\n") if terms.size else []
         self.matrix: Any = scipy.sparse.csr_array(tuple(entries), shape=(len(self.terms), len(self.terms)))
@@ -84,10 +84,12 @@ class Graph:
             edges = self.matrix[[node]]
             order = np.lexsort((edges.indices, -self._degrees[edges.indices], -edges.data))[:first]
             nearest = near[row, :len(order)] = edges.indices[order]
-            sums = (edges.data[order].astype(np.float64) @ self.matrix[nearest]).round(6)
-            sums[[node, *edges.indices]] = 0
-            reached = np.flatnonzero(sums)
-            best = reached[np.argsort(-sums[reached], kind="stable")][:second]
+            paths = self.matrix[nearest]
+            paths.data = paths.data * np.repeat(edges.data[order], self._degrees[nearest]).astype(np.float64)
+            reached, path_of = np.unique(paths.indices, return_inverse=True)
+            sums = np.bincount(path_of, paths.data, len(reached)).round(6)
+            beyond = (sums != 0) & ~np.isin(reached, [node, *edges.indices])
+            best = reached[beyond][np.argsort(-sums[beyond], kind="stable")][:second]
             far[row, :len(best)] = best
         return near, far
 

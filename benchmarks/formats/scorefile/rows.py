@@ -148,7 +148,7 @@ def rows(content: bytes, suffix: str, limit: int, column: str = "") -> ScoreRows
         if isinstance(value, tuple):
             kind, text = value
             problems.append(Problem(kind, line, printable(name), text, fatal=kind != "missing"))
-        if name and name in lines:
+        if name in lines:
             problems.append(Problem("duplicate", line, printable(name), f"already on line {lines[name]}"))
         scores[name] = math.nan if isinstance(value, tuple) or name in lines else value
         lines.setdefault(name, line)

@@ -169,7 +169,7 @@ def test_a_reason_is_printed_once(tmp_path: Path, invoke: Invoke) -> None:
     out = tmp_path / "out"
     printed = invoke("run", "--dataset", "esl", "--limit", "20", "--draws", "0", "--metric", "length", "--metric",
                      metric(tmp_path, "crashing", "raise ValueError('odd reply')"), "--out", out, status=1)
-    assert f"esl: crashing crashed; see {out / 'log.jsonl'}\n" in printed.err
+    assert f"esl: crashing crashed; see {out / 'log.jsonl'}; `harness check`" in printed.err
     assert "odd reply" not in printed.err
     assert printed.out.count("odd reply") == 1
 

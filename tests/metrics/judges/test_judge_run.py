@@ -2,6 +2,9 @@
 
 import asyncio
 import json
+import signal
+import threading
+import time
 from pathlib import Path
 
 import numpy as np
@@ -118,6 +121,22 @@ def test_a_run_says_what_it_will_send_and_stops_at_a_limit(tmp_path: Path, invok
         assert "13 requests and 1,430 tokens for 0.0026" in paid
     for flags in (["--price", "cheap"], ["--max-cost", "1"], ["--max-requests", "-1"]):
         invoke(*command(server, tmp_path, *flags), status=2)
+
+
+def test_an_interrupted_run_sends_no_more_requests(tmp_path: Path, invoke: Invoke) -> None:
+    def interrupt() -> None:
+        while len(server.bodies) < 4:
+            time.sleep(0.01)
+        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+
+    with serving(lambda times: "slow 0.3") as server:
+        threading.Thread(target=interrupt, daemon=True).start()
+        invoke(*command(server, tmp_path, options=",concurrency=4"), status=130)
+        sent = len(server.bodies)
+        assert sent < 20
+        server.script = lambda times: "well"
+        invoke(*command(server, tmp_path, options=",concurrency=4"))
+        assert len(server.bodies) == 20
 
 
 def test_stored_answers_are_not_measured_as_speed(tmp_path: Path, home: Path) -> None:
