@@ -26,7 +26,7 @@ from benchmarks.dataset import Item, Reference, Utterance
 from benchmarks.formats import official
 from benchmarks.registry import card
 from metrics.errors import MissingResource
-from metrics.lexical import bleu, meteor
+from metrics.lexical import meteor
 from metrics.likelihood.fed import UTTERANCES
 from metrics.models.causal import LanguageModel
 from metrics.models.hub import quiet
