@@ -26,7 +26,7 @@ from benchmarks.dataset import Item, Reference, Utterance
 from benchmarks.formats import official
 from benchmarks.registry import card
 from metrics.errors import MissingResource
-from metrics.lexical import meteor
+from metrics.lexical import bleu, meteor
 from metrics.likelihood.fed import UTTERANCES
 from metrics.models.causal import LanguageModel
 from metrics.models.hub import quiet
@@ -152,7 +152,7 @@ def clear_caches(models: Models) -> None:
     from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
     from sacrebleu.tokenizers.tokenizer_re import TokenizerRegexp
 
-    for cached in (Tokenizer13a.__call__, TokenizerRegexp.__call__, stem):
+    for cached in (Tokenizer13a.__call__, TokenizerRegexp.__call__, stem, bleu.geometric_means):
         cached.cache_clear()
     if meteor.cached_wordnet.cache_info().currsize:
         wordnet = models.resource("wordnet")

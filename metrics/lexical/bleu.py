@@ -1,4 +1,4 @@
-"""BLEU (Papineni et al., 2002) of a single response, orders 1 to 4, computed by sacreBLEU.
+"""BLEU (Papineni et al., 2002) of a single response, orders 1 to 4, equal to sacreBLEU's `sentence_score`.
 
 Since sentences are short, orders longer than the response are skipped (effective order) and zero matches are smoothed.
 `standard` clips an n-gram at its largest count in a single reference and compares with the closest reference length.
@@ -6,17 +6,17 @@ Since sentences are short, orders longer than the response are skipped (effectiv
 
 from __future__ import annotations
 
+import functools
+import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
+from typing import ClassVar, Literal, TypeAlias
 
 from benchmarks.dataset import Item
 from metrics.metric import Columns, MetricCard
 from metrics.models.service import Models
-from metrics.text.words import Aggregation, Tokenizer, over_references, reference_groups, sacrebleu, unscored
-
-if TYPE_CHECKING:
-    from sacrebleu.metrics.bleu import BLEUScore
+from metrics.text.words import Aggregation, BitTexts, Tokenizer, over_references, reference_groups, tokens, unscored
 
 ORDERS = (1, 2, 3, 4)
 
@@ -44,19 +44,57 @@ class Bleu:
         """Return BLEU, 0 to 100; NaN without a reference."""
         table = unscored(len(ORDERS), len(items))
         for references, replies in reference_groups(items, self.references):
-            package = sacrebleu(items[replies[0][0]].language, self.tokenize, self.lowercase)
-            texts = [reference.text for reference in references]
-            groups = [texts] if self.references == "standard" else [[text] for text in texts]
+            language = items[replies[0][0]].language
+            tokenised = [tokens(reference.text, self.lowercase, language, self.tokenize) for reference in references]
+            pools = [BitTexts(texts) for texts in ([tokenised] if self.references == "standard" else zip(tokenised))]
             for row, text in replies:
-                counts = [package.sentence_score(text, group) for group in groups]
-                scores = [smoothed(count.counts, count, self.smoothing) for count in counts]
-                table[:, row] = [over_references(order, self.references) for order in zip(*scores, strict=True)]
+                response = tokens(text, self.lowercase, language, self.tokenize)
+                scores = [geometric_means(_matches(response, pool), len(response), closest(len(response), pool.lengths),
+                                          self.smoothing) for pool in pools]
+                table[:, row] = scores[0] if len(pools) == 1 else [over_references(order, self.references)
+                                                                   for order in zip(*scores, strict=True)]
         return dict(zip(self.card.columns, table, strict=True))
 
 
-def smoothed(matches: Sequence[Any], counts: BLEUScore, smoothing: Smoothing) -> list[float]:
-    """Return BLEU-n for each n, given the matches of each order, which replace those of `counts`."""
-    from sacrebleu.metrics.bleu import BLEU
+@functools.lru_cache(maxsize=1 << 12)
+def geometric_means(matches: tuple[float, ...], length: int, closest: int, smoothing: Smoothing) -> tuple[float, ...]:
+    """Return BLEU-n for each n, 0 if no order up to n has a match; cached, as short texts often have equal counts."""
+    brevity = 1.0 if length >= closest else math.exp(1 - closest / length) if length else 0.0
+    scores: list[float] = []
+    logs: list[float] = []
+    mean, doubled, matched = 0.0, 1.0, False
+    for order, match in enumerate(matches, 1):
+        matched = matched or match > 0
+        added = smoothing == "add-k" and order > 1
+        total = max(0, length - order + 1) + added
+        if total > 0:
+            doubled *= 2 if match == 0 else 1
+            logs.append(_log_precision(match + added, total, doubled, smoothing))
+            mean = brevity * math.exp(sum(logs) / order)
+        scores.append(mean if matched else 0.0)
+    return tuple(scores)
 
-    return [BLEU.compute_bleu(list(matches[:order]), counts.totals[:order], counts.sys_len, counts.ref_len, smoothing,
-                              effective_order=True, max_ngram_order=order).score for order in ORDERS]
+
+def closest(length: int, lengths: Sequence[int]) -> int:
+    """Return the reference length nearest to that of the response; the shorter one in a tie."""
+    return min(lengths, key=lambda other: (abs(other - length), other))
+
+
+def _log_precision(match: float, total: int, doubled: float, smoothing: Smoothing) -> float:
+    if match > 0:
+        return math.log(100.0 * match / total)
+    if smoothing == "exp":
+        return math.log(100.0 / (doubled * total))
+    return math.log(100.0 * 0.1 / total) if smoothing == "floor" else -math.inf
+
+
+def _matches(response: Sequence[str], references: BitTexts) -> tuple[int, ...]:
+    matches = [0] * len(ORDERS)
+    for order, matched in enumerate(references.matches(response, len(ORDERS))):
+        if not matched:  # so no longer n-gram matches either
+            break
+        matches[order] = len(matched)
+        if len(set(matched)) < len(matched):
+            matches[order] -= sum(max(0, count - max(references.counts(bits)))
+                                  for bits, count in Counter(matched).items() if count > 1)
+    return tuple(matches)

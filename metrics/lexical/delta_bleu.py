@@ -15,10 +15,10 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from benchmarks.dataset import Item
-from metrics.lexical.bleu import ORDERS, Smoothing, smoothed
+from metrics.lexical.bleu import ORDERS, Smoothing, closest, geometric_means
 from metrics.metric import Columns, MetricCard
 from metrics.models.service import Models
-from metrics.text.words import Ngram, ngrams, reference_groups, sacrebleu, tokens, unscored
+from metrics.text.words import BitTexts, reference_groups, tokens, unscored
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,23 +43,21 @@ class DeltaBleu:
             if largest_weight <= 0:
                 continue
             language = items[replies[0][0]].language
-            package, texts = sacrebleu(language, lowercase=self.lowercase), [reference.text for reference in references]
-            counted = list(zip(weights, (self._ngrams(text, language) for text in texts), strict=True))
+            pool = BitTexts([tokens(reference.text, self.lowercase, language) for reference in references])
             for row, text in replies:
-                totals = _weighted_matches(self._ngrams(text, language), counted)
-                matches = [max(0.0, total / largest_weight) for total in totals]
-                table[0, row] = smoothed(matches, package.sentence_score(text, texts), self.smoothing)[-1]
+                response = tokens(text, self.lowercase, language)
+                totals = _weighted_matches(response, pool, weights)
+                matches = tuple(max(0.0, total / largest_weight) for total in totals)
+                closest_length = closest(len(response), pool.lengths)
+                table[0, row] = geometric_means(matches, len(response), closest_length, self.smoothing)[-1]
         return {"delta-bleu": table[0]}
 
-    def _ngrams(self, text: str, language: str) -> Counter[Ngram]:
-        words = tokens(text, self.lowercase, language)
-        return Counter(ngram for order in ORDERS for ngram in ngrams(words, order))
 
-
-def _weighted_matches(response: Counter[Ngram], references: Sequence[tuple[float, Counter[Ngram]]]) -> list[float]:
+def _weighted_matches(response: Sequence[str], pool: BitTexts, weights: Sequence[float]) -> list[float]:
     """Return for each order the sum over the response's n-grams of the best weighted match with a reference."""
-    totals = [0.0] * len(ORDERS)
-    for ngram, count in response.items():
-        totals[len(ngram) - 1] += max((weight * min(count, counts[ngram]) for weight, counts in references
-                                       if ngram in counts), default=0.0)
-    return totals
+    def best_match(count: int, counts: Sequence[int]) -> float:
+        return max(weight * min(count, in_reference)
+                   for weight, in_reference in zip(weights, counts, strict=True) if in_reference)
+
+    return [sum(best_match(count, pool.counts(bits)) for bits, count in Counter(matched).items())
+            for matched in pool.matches(response, len(ORDERS))]

@@ -1,6 +1,7 @@
 """ROUGE-L (Lin, 2004): the longest common subsequence of response and reference, as in the rouge-score package.
 
-Its length is computed with one bit per word of the reference (Hyyrö, 2004).
+Its length is computed with one bit per word of the reference (Hyyrö, 2004), for all references in one pass: they are
+concatenated in one integer, each followed by a free bit for the carry of the addition.
 
 `max` is the package's `score_multi`. `standard` is the F-measure of the largest precision and the largest recall
 over the references, as reported by papers with several references per context.
@@ -17,7 +18,7 @@ from benchmarks.dataset import Item, primary_language
 from metrics.errors import BadOption
 from metrics.metric import Columns, MetricCard
 from metrics.models.service import Models
-from metrics.text.words import Aggregation, over_references, reference_groups, stem, unscored, words
+from metrics.text.words import Aggregation, BitTexts, over_references, reference_groups, stem, unscored, words
 
 _WORD = re.compile("[a-z0-9]+")
 
@@ -44,10 +45,10 @@ class RougeL:
         table = unscored(1, len(items))
         for references, replies in reference_groups(items, self.references):
             language = items[replies[0][0]].language
-            prepared = [_words(reference.text, self.stem, language) for reference in references]
+            pool = BitTexts([_words(reference.text, self.stem, language) for reference in references])
             for row, text in replies:
                 response = _words(text, self.stem, language)
-                table[0, row] = self._aggregated([_precision_and_recall(response, other) for other in prepared])
+                table[0, row] = self._aggregated(_precisions_and_recalls(response, pool))
         return {"rouge-l": table[0]}
 
     def _aggregated(self, pairs: Sequence[tuple[float, float]]) -> float:
@@ -69,13 +70,11 @@ def _words(text: str, stemmed: bool, language: str) -> list[str]:
     return [stem(word) if len(word) > 3 else word for word in plain] if stemmed else plain
 
 
-def _precision_and_recall(response: Sequence[str], reference: Sequence[str]) -> tuple[float, float]:
-    positions: dict[str, int] = {}
-    for position, word in enumerate(reference):
-        positions[word] = positions.get(word, 0) | 1 << position
-    open_ = every = (1 << len(reference)) - 1  # a bit is cleared where the common subsequence grows
+def _precisions_and_recalls(response: Sequence[str], pool: BitTexts) -> list[tuple[float, float]]:
+    all_bits = sum(pool.spans)
+    open_ = all_bits  # a bit is cleared where the common subsequence grows
     for word in response:
-        matches = open_ & positions.get(word, 0)
-        open_ = (open_ + matches | open_ - matches) & every
-    common = (every & ~open_).bit_count()
-    return (common / len(response), common / len(reference)) if common else (0.0, 0.0)
+        if matches := open_ & pool.positions.get(word, 0):
+            open_ = (open_ + matches | open_ - matches) & all_bits
+    return [(common / len(response), common / length) if common else (0.0, 0.0)
+            for common, length in zip(pool.counts(all_bits & ~open_), pool.lengths, strict=True)]

@@ -1,8 +1,11 @@
 """Text processing for metrics: words, tokens, n-grams, stems, and items grouped by their references.
 
-`tokens` returns the tokens of sacreBLEU's tokenizer for the item's language. Outside English, following Unicode
-(UAX #29), a word is a run of letters and digits with their combining marks, or a single character in scripts without
-spaces (Han, Hiragana, Thai, Lao, Khmer, Burmese).
+`tokens` returns sacreBLEU's 13a tokens, by a regular expression, or by sacreBLEU itself for texts whose tokens depend
+on the order of its substitutions (entities, `<skipped>`, a hyphen at a line end, a digit after two stops or commas).
+
+In other languages, following Unicode (UAX #29), a word is a run of letters and digits with their combining marks, or a
+single character in scripts without spaces (Han, Hiragana, Thai, Lao, Khmer, Burmese); BLEU uses sacreBLEU's tokenizer
+for the item's language.
 
 Only the aggregation `standard` uses blank references, as the packages do, and only BLEU's length depends on them. Items
 without a non-blank reference are not scored.
@@ -18,9 +21,9 @@ import sys
 import types
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence
-from itertools import pairwise
+from itertools import pairwise, repeat
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
+from typing import Any, Literal, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -29,15 +32,15 @@ from benchmarks.dataset import Item, Reference, primary_language
 from metrics.column import Column
 from metrics.errors import CannotScore, MissingResource
 
-if TYPE_CHECKING:
-    from sacrebleu.metrics.bleu import BLEU
-
 Aggregation: TypeAlias = Literal["standard", "mean", "max", "first"]
 """Aggregation over references: as in the metric's paper, their mean, their maximum, or only the first."""
 
 Ngram: TypeAlias = tuple[str, ...]
 Text = TypeVar("Text")
 
+_SYMBOL = r"!-&(-+/:-@\[-`{-~"
+_TOKEN = re.compile(rf"(?:[^\s{_SYMBOL}.,\-]+|(?<![0-9])-|(?<=[0-9])[.,](?=[0-9]))+|[{_SYMBOL}.,\-]")
+_STOPS_BEFORE_DIGIT = re.compile(r"[.,]{2}[0-9]")
 _WORD = re.compile(r"\w+(?:['’]\w+)*")
 
 Tokenizer: TypeAlias = Literal["language", "13a", "intl", "zh", "char", "ja-mecab", "ko-mecab", "flores200"]
@@ -66,7 +69,12 @@ def terms(text: str) -> list[str]:
 def tokens(text: str, lowercase: bool = False, language: str = "en", tokenizer: Tokenizer = "language") -> list[str]:
     """Return sacreBLEU's tokens of a text: 13a for English."""
     text = (text.lower() if lowercase else text).rstrip()
-    return list(sacrebleu(language, tokenizer).tokenizer(text).split())
+    if tokenizer == "language":
+        tokenizer = _TOKENIZERS.get(primary_language(language), "13a")
+    if tokenizer != "13a":
+        return list(_sacrebleu(tokenizer)(text).split())
+    is_simple = not ("&" in text or "-\n" in text or "<skipped>" in text or _STOPS_BEFORE_DIGIT.search(text))
+    return _TOKEN.findall(text) if is_simple else list(_sacrebleu("13a")(text).split())
 
 
 def ngrams(sequence: Sequence[str], order: int) -> Iterator[Ngram]:
@@ -124,6 +132,40 @@ def unscored(columns: int, items: int) -> npt.NDArray[np.float64]:
     return np.full((columns, items), np.nan)
 
 
+class BitTexts:
+    """Texts as the bits of one integer, a bit per word and a free bit after each text, to search all at once.
+
+    `positions` holds the bits of each word, `spans` the bits of each text, `lengths` the number of its words. Time and
+    memory grow with the product of the lengths compared, which suits utterances.
+    """
+
+    def __init__(self, texts: Sequence[Sequence[str]]) -> None:
+        self.positions: dict[str, int] = {}
+        self.spans: list[int] = []
+        self.lengths = [len(text) for text in texts]
+        start = 0
+        for text in texts:
+            for bit, word in enumerate(text, start):
+                self.positions[word] = self.positions.get(word, 0) | 1 << bit
+            self.spans.append((1 << len(text)) - 1 << start)
+            start += len(text) + 1
+
+    def matches(self, text: Sequence[str], orders: int) -> Iterator[list[int]]:
+        """Yield for each order the n-grams of `text` that occur here, from the left, as the bits of their last words.
+
+        Different n-grams of one order never end at the same position, so equal bits mean equal n-grams.
+        """
+        words = [*map(self.positions.get, text, repeat(0)), 0]  # the last 0 stops n-grams at the end of the text
+        ends = [(index, bits) for index, bits in enumerate(words) if bits]
+        for _ in range(orders):
+            yield [bits for _, bits in ends]
+            ends = [(index + 1, bits) for index, before in ends if (bits := before << 1 & words[index + 1])]
+
+    def counts(self, bits: int) -> list[int]:
+        """Return how many of the bits lie in each text."""
+        return [(bits & span).bit_count() for span in self.spans]
+
+
 @functools.lru_cache
 def _unicode_word(*, runs: bool = False) -> re.Pattern[str]:
     """Return the pattern of a word of any language; with `runs`, a run of spaceless characters is one match."""
@@ -135,13 +177,11 @@ def _unicode_word(*, runs: bool = False) -> re.Pattern[str]:
 
 
 @functools.lru_cache
-def sacrebleu(language: str, tokenizer: Tokenizer = "language", lowercase: bool = False) -> BLEU:
-    """Return sacreBLEU's BLEU without smoothing; raise MissingResource if its tokenizer is unavailable."""
+def _sacrebleu(name: str) -> Any:
     from sacrebleu.metrics.bleu import BLEU
 
-    name = _TOKENIZERS.get(primary_language(language), "13a") if tokenizer == "language" else tokenizer
     try:
-        return BLEU(lowercase=lowercase, tokenize=name, smooth_method="none", effective_order=True)
+        return BLEU(tokenize=name).tokenizer
     except (ImportError, RuntimeError, OSError) as error:  # its data is neither installed nor downloadable
         reason = " ".join(str(error).split())
         raise MissingResource(f"sacreBLEU's tokenizer {name} is unavailable ({reason:.200}); choose another") from error

@@ -1,6 +1,7 @@
-"""Words, tokens and n-grams; keywords; graphs of concepts: by hand, and against scipy."""
+"""Words, tokens and n-grams; keywords; graphs of concepts: by hand, and against sacreBLEU and scipy."""
 
 import sys
+from collections import Counter
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
 from scipy.sparse.csgraph import shortest_path
 
 from benchmarks.dataset import Item, Reference, Utterance
@@ -19,8 +21,21 @@ from metrics.models.service import Models
 from metrics.text import keywords
 from metrics.text.keywords import Counts
 from metrics.text.topic_graph import DamagedGraph, Graph, write
-from metrics.text.words import reference_groups, terms, tokens, words
+from metrics.text.words import BitTexts, ngrams, reference_groups, terms, tokens, words
 from tests.conftest import make_item
+
+SHORT = st.lists(st.sampled_from("abc"), max_size=9)
+AWKWARD = ("Well, I never!", "don't", "$1,000.50 in 3.5 min.", "a.b,c", "1-2 well-known --x", "wait...", "a..5",
+           "a...5", "&lt;b&gt; &amp;quot;", "new-\nline", "a<skipped>b", "end-\n", "日本語。 🙂🙃", "a\u00a0b\x1cc", "")
+"""Full stops between digits, hyphens after them, entities, line ends and characters beyond ASCII."""
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.sampled_from(AWKWARD) | st.text(alphabet="a1 .,-'!\n&;<\u0660é\x1c\u00a0\U0001f600", max_size=12)
+       | st.text(max_size=60))
+def test_tokens_equal_sacrebleu(text: str) -> None:
+    for sample in (text, *AWKWARD):
+        assert tokens(sample) == Tokenizer13a()(sample.rstrip()).split()
 
 
 def test_words_outside_english_follow_unicode() -> None:
@@ -47,6 +62,16 @@ def test_a_missing_tokenizer_is_reported(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setitem(sys.modules, "MeCab", None)
     with pytest.raises(MissingResource, match="ja-mecab"):
         tokens("お茶", tokenizer="ja-mecab")
+
+
+@given(st.lists(SHORT, min_size=1, max_size=3), SHORT)
+def test_counts_of_many_texts_equal_plain_counters(texts: list[list[str]], text: list[str]) -> None:
+    pool = BitTexts(texts)
+    for order, matches in enumerate(pool.matches(text, 4), 1):
+        plain = [Counter(ngrams(words, order)) for words in texts]
+        known = [ngram for ngram in ngrams(text, order) if any(ngram in counts for counts in plain)]
+        assert [pool.counts(bits) for bits in matches] == [[counts[ngram] for counts in plain] for ngram in known]
+        assert sorted(Counter(matches).values()) == sorted(Counter(known).values())
 
 
 def test_items_of_a_language_that_share_weighted_references_are_grouped() -> None:
