@@ -114,6 +114,13 @@ class Evidence:
             qualities=tuple(replace(quality, spearman=quality.spearman[rows], ranked=quality.ranked[rows])
                             for quality in part.qualities)) for part in self.parts))
 
+    def having(self, dimension: str) -> list[QualityEvidence]:
+        """Return the evidence for a quality, else for related qualities, else for all."""
+        for dimensions in ({dimension}, related_qualities(dimension)):
+            if qualities := [quality for quality in self.qualities if quality.dimension in dimensions]:
+                return qualities
+        return self.qualities
+
     def shrunk(self, dimension: str, strength: float, mean: Callable[[Collection[str]], tuple[Vector, int]]) -> Vector:
         """Shrink a quality's mean towards that of related qualities, and theirs towards that of all.
 
