@@ -130,7 +130,7 @@ def _question(index: Index, question: questions.Question, columns: Sequence[Colu
         "answers": {f"{int(ratings)}{_size_key(size)}": {
             "column": columns.index(answer.best), "verdict": verdict(index, question, answer.best),
             "about": describe_answer(index, question, answer), "evidence": evidence(index, question, answer)}
-            for (board, (ratings, size)), answer in questions.answers(index.results).items() if board == question.name},
+            for (ratings, size), answer in questions.answers(index.results)(question.name).items()},
         "people": rater_agreement(question),
         "marks": {**{name: [round(row.value, 4), round(half_width(row), 4)] if row else None
                      for name, row in controls.items()},

@@ -7,8 +7,9 @@ PERM-BOTH over all targets at once, adjusted over all pairs of columns of the bo
 
 from __future__ import annotations
 
+import functools
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 
@@ -113,11 +114,11 @@ def is_allowed(index: Index, column: ColumnKey, choice: Choice) -> bool:
 
 
 @cached_by_results
-def answers(results: Results) -> Mapping[tuple[str, Choice], Answer]:
-    """Return the answers by the name of the board and the choice, for every choice that allows a column."""
+def answers(results: Results) -> Callable[[str], Mapping[Choice, Answer]]:
+    """Return a function from the name of a board to its answers, for every choice that allows a column."""
     index, pool = make_index(results), Pool.of(results)
-    return {(question.name, choice): answer for question in questions(results)
-            for choice, answer in _answers(index, pool, question).items()}
+    by_name = {question.name: question for question in questions(results)}
+    return functools.cache(lambda name: _answers(index, pool, by_name[name]))
 
 
 def _answers(index: Index, pool: Pool, question: Question) -> dict[Choice, Answer]:

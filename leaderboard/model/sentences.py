@@ -64,7 +64,7 @@ def question_text(question: Question, choice: Choice, verdict: str = "") -> str:
 
 def recommendation(index: Index, question: Question) -> str:
     """State the best column, its lead, the agreement of the raters, and the power of the data."""
-    pool, answer = Pool.of(index.results), answers(index.results).get((question.name, DEFAULT_CHOICE))
+    pool, answer = Pool.of(index.results), answers(index.results)(question.name).get(DEFAULT_CHOICE)
     if answer is None:
         return f"{question_text(question, DEFAULT_CHOICE)} {why_no_answer(question)}."
     question_and_verdict = question_text(question, DEFAULT_CHOICE, verdict(index, question, answer.best))

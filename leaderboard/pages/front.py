@@ -58,7 +58,7 @@ def _page(part: Part, choices: tuple[Cell, ...]) -> Page:
 def _choice(part: Part) -> Cell:
     """Link to an era's front page, with its answer in a few words."""
     index, question = make_index(part.results), default_question(questions(part.results))
-    if question is None or (answer := answers(part.results).get((question.name, DEFAULT_CHOICE))) is None:
+    if question is None or (answer := answers(part.results)(question.name).get(DEFAULT_CHOICE)) is None:
         return Cell(part.era.title, link=part.path)
     label = index.labels[answer.best]
     agrees = sentences.is_above_zero(question, answer.best)
@@ -69,7 +69,7 @@ def _choice(part: Part) -> Cell:
 
 
 def _answer(index: Index, question: Question) -> Ask:
-    answer = answers(index.results).get((question.name, DEFAULT_CHOICE))
+    answer = answers(index.results)(question.name).get(DEFAULT_CHOICE)
     if answer is None:
         return Ask(sentences.question_text(question, DEFAULT_CHOICE), Cell(sentences.why_no_answer(question)), "", "",
                    sentences.rater_agreement(question))
@@ -89,10 +89,8 @@ def _board(index: Index, all_questions: Sequence[Question], question: Question,
 
 
 def _answers(index: Index, all_questions: Sequence[Question]) -> Table:
-    all_answers = answers(index.results)
-
     def cells(question: Question, choice: Choice) -> tuple[object, ...]:
-        if (answer := all_answers.get((question.name, choice))) is None:
+        if (answer := answers(index.results)(question.name).get(choice)) is None:
             return "none", "", ""
         row = question.ranked[answer.best]
         score = number_cell(row.value)._replace(small=plus_minus(row).strip())

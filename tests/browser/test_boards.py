@@ -59,7 +59,7 @@ def test_answer_matches_the_results_for_every_choice(site: Site, front: sync_api
         for choice, ratings, models in (
                 ((False, math.inf), "", ""), ((True, math.inf), "1", ""), ((False, 0.0), "", "0")):
             choose(front, q=question.name, ratings=ratings, models=models)
-            if answer := known.get((question.name, choice)):
+            if answer := known(question.name).get(choice):
                 texts = {name: front.locator(f"#sentence .{name}").inner_text()
                          for name in ("best", "evidence", "asked")}
                 assert texts == {

@@ -51,7 +51,7 @@ def find_question(results: Results, title: str = "overall") -> Question:
 
 
 def evidence(results: Results, question: Question, choice: Choice = DEFAULT_CHOICE) -> str:
-    return sentences.evidence(make_index(results), question, answers(results)[question.name, choice])
+    return sentences.evidence(make_index(results), question, answers(results)(question.name)[choice])
 
 
 def row(drawn: Table, *texts: str) -> dict[str, Cell]:

@@ -79,11 +79,12 @@ def of_boards(results: Results) -> Iterator[Verdict]:
 
 def of_leads(results: Results) -> Iterator[Verdict]:
     """Yield the verdicts of answers and lines of leads."""
-    pool, by_name = Pool.of(results), {question.name: question for question in questions(results)}
-    for (name, _), answer in answers(results).items():
-        if answer.lead and answer.following:
-            yield ("answer", by_name[name].targets, by_name[name].rule, answer.best, answer.following,
-                   answer.lead.difference.established)
+    pool = Pool.of(results)
+    for question in questions(results):
+        for answer in answers(results)(question.name).values():
+            if answer.lead and answer.following:
+                yield ("answer", question.targets, question.rule, answer.best, answer.following,
+                       answer.lead.difference.established)
     for _, line in lead_sentences(Selection(results, frozenset(pool.targets()))):
         lead = json.loads(line)
         named = dict(zip(labels(list(pool.columns)), pool.columns, strict=True))

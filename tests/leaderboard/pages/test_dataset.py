@@ -47,7 +47,7 @@ def test_one_rater_is_the_mean_of_the_known_ones(results: Results) -> None:
 def test_answer_states_where_a_rater_is_replaced_and_the_worth(results: Results) -> None:
     question = find_question(results)
     assert "worth" not in evidence(results, question)
-    metric, column = answers(results)[question.name, DEFAULT_CHOICE].best
+    metric, column = answers(results)(question.name)[DEFAULT_CHOICE].best
     made = replace(results, decisions=[
         decision(target, column, worth, metric=metric, replaces=worth > 1.3)
         for target, worth in zip(question.targets, (1.2, 1.4, 1.6), strict=True)])
@@ -68,7 +68,7 @@ def test_metrics_above_the_limit_are_not_named_as_replacements(results: Results)
         decision(target, name, 1.2, metric=metric, replaces=metric == "length")
         for target in question.targets for metric, name in (("bleu", "bleu1"), ("length", "length"))])
     for size, named in ((math.inf, True), (30e6, False)):
-        assert answers(made)[question.name, (False, size)].best == ("bleu", "bleu1")
+        assert answers(made)(question.name)[(False, size)].best == ("bleu", "bleu1")
         assert ("; length does" in evidence(made, question, (False, size))) == named
 
 

@@ -47,7 +47,7 @@ def test_answer_names_leaders_without_each_dataset(results: Results) -> None:
 
 def test_page_and_terminal_state_how_firm_a_lead_is(results: Results) -> None:
     question = find_question(results)
-    best = answers(results)[question.name, DEFAULT_CHOICE].best
+    best = answers(results)(question.name)[DEFAULT_CHOICE].best
     shown = replace(results, firmness=[
         Firmness(board, "real", "dev", "spearman", among, *best, unit, removed, 9000, "x", (), ("y", "length"))
         for board in (question.name, question.id.group) for among in ("all", "unfitted")
@@ -63,7 +63,7 @@ def test_page_and_terminal_state_how_firm_a_lead_is(results: Results) -> None:
 
 def test_firmness_is_that_among_the_metrics_of_the_choice(results: Results) -> None:
     question = find_question(results)
-    best = answers(results)[question.name, DEFAULT_CHOICE].best
+    best = answers(results)(question.name)[DEFAULT_CHOICE].best
     made = replace(results, firmness=[
         Firmness(question.name, "real", "dev", "spearman", among, *best, "contexts", removed, 90, "x", (), ())
         for among, removed in (("all", 7), ("unfitted", 12))])
@@ -124,7 +124,7 @@ def test_best_column_near_zero_is_not_recommended(results: Results, value: float
     made = with_values(results, {("fed-turn", name, "Interesting"): value for name in ("bleu", SCRIPT, "length")})
     made = replace(made, ranking=tuple(replace(row, error=error) for row in made.ranking))
     question = find_question(made, "interesting")
-    assert not is_above_zero(question, answers(made)[question.name, DEFAULT_CHOICE].best)
+    assert not is_above_zero(question, answers(made)(question.name)[DEFAULT_CHOICE].best)
     assert "lead" not in evidence(made, question)
 
 
