@@ -141,6 +141,9 @@ CASES = {
     "ratings stated by the user, whose names suggest none": Case(
         lines("response,rank,age,fun", "Yo,1,2,9", "Ye,2,1,8", "Ya,3,3,7"),
         {"rank": [[1], [2], [3]], "age": [[2], [1], [3]]}, columns={"rating": "rank+age"}, report=("fun: not stated",)),
+    "a judge beside raters": Case(
+        lines("response,rater_1,rater_2,judge", "Yo,1,2,1.5", "Ye,2,2,2.5", "Ya,3,1,2.25"),
+        {"rating": [[1, 2, 1.5], [2, 2, 2.5], [3, 1, 2.25]]}, report=("judge: if these are scores of a metric",)),
     "a semicolon within commas": Case(lines("context,response,fun", "Hi; you,Yo; me,1", "Ho; you,Ye; me,2"),
         {"fun": [[1], [2]]}),
     "JSON lines with chat messages": Case(lines(*(json.dumps({"messages": [{"role": "user", "content": "Hi"}],
@@ -306,6 +309,8 @@ REFUSED = {
         "1 more record is"]),
     "a stated scale for no column": (Case(lines("response,fun", "Yo,4.5", "Ye,5"), scales=("5 < 4",)),
         ['--scale "5 < 4"']),
+    "a stated rating without votes": (Case(lines("response,mine,overall", "Yo,,1", "Ye,,2", "Ya,,3"),
+        columns={"rating": "mine"}), ["'mine'", "no votes"]),
     "an old workbook": (Case(b"\xd0\xcf\x11\xe0rest", name="t.xls"), [".xlsx"]),
     "not JSON": (Case("[{", name="t.json"), ["JSON"]),
     "columns of different lengths": (Case('{"response": ["Yo"], "fun": [1, 2]}', name="t.json"), ["different lengths"]),
@@ -342,6 +347,17 @@ def test_a_workbook_with_wrong_dimensions_is_read_completely(tmp_path: Path) -> 
             for name in right.namelist():
                 wrong.writestr(name, right.read(name).replace(b'ref="A1:C6"', b'ref="%b"' % dimension))
         assert votes(ratings.of_sheet(sheet.read(tmp_path / "t.xlsx"), {})) == {"fun": [[0], [1], [2], [3], [4]]}
+
+
+def test_a_stray_cell_and_merge_far_away_are_not_filled_in(tmp_path: Path) -> None:
+    book = workbook(("response", "fun"), ("Yo", 1), ("Ye", 2))
+    book.worksheets[0].cell(900_000, 16_000).number_format = "0.00"
+    book.save(tmp_path / "right.xlsx")
+    with zipfile.ZipFile(tmp_path / "right.xlsx") as right, zipfile.ZipFile(tmp_path / "t.xlsx", "w") as wide:
+        for name in right.namelist():
+            wide.writestr(name, right.read(name).replace(
+                b"</sheetData>", b'</sheetData><mergeCells><mergeCell ref="F1:XFD1048576"/></mergeCells>'))
+    assert votes(ratings.of_sheet(sheet.read(tmp_path / "t.xlsx"), {})) == {"fun": [[1], [2]]}
 
 
 def test_merged_cells_of_a_workbook_count_in_each_row(tmp_path: Path) -> None:
